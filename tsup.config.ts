@@ -5,6 +5,10 @@ export default defineConfig({
   entry: {
     index: "src/index.ts",
     ai: "src/ai.ts",
+    approval: "src/approval.ts",
+    gate: "src/gate.ts",
+    plan: "src/plan.ts",
+    storage: "src/storage.ts",
     fs: "src/fs.ts",
     mcp: "src/mcp.ts",
     postgres: "src/postgres.ts",

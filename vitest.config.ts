@@ -1,32 +1,64 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type Plugin } from "vitest/config";
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}.ts`, import.meta.url));
 
 /** What decides whether a gate opens, and what keeps files and sessions whole: no line of it goes untested. */
 const PROVEN = { lines: 100, branches: 100, functions: 100, statements: 100 };
 
+/** Files that replace modules, load them anew, signal their process, or abandon calls: each has a process of its own. */
+const ALONE = [
+  "test/cli/serve{,-routed}-in-process.test.ts",
+  "test/gate/compile-rules.test.ts",
+  "test/mcp/serve-over-stdio.test.ts",
+  "test/routed/{engine,scenarios}/*.test.ts",
+  "test/sandbox/{claim,replace}-faults.test.ts",
+  "test/workflow/rule-language.test.ts",
+];
+
+/** Has packages loaded as a host loads them: micromark's build for development takes several times as long. */
+const asHostsLoad: Plugin = {
+  name: "as-hosts-load",
+  configResolved(config) {
+    const { conditions } = config.ssr.resolve ?? {};
+    if (conditions !== undefined) conditions.splice(0, conditions.length, "node");
+  },
+};
+
 export default defineConfig(({ mode }) => {
   const long = mode === "long";
+  const resolve = {
+    // Tests import the package by its public names and run on the sources: no build, and coverage of src.
+    alias: [
+      { find: /^phasegate$/, replacement: source("index") },
+      { find: /^phasegate\/(\w+)$/, replacement: source("$1") },
+    ],
+  };
+  const options = {
+    // `npm run test:long` (vitest --mode long): as a mode, since setting a variable differs from shell to shell.
+    env: long ? { PHASEGATE_LONG: "1" } : {},
+    testTimeout: long ? 7_200_000 : 60_000,
+    hookTimeout: long ? 7_200_000 : 60_000,
+    // Vitest leaves a core to itself, which is half of a machine with two; many tests wait for child processes anyway.
+    maxWorkers: "100%",
+    setupFiles: ["test/support/children-setup.ts"],
+    unstubEnvs: true,
+    // A test that only passes the second time has found something.
+    retry: 0,
+  };
   return {
-    resolve: {
-      // Tests import the package by its public names and run on the sources: no build, and coverage of src.
-      alias: [
-        { find: /^phasegate$/, replacement: source("index") },
-        { find: /^phasegate\/(\w+)$/, replacement: source("$1") },
-      ],
-    },
     test: {
-      include: ["test/**/*.test.ts"],
-      globalSetup: ["test/support/postgres-setup.ts"],
-      // `npm run test:long` (vitest --mode long): as a mode, since setting a variable differs from shell to shell.
-      env: long ? { PHASEGATE_LONG: "1" } : {},
-      testTimeout: long ? 7_200_000 : 60_000,
-      hookTimeout: long ? 7_200_000 : 60_000,
-      // Vitest leaves a core to itself, which is half of a machine with two; many tests wait for child processes anyway.
-      maxWorkers: "100%",
-      // A test that only passes the second time has found something.
-      retry: 0,
+      ...options,
+      globalSetup: ["test/support/memory-setup.ts", "test/support/postgres-setup.ts"],
+      projects: [
+        { resolve, plugins: [asHostsLoad], test: { ...options, name: "alone", include: ALONE } },
+        // A process for each file would spend a third of the run on starting, and on loading the same sources.
+        {
+          resolve,
+          plugins: [asHostsLoad],
+          test: { ...options, name: "together", include: ["test/**/*.test.ts"], exclude: ALONE, isolate: false },
+        },
+      ],
       // The counts that .ci/run prints come from the JSON file of the same run.
       reporters: ["default", "json"],
       outputFile: { json: "coverage/test-results.json" },

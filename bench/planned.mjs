@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { createEngine, MemoryContent, MemoryPlans, MemoryStorage, parsePlan } from "phasegate";
+import { createEngine, MemoryContent, MemoryPlans, MemoryStorage } from "phasegate";
+import { parsePlan } from "phasegate/plan";
 import { medians, ratio, row, time } from "./measure.mjs";
 
 const TEMPLATE = `# Task [TASK_ID]: [TASK_NAME]

@@ -5,7 +5,7 @@ import { gfmTableFromMarkdown } from "mdast-util-gfm-table";
 import { gfmTaskListItemFromMarkdown } from "mdast-util-gfm-task-list-item";
 import { gfmTable } from "micromark-extension-gfm-table";
 import { gfmTaskListItem } from "micromark-extension-gfm-task-list-item";
-import { parsePlan } from "phasegate";
+import { parsePlan } from "phasegate/plan";
 import { median, row, time } from "./measure.mjs";
 
 const CORPUS = new URL("../../shared/corpus/praxis-os/tasks/", import.meta.url);

@@ -1,6 +1,6 @@
 /** A gate of 20 fields and 10 rules, warm, against zod on the same fields and the bare language on the same rules. */
 import { Environment } from "@marcbachmann/cel-js";
-import { checkGate, compileRules } from "phasegate";
+import { checkGate, compileRules } from "phasegate/gate";
 import * as z from "zod";
 import { medians, ratio, row, time } from "./measure.mjs";
 

@@ -3,14 +3,8 @@
  * Host, agent and approver are in one file here. In production, keep the private key where no agent can read it.
  */
 import assert from "node:assert/strict";
-import {
-  createApproverKeys,
-  createEngine,
-  isPhasegateError,
-  MemoryContent,
-  MemoryStorage,
-  signApproval,
-} from "phasegate";
+import { createEngine, isPhasegateError, MemoryContent, MemoryStorage } from "phasegate";
+import { createApproverKeys, signApproval } from "phasegate/approval";
 
 const gate = `checkpoint: {strict: true}
 evidence_schema:

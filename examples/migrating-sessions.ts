@@ -3,8 +3,9 @@
  * production perhaps from a folder to a database. When the last copy is made, no session is in use.
  */
 import assert from "node:assert/strict";
-import { copySessions, createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import { FileStorage } from "phasegate/fs";
+import { copySessions } from "phasegate/storage";
 import * as z from "zod";
 
 const workflow = defineWorkflow({

@@ -4,16 +4,8 @@
  * those that come with the library.
  */
 import assert from "node:assert/strict";
-import {
-  PhasegateError,
-  type Plan,
-  type PlanPhase,
-  type PlanReading,
-  type PlanTask,
-  parsePlan,
-  planOrder,
-  type SourceParser,
-} from "phasegate";
+import { PhasegateError, type SourceParser } from "phasegate";
+import { type Plan, type PlanPhase, type PlanReading, type PlanTask, parsePlan, planOrder } from "phasegate/plan";
 
 // #region parser
 /** `x Write the reader after:1` */

@@ -1,6 +1,6 @@
 /** Reads a plan in a remark pipeline: the plan is in the file's data, its warnings are in the file's messages. */
 import assert from "node:assert/strict";
-import { planOrder } from "phasegate";
+import { planOrder } from "phasegate/plan";
 import { remarkPlan } from "phasegate/remark";
 import remarkParse from "remark-parse";
 import { unified } from "unified";

@@ -29,7 +29,7 @@ function ask(name: keyof typeof verifiers, params: JsonObject, value: JsonValue 
 await writeFile("project/report.md", ""); // "I wrote the report"
 const lie = await ask("file_exists", { path: "report.md" });
 assert.equal(lie.ok, false);
-assert.match(lie.message, /an empty file shows nothing/);
+assert.match(lie.message, /the file is too small/);
 // #endregion lie
 
 await writeFile("project/report.md", "# Report\n\n## Findings\n\n### It is slow\n\n### It leaks\n");

@@ -16,7 +16,7 @@ const model = workspace.connect();
 const loaded = await model.preloadWorkflow({ workflow: "intake" });
 if (!loaded.success) throw new Error(`${loaded.error}. ${loaded.remedy}`);
 for (const { role, path, size } of loaded.files) console.log(`${role}: ${path}, ${size} bytes`);
-console.log(loaded.message); // All 3 files of intake are loaded here, whole: don't read them again.
+console.log(loaded.message); // All 3 files of intake are here, complete: don't read them again.
 
 const again = await model.preloadWorkflow({ workflow: "intake" });
 if (again.success) console.log(again.message); // The 3 files of intake are already loaded in this conversation …

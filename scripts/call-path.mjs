@@ -1,20 +1,28 @@
 /**
- * Prints how many files and calls of src/ one warm `complete_phase` goes through, over MCP on a FileStorage. V8 counts
- * each call of each function (its precise coverage). Runs the sources themselves, as a build joins files.
+ * Prints how many files and calls of src/ one warm `complete_phase` goes through, over MCP on a FileStorage. Runs the
+ * sources themselves, as a build joins files. Each source gets a counter at the beginning of every function. V8's own
+ * figure is printed too: it counts an async function once more for every `await` that it resumes after.
  *
- *     node scripts/call-path.mjs [--files]      each file with its calls
+ *     node scripts/call-path.mjs [--files | --functions]      each file, or each function, with its calls
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { Session } from "node:inspector/promises";
 import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import ts from "typescript";
 
 const MAX_FILES = 45;
 const MAX_CALLS = 250;
 const WARM_UP = 4;
+
+/** The counted functions: the file and place of each, and how often it was called. */
+const functions = [];
+globalThis.callCounts = [];
+
+const SOURCES = pathToFileURL(`${join(import.meta.dirname, "../src")}/`).href;
 
 // Sources import each other as they will be called once they are built.
 registerHooks({
@@ -25,9 +33,12 @@ registerHooks({
     }
     return next(specifier, context);
   },
+  load(url, context, next) {
+    if (!url.startsWith(SOURCES)) return next(url, context);
+    return { format: "module", shortCircuit: true, source: withCounters(url) };
+  },
 });
 
-const SOURCES = pathToFileURL(`${join(import.meta.dirname, "../src")}/`).href;
 const { createEngine, defineWorkflow, MemoryContent } = await import("../src/index.ts");
 const { FileStorage } = await import("../src/fs.ts");
 const { registerWorkflowTool } = await import("../src/mcp.ts");
@@ -62,22 +73,29 @@ inspector.connect();
 await inspector.post("Profiler.enable");
 await inspector.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
 await inspector.post("Profiler.takePreciseCoverage");
+globalThis.callCounts.fill(0);
 await complete(WARM_UP + 1);
 // What follows the answer belongs to the call.
 await new Promise((resolve) => setTimeout(resolve, 100));
+const counts = [...globalThis.callCounts];
 const { result } = await inspector.post("Profiler.takePreciseCoverage");
 inspector.disconnect();
 
-const files = result
-  .filter(({ url }) => url.startsWith(SOURCES))
-  .map(({ url, functions }) => ({ path: url.slice(SOURCES.length), calls: callsIn(functions) }))
-  .filter(({ calls }) => calls > 0)
-  .sort((first, second) => second.calls - first.calls);
-const calls = files.reduce((sum, file) => sum + file.calls, 0);
-if (process.argv.includes("--files")) {
-  for (const file of files) console.log(`${String(file.calls).padStart(5)}  ${file.path}`);
-}
-console.log(`one warm complete_phase: ${files.length} files (goal ${MAX_FILES}), ${calls} calls (goal ${MAX_CALLS})`);
+const called = functions.map((own, index) => ({ ...own, calls: counts[index] ?? 0 })).filter((own) => own.calls > 0);
+const files = Object.entries(Object.groupBy(called, ({ path }) => path)).map(([place, own]) => ({
+  place,
+  calls: sumOf(own),
+}));
+if (process.argv.includes("--files")) print(files);
+if (process.argv.includes("--functions"))
+  print(called.map((own) => ({ ...own, place: `${own.path}:${own.line} ${own.name}` })));
+const resumed = sumOf(
+  result.filter(({ url }) => url.startsWith(SOURCES)).flatMap(({ functions: all }) => callsIn(all)),
+);
+console.log(
+  `one warm complete_phase: ${files.length} files (goal ${MAX_FILES}), ${sumOf(called)} calls (goal ${MAX_CALLS})`,
+);
+console.log(`V8 counts ${resumed}, with the resumptions of async functions`);
 
 await client.close();
 await engine.close();
@@ -94,9 +112,60 @@ function complete(phase) {
   return call({ action: "complete_phase", session_id, phase, evidence });
 }
 
+function print(lines) {
+  for (const { place, calls } of lines.toSorted((first, second) => second.calls - first.calls)) {
+    console.log(`${String(calls).padStart(5)}  ${place}`);
+  }
+}
+
+function sumOf(counted) {
+  return counted.reduce((sum, { calls }) => sum + calls, 0);
+}
+
 /** The functions' own counts: their first ranges. The first function of all is the module itself. */
-function callsIn(functions) {
-  return functions
+function callsIn(all) {
+  return all
     .filter(({ functionName, ranges }) => functionName !== "" || ranges[0].startOffset > 0)
-    .reduce((sum, { ranges }) => sum + ranges[0].count, 0);
+    .map(({ ranges }) => ({ calls: ranges[0].count }));
+}
+
+/** Returns a source as JavaScript, in which each function with a body counts its calls. */
+function withCounters(url) {
+  const path = url.slice(SOURCES.length);
+  const { factory } = ts;
+  const transform = (context) => (source) => {
+    const visit = (node) => {
+      const visited = ts.visitEachChild(node, visit, context);
+      if (!ts.isFunctionLike(node) || node.body === undefined) return visited;
+      const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
+      const name = node.name ?? node.parent?.name;
+      const index = functions.push({ path, line: line + 1, name: name?.getText(source) ?? "" }) - 1;
+      globalThis.callCounts.push(0);
+      const counts = factory.createIdentifier("globalThis.callCounts");
+      const increment = factory.createPostfixIncrement(factory.createElementAccessExpression(counts, index));
+      return counting(visited, increment);
+    };
+    return ts.visitEachChild(source, visit, context);
+  };
+  const counting = (node, increment) => {
+    const body = ts.isBlock(node.body)
+      ? factory.createBlock([factory.createExpressionStatement(increment), ...node.body.statements], true)
+      : factory.createParenthesizedExpression(factory.createComma(increment, node.body));
+    if (ts.isArrowFunction(node)) {
+      const { modifiers, typeParameters, parameters, type, equalsGreaterThanToken } = node;
+      return factory.updateArrowFunction(
+        node,
+        modifiers,
+        typeParameters,
+        parameters,
+        type,
+        equalsGreaterThanToken,
+        body,
+      );
+    }
+    return Object.assign(node, { body });
+  };
+  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ESNext };
+  const code = readFileSync(fileURLToPath(url), "utf8");
+  return ts.transpileModule(code, { compilerOptions, fileName: url, transformers: { before: [transform] } }).outputText;
 }

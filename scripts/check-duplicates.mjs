@@ -12,13 +12,16 @@ import { join } from "node:path";
 const MIN_LINES = 12;
 const MIN_TOKENS = 50;
 const TABLES = new Map([
-  ["workflow/diagnostic-codes.ts", "the codes of diagnostics"],
-  ["tools/phased/errors.ts", "the answers to error codes"],
-  ["tools/phased/dispatch.ts", "an action and what carries it out, line by line"],
-  ["tools/routed/names.ts", "the names of tools"],
+  ["workflow/diagnostic.ts", "the codes of diagnostics"],
+  ["workspace/tools/sessions.ts", "the tools and what they take"],
+  ["rules/explain.ts", "types and functions, in words"],
+  ["cli/log.ts", "the level of each notification"],
+  ["tools/errors.ts", "the error codes on the wire"],
+  ["tools/phased/table.ts", "an action and what runs it, line by line"],
+  ["tools/routed/calls.ts", "the names of tools"],
   ["http/routes.ts", "the routes"],
   ["phased/notifications.ts", "the notifications and what they hold"],
-  ["phased/announce.ts", "events and the notifications that they become"],
+  ["phased/phased.ts", "events and the notifications that they become"],
   ["phased/state/events.ts", "the events and what they hold"],
   ["phased/engine.ts", "the engine's methods, each of which hands a call on"],
   ["phased/session.ts", "the session's methods, each of which hands a call on"],

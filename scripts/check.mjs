@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 const CHECKS = {
   "check:types": "types",
   "check:lint": "format and lint rules",
-  "check:imports": "which room imports which",
+  "check:imports": "which module imports which",
   "check:unused": "unused files, exports and dependencies",
   "check:regexps": "expressions take time that grows with the text and no faster",
   build: "build",

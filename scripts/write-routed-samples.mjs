@@ -7,10 +7,12 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { copySessions, createApproverKeys, MemoryStorage, signApproval } from "phasegate";
+import { MemoryStorage } from "phasegate";
 import { ScriptedDecider } from "phasegate/ai";
+import { createApproverKeys, signApproval } from "phasegate/approval";
 import { FileStorage } from "phasegate/fs";
 import { createRoutedEngine, ROUTED_SESSIONS, RoutedFolders } from "phasegate/routed";
+import { copySessions } from "phasegate/storage";
 import { FakeClock } from "phasegate/testing";
 
 const [name] = process.argv.slice(2);

@@ -7,17 +7,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  copySessions,
-  createApproverKeys,
-  createEngine,
-  defineWorkflow,
-  MemoryContent,
-  MemoryPlans,
-  MemoryStorage,
-  signApproval,
-} from "phasegate";
+import { createEngine, defineWorkflow, MemoryContent, MemoryPlans, MemoryStorage } from "phasegate";
+import { createApproverKeys, signApproval } from "phasegate/approval";
 import { FileStorage } from "phasegate/fs";
+import { copySessions } from "phasegate/storage";
 import { FakeClock } from "phasegate/testing";
 
 const [name] = process.argv.slice(2);

@@ -4,10 +4,13 @@
  * and whose `details` are typed by the code.
  */
 
-/** A span in a source file: 1-based line and column. */
+/** A place in a source file. */
 export interface SourcePosition {
+  /** The path of the file. */
   readonly file: string;
+  /** The line, from 1. Missing if the whole file is meant. */
   readonly line?: number;
+  /** The column, from 1. Missing if the whole line is meant. */
   readonly column?: number;
 }
 
@@ -151,10 +154,11 @@ export class PhasegateError<C extends ErrorCode = ErrorCode> extends Error {
 export type AnyPhasegateError = { [C in ErrorCode]: PhasegateError<C> }[ErrorCode];
 
 /**
- * Whether a value is a {@link PhasegateError}, of the given code if one is given. Holds across two
- * copies of the package, where `instanceof` doesn't.
+ * Checks whether a value is a {@link PhasegateError}. Works across two copies of the package, where
+ * `instanceof` doesn't.
  */
 export function isPhasegateError(value: unknown): value is AnyPhasegateError;
+/** Checks whether a value is a {@link PhasegateError} of the given code. */
 export function isPhasegateError<C extends ErrorCode>(value: unknown, code: C): value is PhasegateError<C>;
 export function isPhasegateError(value: unknown, code?: ErrorCode): boolean {
   if (typeof value !== "object" || value === null || !(BRAND in value)) return false;

@@ -8,9 +8,8 @@ export type { Current, Recorded } from "./log/commit.js";
 export type { SessionKind } from "./phased/log-check.js";
 export type { RoutedListing, RoutedSource, TextSource } from "./ports/content-provider.js";
 export type { StepDecider } from "./ports/step-decider.js";
-export type { RoutedAudit } from "./routed/approval-guard.js";
-export type { RoutedApproval } from "./routed/approvals.js";
-export type { RoutedMove } from "./routed/commands.js";
+export type { RoutedAudit } from "./routed/approvals.js";
+export type { RoutedApproval, RoutedMove } from "./routed/commands.js";
 export {
   buildDecisionPrompt,
   type DecisionPrompt,
@@ -26,16 +25,23 @@ export type {
   StepReport,
 } from "./routed/decision/request.js";
 export { decisionJsonSchema, type ReadAnswer, readDecision, readDecisionText } from "./routed/decision/request.js";
-export { createRoutedEngine, RoutedEngine } from "./routed/engine.js";
+export { createRoutedEngine, type RoutedEngine } from "./routed/engine.js";
 export type {
   InstanceNotification,
   RoutedNotificationMap,
   RoutedNotificationName,
 } from "./routed/notifications.js";
 export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/options.js";
-export type { RoutedCommit } from "./routed/session.js";
-export type { PendingDecision, RoutedEvent, RoutedHead } from "./routed/state/events.js";
+export type {
+  PendingDecision,
+  PinnedStep,
+  RoutedEvent,
+  RoutedFacts,
+  RoutedHead,
+  RoutedStructure,
+} from "./routed/state/events.js";
 export type { RoutedDecision, RoutedEntry } from "./routed/state/history.js";
+export type { RoutedCommit } from "./routed/state/machine.js";
 export { ROUTED_SESSIONS } from "./routed/state/machine.js";
 export type { RoutedOperation } from "./routed/state/transition.js";
 export type {
@@ -52,10 +58,15 @@ export type {
   UnapprovedStep,
 } from "./routed/types.js";
 export type { Listener } from "./runtime/notifier.js";
-export type { PersonsAnswer } from "./tools/context.js";
-export type { RoutedCallOptions, RoutedTool, RoutedToolAnswer } from "./tools/routed/face.js";
+export type { PersonsAnswer } from "./tools/dispatch.js";
+export type { RoutedCallOptions } from "./tools/routed/context.js";
 export type { RoutedCall } from "./tools/routed/requests.js";
-export { createRoutedTools, type RoutedToolsOptions } from "./tools/routed/routed-tools.js";
+export {
+  createRoutedTools,
+  type RoutedTool,
+  type RoutedToolAnswer,
+  type RoutedToolsOptions,
+} from "./tools/routed/routed-tools.js";
 export type { StepGateInput } from "./workflow/files/define-routed-workflow.js";
 export {
   defineRoutedWorkflow,

@@ -1,6 +1,6 @@
 /**
- * The workspace: files for workflows that a model leads. It reads what it needs and saves what it makes, inside walls; each
- * session has a folder, a manifest and, where the host wants one, a log.
+ * Workspaces: files and tools for workflows that a model leads itself. It reads what it needs and saves what it makes,
+ * inside a sandbox. Each session has a folder, a manifest and, if the host passes a storage, a log. Needs Node.
  *
  * @packageDocumentation
  */
@@ -10,9 +10,10 @@ export type { AuditReport, Current, Receipt, Recorded } from "./log/commit.js";
 export type { SessionKind } from "./phased/log-check.js";
 export type { WatchQuery } from "./phased/watch.js";
 export type { Clock } from "./ports/clock.js";
-export type { OperationMetrics } from "./runtime/metrics.js";
 export type { Listener } from "./runtime/notifier.js";
-export { type AiTool, type PassedSchema, workspaceTools } from "./workspace/ai-tools.js";
+export type { OperationMetrics } from "./runtime/operations.js";
+export type { PassedSchema } from "./tools/wire.js";
+export { type AiTool, workspaceTools } from "./workspace/ai-tools.js";
 export type { Bundle, BundleAgent, BundleWorkflow, ReadBundle } from "./workspace/bundles/bundle.js";
 export { type DiscoveredBundles, discoverBundles, type FoundBundle, readBundle } from "./workspace/bundles/bundle.js";
 export { createWorkspace } from "./workspace/create-workspace.js";
@@ -29,7 +30,7 @@ export type {
   WorkspaceOptions,
 } from "./workspace/options.js";
 export { DEFAULT_WORKSPACE_LIMITS, type WorkspaceLimits } from "./workspace/options.js";
-export type { WorkflowSummary } from "./workspace/preload/list.js";
+export type { WorkflowSummary } from "./workspace/preload/find.js";
 export type { MissingFile, PreloadedFile, PreloadRole } from "./workspace/preload/parts.js";
 export type { PreloadedSteps, PreloadedWorkflow } from "./workspace/preload/preload-workflow.js";
 export type { WorkspaceFolders } from "./workspace/roots/folders.js";

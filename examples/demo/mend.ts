@@ -48,7 +48,7 @@ async function lieAboutTests({ call }: Agent, project: string, session_id: unkno
   step("11. “All tests pass.”", "Nothing was mended. The gate runs the tests, and shows what they wrote.");
   const lie = await call(claim);
   assert.equal(lie.checkpoint_passed, false);
-  assert.match(JSON.stringify(lie.validation_errors), /ended with exit code 1/);
+  assert.match(JSON.stringify(lie.validation_errors), /exit code 1, expected 0/);
   showOutput(lie, /^not ok|^# (pass|fail)/);
 
   step("12. The test is taken out", "What is left passes. The gate wants two tests, and this one by its name.");

@@ -1,10 +1,14 @@
 /**
  * The text that an approver signs. It names everything that the decision is about, so that a signature for
- * one decision is worthless for any other. The entry file of this folder; keys.ts has the keys and
- * signatures, sign.ts the approver's side.
+ * one decision is worthless for any other. The entry file of this folder; what is decided where:
+ * - message.ts: what a signature covers
+ * - keys.ts: keys and signatures; sign.ts: the approver's side
+ * - decision.ts: which decisions count
+ * - guard.ts: which approvals in a log count, and when a session is behind one that does not
  */
 
 import * as z from "zod/mini";
+import { type ErrorDetails, PhasegateError } from "../errors.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 
 /** The question that a person is asked. */
@@ -21,6 +25,18 @@ export interface ApprovalQuestion {
   readonly evidenceHash: string;
   /** The hash of the commit that asked: unique among all questions of all sessions. */
   readonly request: string;
+}
+
+/** A question as a session asks it. */
+export interface ApprovalRequested extends ApprovalQuestion {
+  /** The number of the attempt at the gate. */
+  readonly attempt: number;
+  /** The question to the person. */
+  readonly prompt: string;
+  /** The names of those who may answer, as the host knows them; any approver if missing. */
+  readonly approvers?: readonly string[];
+  /** ISO 8601, UTC. */
+  readonly askedAt: string;
 }
 
 /** A person's answer, before it is signed. */
@@ -57,6 +73,15 @@ export function approvalMessage(question: ApprovalQuestion, answer: ApprovalAnsw
 /** Returns the digest of evidence that an approval is bound to; independent of the order of keys. */
 export function hashEvidence(evidence: unknown): string {
   return digest(canonicalJson(evidence));
+}
+
+/** Returns the error for an approval that does not count. */
+export function approvalRefused(
+  message: string,
+  remedy: string,
+  details: ErrorDetails["APPROVAL_REFUSED"],
+): PhasegateError<"APPROVAL_REFUSED"> {
+  return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details });
 }
 
 /** Checks a stored signature. */

@@ -1,19 +1,23 @@
-import { mkdir, open } from "node:fs/promises";
-import { dirname } from "node:path";
+/**
+ * `phasegate approve` and `phasegate deny`: shows the request and the evidence that it is about, asks, signs the decision
+ * and passes it to the engine.
+ */
+import type { Writable } from "node:stream";
 import { Command } from "commander";
 import { readPrivateKey } from "../approval/keys.js";
 import type { ApprovalSignature } from "../approval/message.js";
-import { createApproverKeys, signApproval } from "../approval/sign.js";
+import { signApproval } from "../approval/sign.js";
 import { checksOf } from "../gate/check-gate.js";
-import type { ApprovalResult } from "../phased/approval/decide.js";
+import type { ApprovalRequest } from "../phased/approval/ledger.js";
+import type { ApprovalResult } from "../phased/approval/requests.js";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
-import { approvalLines, type ShownRequest } from "./session-lines.js";
+import { headLines, resultLines } from "./show.js";
 import { type OpenedSession, openSession } from "./state.js";
-import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
+import { ask, confirm, isInteractive, print, printable, styled, type Terminal, timeText } from "./terminal.js";
 import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 type Decision = "approve" | "deny";
@@ -30,31 +34,39 @@ interface DecideOptions extends TrustOptions {
 }
 
 const APPROVE_HELP = `
-Shows what is asked and the evidence that it is about, asks, and signs the answer with your private
-key. Without a terminal to ask at it needs --yes together with --evidence-hash: the hash of the evidence
-that you have seen elsewhere. The server that goes on with the session must know the same approvers.`;
+Shows the request and its evidence, asks for confirmation, and signs the decision with your private key. Without a
+terminal it needs --yes together with --evidence-hash, the hash of the evidence that you have seen elsewhere. The
+server that continues the session must know the same approvers.
 
-/** `phasegate approve` and `phasegate deny`. */
+Approving starts the next phase. Pass --project so that its baseline can be recorded.`;
+
+/** Returns what creates `phasegate approve` or `phasegate deny`. */
 export function decideCommand(decision: Decision): (terminal: Terminal, setExitCode: SetExitCode) => Command {
   return (terminal, setExitCode) => {
     const command = new Command(decision)
-      .summary(decision === "approve" ? "say yes to what a session waits for" : "say no, and what there is to mend")
-      .description(`${decision === "approve" ? "Approves" : "Denies"} what a session waits for, signed with your key.`)
+      .summary(decision === "approve" ? "approve the evidence that a session waits on" : "deny it, and say what to fix")
+      .description(
+        `${decision === "approve" ? "Approves" : "Denies"} the evidence that a session waits on, signed with your key.`,
+      )
       .argument("<session>", "id of the session, as `phasegate sessions` lists it")
       .addOption(stateOption().makeOptionMandatory())
       .requiredOption("--key <file>", "your private key, from `phasegate keygen`", notEmpty);
     for (const option of trustOptions()) command.addOption(option);
     return command
-      .option("--by <name>", "your name among the approvers; found by your key if not given", notEmpty)
+      .option("--by <name>", "your name among the approvers; derived from your key if not given", notEmpty)
       .option(
         "--note <text>",
-        decision === "deny" ? "what is to be mended" : "what is to be recorded with it",
+        decision === "deny" ? "what to fix; required" : "a note to record with the approval",
         notEmpty,
       )
-      .option("--project <dir>", "the server's project folder, for checks of what the next phase begins with", notEmpty)
-      .option("--full", "show all of the evidence, however long it is")
-      .option("--yes", "don't ask; only together with --evidence-hash")
-      .option("--evidence-hash <hash>", "the evidence that is meant; any other is refused", notEmpty)
+      .option("--project <dir>", "the server's project folder, to record the next phase's baseline", notEmpty)
+      .option("--full", "show the whole evidence, however long it is")
+      .option("--yes", "do not ask for confirmation; needs --evidence-hash")
+      .option(
+        "--evidence-hash <hash>",
+        "the hash of the evidence that is meant; the command fails if other evidence waits",
+        notEmpty,
+      )
       .addOption(logLevelOption())
       .addHelpText("after", APPROVE_HELP)
       .action(async (sessionId: string, options: DecideOptions) => {
@@ -73,14 +85,14 @@ async function decide(
   const trust = await readTrust(options);
   const privateKey = await readSecret(options.key, "the private key");
   const by = options.by ?? nameOf((await readPrivateKey(privateKey)).publicKey, trust.approvers ?? {});
-  // A yes enters the next phase: its checks may compare with what is there now.
+  // Approving starts the next phase, whose checks may compare files with their state at its start.
   const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
   const opened = await openSession(options.state, sessionId, { ...trust, verifiers });
   try {
     const { request, answer } = await waitingSession(opened, sessionId, verifiers);
     requireSeen(request, options.evidenceHash);
-    requireSomebody(options, terminal);
-    for (const line of approvalLines(request, terminal.stdout, { full: options.full === true })) print(terminal, line);
+    requirePerson(options, terminal);
+    for (const line of requestLines(request, terminal.stdout, options.full === true)) print(terminal, line);
     const note = await noteFor(decision, options, terminal);
     const question = `${decision === "approve" ? "Approve" : "Deny"} this as ${printable(by)}?`;
     if (options.yes !== true && !(await confirm(terminal, question))) {
@@ -89,8 +101,8 @@ async function decide(
     }
     const noted = note === undefined ? {} : { note };
     const signature = await signApproval(request, { decision, by, ...noted, privateKey });
-    const word = { decision, by, ...noted, evidenceHash: request.evidenceHash, signature };
-    for (const line of await answer(word)) print(terminal, line);
+    const signed = { decision, by, ...noted, evidenceHash: request.evidenceHash, signature };
+    for (const line of await answer(signed)) print(terminal, line);
     return EXIT.ok;
   } finally {
     await opened.engine.close();
@@ -99,40 +111,40 @@ async function decide(
 
 function requireHash({ yes, evidenceHash }: DecideOptions): void {
   if (yes !== true || evidenceHash !== undefined) return;
-  const hint = "Look at the evidence first, and give its hash, as `phasegate show` prints it.";
+  const hint = "Read the evidence first, and give its hash, as `phasegate show` prints it.";
   throw new CommandFailure("--yes needs --evidence-hash", EXIT.usage, hint);
 }
 
-/** Asked last: whoever names a session that isn't there, or waits for nobody, is told that, terminal or not. */
-function requireSomebody({ yes }: DecideOptions, terminal: Terminal): void {
+/** Checks that a person can be asked. It is the last check: a wrong session is reported with or without a terminal. */
+function requirePerson({ yes }: DecideOptions, terminal: Terminal): void {
   if (yes === true || isInteractive(terminal)) return;
   const hint = "Run it at a terminal, or give --yes and --evidence-hash.";
-  throw new CommandFailure("there is nobody to ask: this is no terminal", EXIT.usage, hint);
+  throw new CommandFailure("no confirmation is possible: this is not a terminal", EXIT.usage, hint);
 }
 
 function nameOf(publicKey: string, approvers: Readonly<Record<string, string>>): string {
   const name = Object.keys(approvers).find((candidate) => approvers[candidate] === publicKey);
   if (name !== undefined) return name;
-  const hint = `Give --approver NAME=${publicKey}, or --approvers FILE, as the server has it.`;
-  throw new CommandFailure("this key is none of the approvers' keys", EXIT.usage, hint);
+  const hint = `Give --approver NAME=${publicKey}, or --approvers FILE, with the same value as the server.`;
+  throw new CommandFailure("this key is not one of the approvers' keys", EXIT.usage, hint);
 }
 
-/** The right hash is not said here: who was given another one has not seen the evidence that waits. */
+/** Checks the hash. The message does not contain the right one: a person who gave another has not seen the evidence. */
 function requireSeen({ sessionId, evidenceHash }: ShownRequest, seen: string | undefined): void {
   if (seen === undefined || seen === evidenceHash) return;
-  const hint = `See what waits now, and its hash: phasegate show ${sessionId}`;
-  throw new CommandFailure("that is not the evidence that waits", EXIT.problems, hint);
+  const hint = `See which evidence waits now, and its hash: phasegate show ${sessionId}`;
+  throw new CommandFailure("the session waits on other evidence than the given hash", EXIT.problems, hint);
 }
 
 async function noteFor(decision: Decision, options: DecideOptions, terminal: Terminal): Promise<string | undefined> {
   if (decision === "approve" || options.note !== undefined) return options.note;
-  const note = options.yes === true ? "" : await ask(terminal, "What is to be mended? ");
+  const note = options.yes === true ? "" : await ask(terminal, "What needs to be fixed? ");
   if (note !== "") return note;
-  throw new CommandFailure("a no needs a note", EXIT.usage, "Say with --note what is to be mended.");
+  throw new CommandFailure("a denial needs a note", EXIT.usage, "Say with --note what to fix.");
 }
 
-/** What a person says, signed. */
-interface SignedWord {
+/** A decision with its signature. */
+interface SignedDecision {
   readonly decision: "approve" | "deny";
   readonly by: string;
   readonly note?: string;
@@ -140,23 +152,23 @@ interface SignedWord {
   readonly signature: ApprovalSignature;
 }
 
-/** A session that waits for a person. */
+/** A session that waits for an approval. */
 interface WaitingSession {
   readonly request: ShownRequest;
-  /** Hands the word in; gives what came of it, as lines for a terminal. */
-  answer(word: SignedWord): Promise<readonly string[]>;
+  /** Passes the decision to the engine, and returns the outcome as lines. */
+  answer(signed: SignedDecision): Promise<readonly string[]>;
 }
 
-/** The built-in verifier that looks at what a phase begins with. */
-const SEES_BEGINNINGS = "changed_since_phase_start";
+/** The built-in verifier that compares files with their state at the start of the phase. */
+const BASELINE_VERIFIER = "changed_since_phase_start";
 
-/** What a session waits for; a failure where it waits for nobody. `verifiers` are those that can look at the next phase. */
+/** Returns the request that a session waits on. Throws if it waits on none. */
 async function waitingSession(
   opened: OpenedSession,
   sessionId: string,
   verifiers: Readonly<Record<string, unknown>>,
 ): Promise<WaitingSession> {
-  if (opened.kind === "recorded") throw waitsForNobody(sessionId, "a recorded session, which has no gates");
+  if (opened.kind === "recorded") throw notWaiting(sessionId, "a recorded session, which has no gates");
   return opened.kind === "routed"
     ? waitingInstance(opened.engine, sessionId)
     : waitingPhase(opened.engine, sessionId, verifiers);
@@ -170,16 +182,16 @@ async function waitingPhase(
   const request = await engine.getApproval(sessionId);
   if (request === undefined) {
     const { status, phase } = (await engine.getState(sessionId)).head;
-    throw waitsForNobody(sessionId, `${status}, in phase ${phase}`);
+    throw notWaiting(sessionId, `${status}, in phase ${phase}`);
   }
   return {
     request,
-    answer: async ({ decision, note, ...word }) => {
+    answer: async ({ decision, note, ...signed }) => {
       const noted = note === undefined ? {} : { note };
       const result =
         decision === "approve"
-          ? await engine.approve(sessionId, { ...word, ...noted })
-          : await engine.deny(sessionId, { ...word, note: note ?? "" });
+          ? await engine.approve(sessionId, { ...signed, ...noted })
+          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
       return [phaseOutcome(result), ...unrecorded(result, verifiers)];
     },
   };
@@ -187,21 +199,21 @@ async function waitingPhase(
 
 async function waitingInstance(engine: RoutedEngine, sessionId: string): Promise<WaitingSession> {
   const { awaiting, status, currentStep = "the start" } = await engine.status(sessionId);
-  if (awaiting === undefined) throw waitsForNobody(sessionId, `${status}, at ${currentStep}`);
+  if (awaiting === undefined) throw notWaiting(sessionId, `${status}, at ${currentStep}`);
   return {
     request: awaiting,
-    answer: async ({ decision, note, ...word }) => {
+    answer: async ({ decision, note, ...signed }) => {
       const noted = note === undefined ? {} : { note };
       const view =
         decision === "approve"
-          ? await engine.approve(sessionId, { ...word, ...noted })
-          : await engine.deny(sessionId, { ...word, note: note ?? "" });
-      return [stepOutcome(decision, word.by, awaiting.step, view)];
+          ? await engine.approve(sessionId, { ...signed, ...noted })
+          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
+      return [stepOutcome(decision, signed.by, awaiting.step, view)];
     },
   };
 }
 
-function waitsForNobody(sessionId: string, where: string): CommandFailure {
+function notWaiting(sessionId: string, where: string): CommandFailure {
   const message = `session ${sessionId} waits for no approval: it is ${printable(where)}`;
   return new CommandFailure(message, EXIT.problems, "See `phasegate show`.");
 }
@@ -209,7 +221,7 @@ function waitsForNobody(sessionId: string, where: string): CommandFailure {
 function phaseOutcome(result: ApprovalResult): string {
   if (!result.passed) {
     const left = result.status === "failed" ? "the session has failed" : `${result.attemptsLeft} attempts left`;
-    return `Denied by ${printable(result.by)}: phase ${result.phase} is to be mended, ${left}.`;
+    return `Denied by ${printable(result.by)}: phase ${result.phase} needs to be fixed, ${left}.`;
   }
   const next = result.nextPhase === null ? "the workflow is complete" : `phase ${result.nextPhase.number} is next`;
   return `Approved by ${printable(result.by)}: phase ${result.phase} has passed, ${next}.`;
@@ -217,69 +229,77 @@ function phaseOutcome(result: ApprovalResult): string {
 
 function stepOutcome(decision: "approve" | "deny", by: string, step: string, { status }: RoutedView): string {
   if (decision === "approve") {
-    return `Approved by ${printable(by)}: the gate of ${printable(step)} has passed, the next call asks what follows.`;
+    return `Approved by ${printable(by)}: the gate of ${printable(step)} has passed, the next call decides on the next step.`;
   }
   const failed = status === "FAILED" ? ", and the instance has failed" : "";
-  return `Denied by ${printable(by)}: ${printable(step)} is to be mended${failed}.`;
+  return `Denied by ${printable(by)}: ${printable(step)} needs to be fixed${failed}.`;
 }
 
-/** Which checks of the next phase compare with how it began, and can't: nothing here could look. */
+/** Warns if the next phase compares files with its baseline, and the baseline was not recorded. */
 function unrecorded(result: ApprovalResult, verifiers: Readonly<Record<string, unknown>>): string[] {
   const next = result.passed ? result.nextPhase : null;
-  if (next === null || Object.hasOwn(verifiers, SEES_BEGINNINGS)) return [];
-  if (checksOf(next.gate).every(({ verifier }) => verifier !== SEES_BEGINNINGS)) return [];
+  if (next === null || Object.hasOwn(verifiers, BASELINE_VERIFIER)) return [];
+  if (checksOf(next.gate).every(({ verifier }) => verifier !== BASELINE_VERIFIER)) return [];
   return [
-    `Phase ${next.number} is compared with how it began, and without --project nothing has looked at that: its gate`,
-    "refuses the first try for this reason, and retry_phase then records how the phase begins.",
+    `Phase ${next.number} checks files against their state at its start, which was not recorded without --project: its gate`,
+    "will refuse the first attempt for this reason, and retry_phase then records the files.",
   ];
 }
 
-const KEYGEN_HELP = `
-The private key is PKCS #8 in PEM, readable by you alone; the public one is printed. A folder that isn't
-there yet is made, for you alone. Keep the private key where no agent that you run can read it: another
-account, another machine.
+/** A request for an approval, of a phase or of a step. */
+type ShownRequest = Omit<ApprovalRequest, "target" | "warnings" | "sessionId"> &
+  Partial<Pick<ApprovalRequest, "target" | "warnings">> & { readonly sessionId: string; readonly step?: string };
 
-Example:
-  phasegate keygen --out ~/.keys/ann.pem
-  phasegate serve --workflows workflows --state .phasegate --approver ann=ed25519:…`;
+/** Maximum number of characters of evidence that are shown without `--full`. */
+const EVIDENCE_MAX = 8000;
 
-/** `phasegate keygen`. */
-export function keygenCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("keygen")
-    .summary("make an approver's pair of keys")
-    .description("Makes an approver's pair of Ed25519 keys: writes the private one, prints the public one.")
-    .requiredOption("--out <file>", "where the private key is written; a file that is there is left alone", notEmpty)
-    .addOption(logLevelOption())
-    .addHelpText("after", KEYGEN_HELP)
-    .action(async ({ out }: { readonly out: string }) => {
-      const { publicKey, privateKey } = await createApproverKeys();
-      await writeNew(out, privateKey);
-      print(terminal, publicKey);
-      setExitCode(EXIT.ok);
-    });
+/**
+ * Returns a request as lines. Lines that an agent or an author has written begin with a bar, so that they cannot pass for
+ * lines of this command.
+ */
+function requestLines(request: ShownRequest, stream: Writable, full: boolean): string[] {
+  const { sessionId, workflowType, revision, target, phase, step, attempt, askedAt, approvers } = request;
+  const { warnings = [], verification } = request;
+  const place = step === undefined ? (["phase", phase] as const) : (["step", printable(step)] as const);
+  const section = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [styled(stream, "bold", title), ...lines, ""];
+  const head = headLines(
+    sessionId,
+    [
+      ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
+      ["target", target === undefined ? undefined : printable(target)],
+      [place[0], `${place[1]}, attempt ${attempt}`],
+      ["asked", timeText(askedAt)],
+      ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
+      ["evidence", request.evidenceHash],
+    ],
+    stream,
+  );
+  const results = verification.flatMap((result) => resultLines(result, stream));
+  return [
+    ...head,
+    "",
+    ...section("Request", barred(request.prompt)),
+    ...section("Evidence", evidenceLines(JSON.stringify(request.evidence, undefined, 2), full)),
+    ...section(
+      "Results of the checks",
+      results.map((line) => `  │ ${line}`),
+    ),
+    ...section(
+      "Warnings of the gate",
+      warnings.flatMap(({ message }) => barred(message)),
+    ),
+  ];
 }
 
-/** The mode is there from the first byte on, and nothing that was there is lost. */
-async function writeNew(file: string, text: string): Promise<void> {
-  await makeFolder(dirname(file));
-  const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
-    const exists = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
-    const message = exists ? `${file} is there already, and is left as it is` : `${file} can't be written`;
-    const hint = exists ? "Name a file that isn't there yet." : "Name a file in a folder that you may write to.";
-    throw new CommandFailure(message, EXIT.environment, hint, { cause });
-  });
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+function evidenceLines(json: string, full: boolean): string[] {
+  if (full || json.length <= EVIDENCE_MAX) return barred(json);
+  const left = json.length - EVIDENCE_MAX;
+  return [...barred(json.slice(0, EVIDENCE_MAX)), `  … ${left} more characters: --full shows them all`];
 }
 
-/** For its owner alone, as what goes into it; one that is there stays as it is. */
-async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-    const hint = "Name a file in a folder that you may write to.";
-    throw new CommandFailure(`the folder ${folder} can't be made`, EXIT.environment, hint, { cause });
-  });
+function barred(text: string): string[] {
+  return printable(text, { lines: true })
+    .split("\n")
+    .map((line) => `  │ ${line}`);
 }

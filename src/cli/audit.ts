@@ -1,15 +1,15 @@
-import { readFile, writeFile } from "node:fs/promises";
+/** `phasegate audit`: checks a session's whole log, also against a receipt that was kept elsewhere. */
+import { writeFile } from "node:fs/promises";
 import { Command, Option } from "commander";
 import * as z from "zod";
 import type { Receipt } from "../log/commit.js";
-import type { SessionAudit } from "../phased/approval/audit.js";
-import type { ApprovedPass } from "../phased/approval/ledger.js";
-import type { RoutedAudit } from "../routed/approval-guard.js";
+import type { ApprovedPass, SessionAudit } from "../phased/approval/ledger.js";
+import type { RoutedAudit } from "../routed/approvals.js";
 import type { RoutedPass } from "../routed/types.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { jsonOption, logLevelOption, notEmpty, stateOption } from "./options.js";
+import { jsonOption, logLevelOption, notEmpty, readJsonFile, stateOption } from "./options.js";
 import { type OpenedSession, openSession } from "./state.js";
-import { print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
+import { counted, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 interface AuditOptions extends TrustOptions {
@@ -22,23 +22,24 @@ interface AuditOptions extends TrustOptions {
 type Audited = SessionAudit | RoutedAudit;
 
 const HELP = `
-Without a receipt, a log whose newest commits were taken away, with the store's note of the newest
-(the file "head"), is a shorter log that holds together; and without the key that it is bound with (--hash-key-file), whoever can write the folder can make all hashes
-anew. Exit code 1 says that the log was changed, or that an approval in it is none of the approvers'.`;
+Two changes are found only with more options. If the newest commits were removed together with the store's record of
+the newest one (the file "head"), the rest is a valid shorter log: --receipt finds that. And anybody who can write the
+folder can compute all hashes again, unless the log is bound with a key: see --hash-key-file. The exit code is 1 if
+the log was changed, or if an approval in it is not by one of the approvers.`;
 
 const receiptSchema = z.object({ sessionId: z.string().optional(), version: z.int().positive(), hash: z.string() });
 
-/** `phasegate audit`. */
+/** Creates `phasegate audit`. */
 export function auditCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("audit")
-    .summary("check that a session's log is what was written")
+    .summary("check that a session's log was not changed")
     .description("Checks a session's whole log: its hash chain, its payloads, and the approvals in it.")
     .argument("<session>", "id of the session, as `phasegate sessions` lists it")
     .addOption(stateOption().makeOptionMandatory())
     .addOption(
-      new Option("--receipt <file>", "a receipt that was kept elsewhere: finds a cut tail").argParser(notEmpty),
+      new Option("--receipt <file>", "a receipt that was kept elsewhere; finds removed commits").argParser(notEmpty),
     )
-    .addOption(new Option("--write-receipt <file>", "write a receipt, to be kept elsewhere").argParser(notEmpty));
+    .addOption(new Option("--write-receipt <file>", "write a receipt; keep it elsewhere").argParser(notEmpty));
   for (const option of trustOptions()) command.addOption(option);
   return command
     .addOption(jsonOption())
@@ -62,9 +63,9 @@ async function audit(sessionId: string, options: AuditOptions, terminal: Termina
   return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
 }
 
-/** Phases by their numbers, steps by their names: apart from that an audit is an audit. */
+/** Audits a session of any kind. Approvals have the numbers of phases or the names of steps. */
 async function audited(opened: OpenedSession, sessionId: string, receipt: Receipt | undefined): Promise<Audited> {
-  // One call for each kind: the three differ in what they answer.
+  // One call for each kind: their types differ.
   if (opened.kind === "routed") return opened.engine.audit(sessionId, receipt);
   return opened.kind === "recorded" ? opened.engine.audit(sessionId, receipt) : opened.engine.audit(sessionId, receipt);
 }
@@ -72,14 +73,11 @@ async function audited(opened: OpenedSession, sessionId: string, receipt: Receip
 function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): string[] {
   if (!report.intact) {
     const { versions, reason } = report;
-    return [
-      `${styled(stdout, "red", "changed")}: ${printable(reason)}`,
-      `  the first ${versions} commits hold together`,
-    ];
+    return [`${styled(stdout, "red", "changed")}: ${printable(reason)}`, `  the first ${versions} commits are intact`];
   }
   const { version, hash } = report.receipt;
   return [
-    `${styled(stdout, "green", "intact")}: ${version} commit${version === 1 ? "" : "s"}, the newest is ${hash}`,
+    `${styled(stdout, "green", "intact")}: ${counted(version, "commit")}, the newest is ${hash}`,
     ...report.approvals.map((pass) => `  ${approvalLine(pass, isChecked)}`),
   ];
 }
@@ -91,19 +89,16 @@ function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): stri
   const signed = authenticated ? "signed" : "not signed";
   const word = isChecked
     ? distrust === undefined
-      ? "believed"
-      : `NOT believed: ${distrust}`
+      ? "accepted"
+      : `NOT accepted: ${distrust}`
     : "not checked: no approvers given";
   return `${where} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${word}`;
 }
 
 async function readReceipt(file: string, sessionId: string) {
-  const text = await readFile(file, "utf8").catch((cause: unknown) => {
-    throw new CommandFailure(`the receipt can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
-  });
-  const parsed = receiptSchema.safeParse(parse(text)).data;
+  const parsed = receiptSchema.safeParse(await readJsonFile(file, "the receipt")).data;
   if (parsed !== undefined && (parsed.sessionId ?? sessionId) === sessionId) return parsed;
-  const message = parsed === undefined ? `${file} is no receipt` : `${file} is the receipt of another session`;
+  const message = parsed === undefined ? `${file} is not a receipt` : `${file} is the receipt of another session`;
   throw new CommandFailure(message, EXIT.usage, "Use a file that `phasegate audit --write-receipt` has written.");
 }
 
@@ -111,12 +106,4 @@ async function writeReceipt(file: string, receipt: object): Promise<void> {
   await writeFile(file, `${JSON.stringify(receipt)}\n`).catch((cause: unknown) => {
     throw new CommandFailure(`the receipt can't be written: ${file}`, EXIT.environment, "Check the path.", { cause });
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

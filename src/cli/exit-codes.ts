@@ -1,24 +1,26 @@
+/** The exit codes of `phasegate`, and the failure that ends a command with one of them. */
 import { createRequire } from "node:module";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
-/** What the bin's exit codes mean; `--help` prints them. */
+
+/** The exit codes; `--help` prints them. */
 export const EXIT = {
   /** Done, or served until the end. */
   ok: 0,
-  /** There are problems, or no such session. */
+  /** Problems were found, or the session does not exist. */
   problems: 1,
-  /** Wrong usage: an option is missing, unknown or of the wrong kind. */
+  /** Wrong usage: an option is missing, unknown or has the wrong type. */
   usage: 2,
-  /** The environment failed: a folder that isn't there, a disk, a package that isn't installed. */
+  /** The environment failed: a missing folder, a disk, a package that is not installed. */
   environment: 3,
 } as const;
 
-/** One of the bin's exit codes. */
+/** One of the exit codes. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Takes the exit code of a command that has run to its end. */
+/** Sets the exit code of a command that has run to its end. */
 export type SetExitCode = (code: ExitCode) => void;
 
-/** A command that can't go on, with what to do about it. */
+/** A failure that ends a command: what is wrong, its exit code, and what to do about it. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
   readonly hint: string | undefined;
@@ -31,7 +33,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The exit code for whatever a command threw. */
+/** Returns the exit code for anything that a command threw. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandFailure) return error.exitCode;
   return isPhasegateError(error) ? codeOf(error) : EXIT.environment;
@@ -54,7 +56,7 @@ function codeOf({ code }: AnyPhasegateError): ExitCode {
   }
 }
 
-/** The version of this package, by its own name: the path to its package.json differs from build to build. */
+/** Returns this package's version. It is found by the package's name: the path differs from build to build. */
 export function packageVersion(): string {
   const manifest: unknown = createRequire(import.meta.url)("phasegate/package.json");
   const found = typeof manifest === "object" && manifest !== null && "version" in manifest ? manifest.version : "";

@@ -1,11 +1,8 @@
+/** `phasegate export`: writes the logs of sessions as lines of JSON; transfer-lines.ts has the format. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
-import { mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { open, rm } from "node:fs/promises";
+import type { Writable } from "node:stream";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { Command } from "commander";
 import { asRefusal, checkCommit, LogRefusal, newestVersion, withPayloads } from "../phased/log-check.js";
@@ -26,17 +23,17 @@ interface ExportOptions extends FilterOptions {
 }
 
 const HELP = `
-One commit a line, with its payloads, as JSON; the last line has a digest of the others, so that a file
-that was cut is noticed. It holds all evidence: keep it as you keep the state. A session whose log does
-not hold together is left out and told of, with exit code 1.`;
+Each line is JSON: one commit with its payloads. The last line has a digest of the others, so that a truncated file
+is noticed. The file contains all evidence: protect it like the state. A session whose log is damaged is skipped and
+listed, and the exit code is 1.`;
 
-/** `phasegate export`. */
+/** Creates `phasegate export`. */
 export function exportCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("export")
     .summary("write sessions as lines of JSON")
-    .description("Writes the logs of sessions, whole and checked, as lines of JSON.")
+    .description("Writes the complete logs of sessions, which are checked first, as lines of JSON.")
     .addOption(stateOption().makeOptionMandatory())
-    .option("--out <file>", "a new file; stdout if not given", notEmpty);
+    .option("--out <file>", "file to create; stdout if not given", notEmpty);
   for (const option of filterOptions()) command.addOption(option);
   return command
     .addOption(hashKeyOption())
@@ -55,11 +52,11 @@ async function exportSessions(options: ExportOptions, { stdout, stderr }: Termin
   try {
     const lines = exportLines(storage, {
       ...choiceOf(options),
-      ...(typeof hashKey === "string" ? { hashKey: utf8ToBytes(hashKey) } : {}),
+      ...(hashKey === undefined ? {} : { hashKey: utf8ToBytes(hashKey) }),
       onRefused: (sessionId, { message, reason }) => {
         refused += 1;
         if (reason === "unreadable") unreadable += 1;
-        tell(`session ${sessionId} is left out: ${message}`);
+        tell(`session ${sessionId} was skipped: ${message}`);
       },
       onEnd: ({ sessions, commits }) => tell(`exported ${counted(sessions, "session")}, ${counted(commits, "commit")}`),
     });
@@ -71,17 +68,17 @@ async function exportSessions(options: ExportOptions, { stdout, stderr }: Termin
   return refused === 0 ? EXIT.ok : EXIT.problems;
 }
 
-/** What is exported, and who is told of what is not. */
+/** The sessions to export, and what is called with the result. */
 interface ExportSelection extends SessionChoice {
   readonly hashKey?: Uint8Array;
   readonly onRefused: (sessionId: SessionId, refusal: LogRefusal) => void;
-  /** Once the last line is made. */
+  /** Called after the last line. */
   readonly onEnd: (counts: { readonly sessions: number; readonly commits: number }) => void;
 }
 
 /**
- * Sessions as lines, as their storage has them when it is their turn. Each log is read twice: what does not hold is
- * refused before any of it is written.
+ * Returns sessions as lines, each as its storage has it when its turn comes. Each log is read twice, so that a damaged one
+ * is refused before any of it is written.
  */
 export async function* exportLines(storage: StorageAdapter, options: ExportSelection): AsyncGenerator<string> {
   const digest = createHash("sha256");
@@ -103,7 +100,7 @@ export async function* exportLines(storage: StorageAdapter, options: ExportSelec
       commits += 1;
       yield hashed(commitLine(commit));
     }
-    // Its first line makes a session of it for whoever reads the file.
+    // A session counts as soon as it has a line in the file.
     if (version > 0) sessions += 1;
     if (version < newest.version) options.onRefused(sessionId, removedMeanwhile(version));
   }
@@ -112,7 +109,7 @@ export async function* exportLines(storage: StorageAdapter, options: ExportSelec
   options.onEnd({ sessions, commits });
 }
 
-/** A session's commits with their payloads, each checked. */
+/** Returns a session's commits with their payloads, each checked. */
 async function* checked(
   storage: StorageAdapter,
   sessionId: SessionId,
@@ -128,11 +125,11 @@ async function* checked(
 }
 
 function removedMeanwhile(version: number): LogRefusal {
-  const there = version === 0 ? "" : `; the lines have its first ${version} commits`;
-  return new LogRefusal("not_found", `it was removed while it was exported${there}`);
+  const there = version === 0 ? "" : `; the export has its first ${version} commits`;
+  return new LogRefusal("not_found", `it was removed during the export${there}`);
 }
 
-/** The newest commit of a session whose log holds, with nothing cut off. */
+/** Checks a session's whole log, and returns its newest commit. */
 async function lastOf(storage: StorageAdapter, sessionId: SessionId, options: ExportSelection): Promise<Commit> {
   await newestVersion(storage, sessionId);
   let last: Commit | undefined;
@@ -141,7 +138,7 @@ async function lastOf(storage: StorageAdapter, sessionId: SessionId, options: Ex
   throw new LogRefusal("not_found", "there is no such session");
 }
 
-/** Writes lines as fast as they are read. Whoever reads them may stop reading: the rest is not made then. */
+/** Writes lines as fast as they are read, until the reader closes the stream. */
 async function writeToStream(lines: AsyncIterable<string>, stream: Writable): Promise<void> {
   for await (const line of lines) {
     if (stream.destroyed) return;
@@ -149,11 +146,11 @@ async function writeToStream(lines: AsyncIterable<string>, stream: Writable): Pr
   }
 }
 
-/** Writes lines into a new file that only its owner can read; a file that could not be written to its end goes. */
+/** Writes lines into a new file that only its owner can read. If that fails, the file is removed. */
 export async function writeToFile(lines: AsyncIterable<string>, path: string): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
-    const hint = "Name a file that isn't there yet, in a folder that is.";
-    throw new CommandFailure(`the file can't be made: ${path}`, EXIT.environment, hint, { cause });
+    const hint = "Name a new file in an existing folder.";
+    throw new CommandFailure(`the file can't be created: ${path}`, EXIT.environment, hint, { cause });
   });
   try {
     for await (const line of lines) await file.writeFile(line);
@@ -163,20 +160,5 @@ export async function writeToFile(lines: AsyncIterable<string>, path: string): P
     await file.close().catch(() => undefined);
     await rm(path, { force: true });
     throw error;
-  }
-}
-
-/**
- * Gives a stream as a file, which is gone afterwards: a file can be checked to its end before anything is done with its
- * beginning. Nobody else can read it.
- */
-export async function spooled<T>(input: Readable, work: (file: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "phasegate-import-"));
-  try {
-    const file = join(folder, "sessions.jsonl");
-    await pipeline(input, createWriteStream(file, { mode: 0o600 }));
-    return await work(file);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }

@@ -1,3 +1,7 @@
+/**
+ * Reads the workflows in a folder, phased and routed ones, for `validate` and `gate freeze`. Verifiers in gates are checked
+ * against the built-in ones, which are those of `serve`.
+ */
 import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { FileTexts } from "../content/file-plans.js";
@@ -16,26 +20,27 @@ import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
 import { secretIn } from "../workflow/kept-back.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
-/** A workflow of either kind, with what its files say. */
+
+/** A workflow of either kind. */
 export interface FoundFiles {
   readonly type: string;
-  /** Its folder below the one that was asked for; `""` if that is the workflow itself. */
+  /** Its folder below the given one; `""` if the given folder is the workflow itself. */
   readonly folder: string;
   readonly read: Pick<ReadWorkflow, "diagnostics" | "inferred">;
-  /** A file of it as text; undefined where it can't be read. */
+  /** Reads one of its files. Returns undefined if it cannot be read. */
   source(file: string): Promise<string | undefined>;
 }
 
-/** A workflow's folder, read. */
+/** A phased workflow. */
 export interface FoundWorkflow extends FoundFiles {
   readonly read: ReadWorkflow;
 }
 
-/** The workflow that a folder is, or all of those in it, by type. */
+/** Reads the phased workflow in a folder, or those in its subfolders. */
 export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path, { refuse: secretIn });
-  // Also one that can't be read: it says that this folder is a workflow.
+  // Even an unreadable metadata.json makes the folder a workflow.
   if ((await inside.list(".")).some((entry) => entry.path === METADATA_FILE)) {
     const found = await readFolder(await openSandbox(dirname(path), { refuse: secretIn }), basename(path), "");
     return found === undefined ? [] : [found];
@@ -48,13 +53,13 @@ export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
   return workflows;
 }
 
-/** One whose reading has thrown: the others are checked all the same. */
+/** Returns a workflow whose reading has failed, so that the others are still checked. */
 function failed(type: string, error: unknown): FoundWorkflow {
   const read = { diagnostics: [unreadable(error, METADATA_FILE)] };
   return { type, folder: type, read, source: () => Promise.resolve(undefined) };
 }
 
-/** Undefined for a folder that is no workflow. */
+/** Reads a folder. Returns undefined if it is not a phased workflow. */
 async function readFolder(sandbox: Sandbox, type: string, folder: string): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
@@ -75,8 +80,8 @@ async function sourceOf(sandbox: Sandbox, path: string): Promise<string | undefi
 }
 
 /**
- * The routed workflow that a folder is, or all of those in it, by name, but for folders that are phased workflows.
- * `includeRoots` are relative to what holds the workflows.
+ * Reads the routed workflow in a folder, or those in its subfolders, except folders that are phased workflows.
+ * `includeRoots` are relative to the folder that contains the workflows.
  */
 export async function findRouted(
   folder: string,
@@ -99,7 +104,7 @@ export async function findRouted(
   return found;
 }
 
-/** Whether a folder looks like a routed workflow; one that can't be looked into is none. */
+/** Checks that a folder looks like a routed workflow. One that cannot be listed does not. */
 async function isRouted(sandbox: Sandbox, folder: string): Promise<boolean> {
   try {
     const entries = await sandbox.list(folder);
@@ -134,19 +139,19 @@ async function readRouted(
   };
 }
 
-/** Where a diagnostic's file lies: beside the workflow's folder where it was included from there. */
+/** Returns the path of a diagnostic's file: an included file may be outside the workflow's folder. */
 function pathOf(name: string, file: string): string {
   return file.startsWith("../") ? file.slice(3) : `${name}/${file}`;
 }
 
-/** A warning for each gate that names a verifier which `phasegate serve` doesn't have: a host may have it. */
+/** Returns a warning for each verifier in gates that `phasegate serve` does not have: another host may have it. */
 function unknownVerifiers({ phases }: WorkflowStructure): Diagnostic[] {
   return phases.flatMap(({ number, gate }) =>
     unknownInGates(gate, `phase ${number}`, `phases/${number}/gate-definition.yaml`),
   );
 }
 
-/** The same for one gate: `where` says whose it is, in a sentence. */
+/** Returns the warnings for one gate. `where` names its owner in messages. */
 function unknownInGates(gate: GateDefinition, where: string, file: string): Diagnostic[] {
   const names = new Set(checksOf(gate).map(({ verifier }) => verifier));
   return [...names].filter((name) => !KNOWN.includes(name)).map((name) => warning(where, file, name));
@@ -161,12 +166,12 @@ function warning(where: string, file: string, name: string): Diagnostic {
     file,
     severity: "warning",
     code: "VERIFIER_UNKNOWN",
-    message: `${where} names the verifier ${shown(name)}, which phasegate serve doesn't have`,
+    message: `${where} names the verifier ${shown(name)}, which phasegate serve does not have`,
     hint: `${meant}Only a host that registers it can start this workflow.`,
   };
 }
 
-/** An error for each rule in the params of a built-in verifier that can't be run. */
+/** Returns an error for each rule in the parameters of a built-in verifier that cannot be run. */
 async function verifierRuleFaults(
   { phases }: WorkflowStructure,
   source: (file: string) => Promise<string | undefined>,
@@ -178,7 +183,7 @@ async function verifierRuleFaults(
       if (fault === undefined) continue;
       const file = `phases/${number}/gate-definition.yaml`;
       const place = placeOf(fault.rule, await source(file));
-      const hint = "docs/verifiers.md says what can stand in it.";
+      const hint = "docs/verifiers.md describes the rules.";
       found.push({ file, ...place, severity: "error", code: "RULE_INVALID", message: fault.message, hint });
     }
   }
@@ -197,7 +202,7 @@ async function faultOf(verifier: string, params: Parameters<typeof ruleParam>[1]
   }
 }
 
-/** Where a rule's text stands, as far as it is written in the file as it is read. */
+/** Returns the position of a rule in its file, if the file has it literally. */
 function placeOf(rule: string, text: string | undefined): { line?: number; column?: number } {
   const at = text?.indexOf(rule) ?? -1;
   if (text === undefined || at < 0) return {};

@@ -1,5 +1,14 @@
+/**
+ * `phasegate import`: appends exported sessions to a state. The whole file is checked first, then each session is
+ * appended, and refused on its own if it does not fit.
+ */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { Command } from "commander";
 import { asRefusal, checkCommit, LogRefusal, withPayloads } from "../phased/log-check.js";
@@ -8,7 +17,6 @@ import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-ad
 import { matchesQuery } from "../storage/common/session-query.js";
 import type { SessionId } from "../workflow/names.js";
 import { EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { spooled } from "./export.js";
 import {
   choiceOf,
   type FilterOptions,
@@ -30,18 +38,18 @@ interface ImportOptions extends FilterOptions {
 }
 
 const HELP = `
-The whole file is checked before anything is written: one that was cut or changed on the way is refused.
-A session is imported whole, gone on with where the state has its beginning, or refused with the line that
-says why; the others are imported, and the exit code is 1. Importing a file twice does no harm.`;
+The whole file is checked before anything is written: a file that was truncated or changed is refused. Each session
+is imported completely. If the state already has its beginning, the rest is added. If a session is refused, its line
+and the reason are printed, the others are imported, and the exit code is 1. A file can be imported twice.`;
 
-/** `phasegate import`. */
+/** Creates `phasegate import`. */
 export function importCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("import")
-    .summary("take over sessions that were exported")
-    .description("Appends the sessions in a file of `phasegate export` to a state, which is made if it isn't there.")
-    .argument("[file]", "the file; stdin if not given, or -", notEmpty)
+    .summary("add exported sessions to a state")
+    .description("Adds the sessions in a file of `phasegate export` to a state, which is created if it does not exist.")
+    .argument("[file]", "the file; stdin if it is - or not given", notEmpty)
     .addOption(stateOption().makeOptionMandatory())
-    .option("--check", "check the file, and write nothing");
+    .option("--check", "check the file without writing anything");
   for (const option of filterOptions()) command.addOption(option);
   return command
     .addOption(hashKeyOption())
@@ -54,9 +62,21 @@ export function importCommand(terminal: Terminal, setExitCode: SetExitCode): Com
     });
 }
 
+/** Writes a stream to a temporary file that only this user can read: the whole file is checked before it is imported. */
+async function spooled<T>(input: Readable, work: (file: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "phasegate-import-"));
+  try {
+    const file = join(folder, "sessions.jsonl");
+    await pipeline(input, createWriteStream(file, { mode: 0o600 }));
+    return await work(file);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 async function importFile(file: string, options: ImportOptions, terminal: Terminal): Promise<ExitCode> {
   const { hashKey } = await readHashKey(options);
-  const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : undefined;
+  const key = hashKey === undefined ? undefined : utf8ToBytes(hashKey);
   const blocks = (await checkLines(file, key)).filter(isChosen(options));
   const missing = options.session?.filter((id) => !blocks.some(({ sessionId }) => sessionId === id)) ?? [];
   for (const id of missing) print(terminal, printable(`session ${id} is not in the file`));
@@ -70,14 +90,14 @@ async function importFile(file: string, options: ImportOptions, terminal: Termin
   }
 }
 
-/** What came of a session's lines, and the line that says it. */
+/** The result of importing a session, and the line that it is about. */
 interface Outcome {
   readonly block: Block;
   readonly line: number;
   readonly outcome: Pick<Appended, "commits"> | LogRefusal;
 }
 
-/** So many sessions are imported at once: a disk brings what several wait for to safety in one go. */
+/** Sessions that are imported at the same time: a disk can flush the writes of several in one go. */
 const AT_ONCE = 8;
 
 async function* importAll(
@@ -99,7 +119,7 @@ async function* importAll(
     }
     for (let next = pending.shift(); next !== undefined; next = pending.shift()) yield await next;
   } finally {
-    // After a failure: nothing may go on once the storage is closed.
+    // After a failure, the others must end before the storage is closed.
     await Promise.allSettled(pending);
   }
 }
@@ -115,7 +135,7 @@ async function report(
   missing: number,
   { terminal, isKeyed }: { readonly terminal: Terminal; readonly isKeyed: boolean },
 ): Promise<ExitCode> {
-  // A file that was put together from others can have a session twice.
+  // A file that was joined from others can contain a session twice.
   const sessions = new Set<string>();
   let [commits, refused, unreadable] = [0, missing, 0];
   for await (const { block, line, outcome } of outcomes) {
@@ -138,21 +158,21 @@ function isChosen(options: ImportOptions): (block: Block) => boolean {
   return ({ sessionId, summary }) => sessionIds?.includes(sessionId) ?? matchesQuery(summary, query);
 }
 
-/** A session's lines in a file: where they begin, and what they hold. */
+/** The lines of a session in a file. */
 interface Block extends Pick<Line, "offset" | "number"> {
   readonly sessionId: SessionId;
   commits: number;
-  /** Bytes of the largest commit, payloads included. */
+  /** Size of the largest commit with its payloads, in bytes. */
   largest: number;
-  /** The newest commit's, for the filters. */
+  /** The summary of the newest commit, for the filters. */
   summary: SessionSummary;
-  /** Why it is not taken over, and the line that says so. */
+  /** Why the session is not imported, and the line that is at fault. */
   refused?: { readonly line: number; readonly refusal: LogRefusal };
 }
 
 /**
- * Reads a file from its first line to its last, and checks each session's chain and payloads. Throws where the file was
- * cut or changed on the way: then nothing of it is to be believed.
+ * Reads a whole file, and checks each session's chain and payloads. Throws if the file was truncated or changed: nothing
+ * in it can be trusted then.
  */
 export async function checkLines(file: string, hashKey: Uint8Array | undefined): Promise<readonly Block[]> {
   const blocks: Block[] = [];
@@ -180,7 +200,7 @@ export async function checkLines(file: string, hashKey: Uint8Array | undefined):
   return blocks;
 }
 
-/** Checks a line's commit as the next one of its block, or the first one of another. */
+/** Adds a commit to the block of its session, or to a new one, and checks it. */
 async function addCommit(
   blocks: Block[],
   { offset, number }: Line,
@@ -202,7 +222,7 @@ async function addCommit(
   return commit;
 }
 
-/** A commit with nothing but what its line holds. Throws if it does not follow, or a payload is not in the line. */
+/** Checks a commit. Throws if it does not follow the previous one, or if a payload is not in its line. */
 async function checkLine(
   commit: Commit,
   previous: Commit | undefined,
@@ -212,11 +232,11 @@ async function checkLine(
 }
 
 function changed(line: number): Error {
-  const hint = "Fetch it again, or export it again: copy it as binary, for line ends count.";
+  const hint = "Copy or export it again; copy it in binary mode, since line ends must not change.";
   return notImported(line, "the file was cut off or changed on the way", hint);
 }
 
-/** Appends the commits of a file that was checked, session by session; a refusal is the session's alone. */
+/** Appends the commits of one session in a checked file. A refusal concerns that session only. */
 export async function importBlock(
   file: string,
   block: Block,
@@ -225,15 +245,18 @@ export async function importBlock(
 ): Promise<Appended | LogRefusal> {
   const { maxCommitBytes } = to.capabilities;
   if (block.largest > maxCommitBytes) {
-    // Before anything is written: the commits before it would stay.
-    return new LogRefusal("not_taken", `it has a commit of ${block.largest} bytes, and ${maxCommitBytes} are allowed`);
+    // Refused before anything is written: the commits before it would remain.
+    return new LogRefusal(
+      "not_taken",
+      `it has a commit of ${block.largest} bytes, and the state allows ${maxCommitBytes}`,
+    );
   }
-  // Checked once more: what is appended is what was checked, whatever becomes of the file.
+  // Checked again, since the file may have changed since the first check.
   const prepare = (commit: Commit, previous: Commit | undefined) => checkLine(commit, previous, hashKey);
   return appendLog(block.sessionId, (from) => commitsOf(file, block, from), prepare, to).catch(asRefusal);
 }
 
-/** The commits of a block from one version on. */
+/** Reads the commits of a block, starting with a version. */
 async function* commitsOf(file: string, block: Block, from: number): AsyncGenerator<Commit> {
   let left = block.commits;
   for await (const { data } of splitLines(createReadStream(file, { start: block.offset }), block)) {

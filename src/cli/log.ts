@@ -1,3 +1,7 @@
+/**
+ * The log of a server: one JSON object per line on stderr and, on request, in files that rotate. Engines and workspaces
+ * are logged by the tables {@link PHASED}, {@link ROUTED} and {@link WORKSPACE}, without the contents of evidence, reports and files.
+ */
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
@@ -6,27 +10,34 @@ import type { NotificationName } from "../phased/notifications.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedNotificationName } from "../routed/notifications.js";
-import { formatDiagnostic } from "../workflow/diagnostic.js";
+import { type Diagnostic, formatDiagnostic } from "../workflow/diagnostic.js";
 import type { WorkspaceNotificationName } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { LogLevel } from "./options.js";
-import type { LogFiles } from "./serve-options.js";
 import type { Terminal } from "./terminal.js";
+
 /** The logs of a server. */
 export interface Logs {
   readonly log: Logger;
-  /** For what models were asked and have answered, where files are written. */
+  /** The requests to models and their answers; missing if no files are written. */
   readonly ai?: Logger;
   close(): void;
 }
 
-/** The log of a server, on stderr: one JSON object a line. Stacks are for `debug` and below. */
+/** The log files to write. */
+export interface LogFiles {
+  readonly folder: string;
+  readonly main: string;
+  readonly ai: string;
+}
+
+/** Creates a log on stderr. Errors are logged with their stacks at `debug` and `trace` only. */
 export function createLogger(level: LogLevel, { stderr }: Terminal): Logger {
   return pino(settings(level), stderr);
 }
 
-/** The same, and as files that rotate, where somebody has asked for those. */
+/** Opens the log on stderr and in the files, if there are any. */
 export function openLogs(level: LogLevel, terminal: Terminal, files: LogFiles | undefined): Logs {
   if (files === undefined) return { log: createLogger(level, terminal), close: () => {} };
   const main = openFile(files.folder, files.main);
@@ -46,7 +57,7 @@ function openFile(folder: string, name: string): RotatingFile {
   try {
     return new RotatingFile(resolve(folder, name));
   } catch (cause) {
-    const hint = "Check ORCHESTRATOR_LOG_DIR, and that this process may write there.";
+    const hint = "Check --log-dir, and that this process may write to that folder.";
     throw new CommandFailure(`the log file ${name} can't be written in ${folder}`, EXIT.environment, hint, { cause });
   }
 }
@@ -69,19 +80,19 @@ function briefError(error: unknown): unknown {
   return { type: name, message, ...("code" in error ? { code: error.code } : {}) };
 }
 
-/** When a file is put aside, and how many are kept. */
+/** When a log file is renamed, and how many old ones are kept. */
 interface Rotation {
-  /** Bytes. */
+  /** Maximum size of a file, in bytes. */
   readonly maxBytes: number;
-  /** At least 1: files beside the one that is written: `NAME.1` is the newest of them. */
+  /** Number of old files, at least 1. `NAME.1` is the newest of them. */
   readonly kept: number;
 }
 
 const ROTATION: Rotation = { maxBytes: 10 * 1024 * 1024, kept: 5 };
 
 /**
- * A file that lines are added to, put aside when it is full. Written at once: what stands in it when a process is killed
- * is what was logged. Two processes must not share one.
+ * A log file that is renamed when it is full. Lines are written synchronously, so that none is lost when the process is
+ * killed. Two processes must not share a file.
  */
 export class RotatingFile {
   readonly #path: string;
@@ -89,7 +100,7 @@ export class RotatingFile {
   #file: number;
   #bytes: number;
 
-  /** Makes the file, readable by its owner alone, and its folder. Throws what the file system throws. */
+  /** Creates the file, readable by its owner only, and its folder. Throws the errors of the file system. */
   constructor(path: string, rotation: Rotation = ROTATION) {
     this.#path = path;
     this.#rotation = rotation;
@@ -120,7 +131,7 @@ export class RotatingFile {
 }
 
 function open(path: string): number {
-  // As "a", but it doesn't wait for somebody who reads a FIFO.
+  // The same as "a", except that opening a FIFO does not wait for a reader.
   const { O_WRONLY, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
   return openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
 }
@@ -133,121 +144,140 @@ function moveIfThere(from: string, to: string): void {
   }
 }
 
-/** The notifications that are worth a line at `info`; `phaseEntered` and `gatePassed` come together. */
-const NEWS: readonly NotificationName[] = [
-  "started",
-  "gatePassed",
-  "gateFailed",
-  "approvalRequested",
-  "approved",
-  "denied",
-  "gateOverridden",
-  "phaseSkipped",
-  "paused",
-  "resumed",
-  "retried",
-  "rolledBack",
-  "migrated",
-  "planSynced",
-  "planTicked",
-  "completed",
-  "failed",
-  "deleted",
-];
-
-/** Writes down what happens to sessions: never evidence, which may hold anything. */
-export function logEngine(engine: Engine, log: Logger): void {
-  for (const name of NEWS) engine.on(name, (payload) => log.info(withoutContent(payload), name));
-  engine.on("phaseEntered", (payload) => log.debug(payload, "phaseEntered"));
-  engine.on("conflict", (payload) => log.debug(payload, "conflict"));
-  engine.on("planTicksPending", ({ error, ...payload }) => log.warn({ ...payload, err: error }, "planTicksPending"));
-  engine.on("security", (payload) => log.warn(payload, "security"));
-  engine.on("internalError", ({ operation, error }) => log.error({ operation, err: error }, "internalError"));
+/** Anything that notifies its host: an engine or a workspace. */
+interface Source<Name extends string> {
+  on(name: Name, listener: (payload: object) => void): unknown;
 }
 
-/** Writes down which workflows there are, and what is wrong with those that can't be started. */
-export async function logWorkflows(content: ContentProvider, log: Logger): Promise<void> {
-  const listings = await unlessFailing(() => content.list(), log);
-  if (listings === undefined) return;
-  for (const { type, status, diagnostics } of listings) {
-    if (status === "ready") continue;
-    const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
-    log.warn({ workflowType: type, errors }, "broken workflow");
+/** The level at which each notification is logged. */
+type Levels<Name extends string> = Readonly<Record<Name, "debug" | "info" | "warn" | "error">>;
+
+const PHASED: Levels<NotificationName> = {
+  started: "info",
+  // Each one comes with `started`, `gatePassed` or another notification.
+  phaseEntered: "debug",
+  gatePassed: "info",
+  gateFailed: "info",
+  approvalRequested: "info",
+  approved: "info",
+  denied: "info",
+  gateOverridden: "info",
+  phaseSkipped: "info",
+  paused: "info",
+  resumed: "info",
+  retried: "info",
+  rolledBack: "info",
+  migrated: "info",
+  planSynced: "info",
+  planTicked: "info",
+  planTicksPending: "warn",
+  completed: "info",
+  failed: "info",
+  deleted: "info",
+  conflict: "debug",
+  security: "warn",
+  internalError: "error",
+};
+
+const ROUTED: Levels<RoutedNotificationName> = {
+  started: "info",
+  reported: "info",
+  gateRefused: "info",
+  approvalRequested: "info",
+  approved: "info",
+  denied: "info",
+  decided: "info",
+  suspended: "info",
+  retried: "info",
+  cancelled: "info",
+  completed: "info",
+  failed: "warn",
+  deleted: "info",
+  conflict: "debug",
+  security: "warn",
+  internalError: "error",
+};
+
+const WORKSPACE: Levels<WorkspaceNotificationName> = {
+  sessionCreated: "info",
+  sessionReopened: "info",
+  called: "debug",
+  saved: "info",
+  sessionCompleted: "info",
+  security: "warn",
+  internalError: "error",
+};
+
+/** Logs what happens to phased sessions. */
+export function logPhased(engine: Engine, log: Logger): void {
+  logNotifications<NotificationName>(engine, PHASED, log);
+}
+
+/** Logs what happens to instances of routed workflows. */
+export function logRouted(engine: RoutedEngine, log: Logger): void {
+  logNotifications<RoutedNotificationName>(engine, ROUTED, log);
+}
+
+/** Logs what happens in a workspace. */
+export function logWorkspace(workspace: Pick<Workspace, "on">, log: Logger): void {
+  logNotifications<WorkspaceNotificationName>(workspace, WORKSPACE, log);
+}
+
+function logNotifications<Name extends string>(source: Source<Name>, levels: Levels<Name>, log: Logger): void {
+  for (const name of namesOf(levels)) source.on(name, (payload) => log[levels[name]](loggable(payload), name));
+}
+
+function namesOf<Name extends string>(levels: Levels<Name>): Name[] {
+  return Object.keys(levels).filter((name): name is Name => Object.hasOwn(levels, name));
+}
+
+/** Returns what is logged of a payload. The texts of problems may quote evidence, so only field and kind remain. */
+function loggable(payload: object): object {
+  if ("error" in payload) {
+    const { error: err, ...about } = payload;
+    return { ...about, err };
   }
-  const ready = listings.filter(({ status }) => status === "ready").map(({ type }) => type);
-  if (ready.length === 0) log.warn("there is no workflow that can be started");
-  log.info({ workflows: ready }, "workflows");
-}
-
-/** What lists workflows may fail, now or later: what else is served is no worse for it, and calls tell of it. */
-async function unlessFailing<T>(list: () => Promise<T>, log: Logger): Promise<T | undefined> {
-  try {
-    return await list();
-  } catch (err) {
-    log.error({ err }, "the workflows can't be listed");
-    return undefined;
-  }
-}
-
-/** A problem quotes evidence: its field and its kind are enough. */
-function withoutContent(payload: object): object {
   if (!("problems" in payload) || !Array.isArray(payload.problems)) return payload;
   return { ...payload, problems: payload.problems.map(({ field, problem }) => ({ field, problem })) };
 }
 
-/** The notifications that are worth a line at `info`. */
-const ROUTED_NEWS: readonly RoutedNotificationName[] = [
-  "started",
-  "reported",
-  "decided",
-  "approvalRequested",
-  "approved",
-  "denied",
-  "suspended",
-  "retried",
-  "cancelled",
-  "completed",
-  "deleted",
-];
-
-/** Writes down what happens to instances: never reports or contexts, which may hold anything. */
-export function logRouted(engine: RoutedEngine, log: Logger): void {
-  for (const name of ROUTED_NEWS) engine.on(name, (payload) => log.info(payload, name));
-  engine.on("gateRefused", ({ problems, ...about }) =>
-    log.info({ ...about, problems: problems.map(({ field, problem }) => ({ field, problem })) }, "gateRefused"),
+/** Logs the names of the phased workflows, and the errors of those that cannot be started. */
+export async function logWorkflows(content: ContentProvider, log: Logger): Promise<void> {
+  await logListings("workflow", "workflowType", log, async () =>
+    (await content.list()).map(({ type, status, diagnostics }) => ({ name: type, status, diagnostics })),
   );
-  engine.on("failed", (payload) => log.warn(payload, "failed"));
-  engine.on("conflict", (payload) => log.debug(payload, "conflict"));
-  engine.on("security", (payload) => log.warn(payload, "security"));
-  engine.on("internalError", ({ operation, error }) => log.error({ operation, err: error }, "internalError"));
 }
 
-/** Writes down which routed workflows there are, and what is wrong with those that can't be started. */
+/** Logs the names of the routed workflows, and the errors of those that cannot be started. */
 export async function logRoutedWorkflows(engine: RoutedEngine, log: Logger): Promise<void> {
-  const listings = await unlessFailing(() => engine.listWorkflows(), log);
+  await logListings("routed workflow", "workflow", log, () => engine.listWorkflows());
+}
+
+/** A workflow of either kind. */
+interface Listing {
+  readonly name: string;
+  readonly status: "ready" | "broken";
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Logs workflows. If they cannot be listed, now or later, everything else is served all the same. */
+async function logListings(
+  kind: string,
+  key: string,
+  log: Logger,
+  list: () => Promise<readonly Listing[]>,
+): Promise<void> {
+  const listings = await list().catch((err: unknown) => {
+    log.error({ err }, "the workflows can't be listed");
+    return undefined;
+  });
   if (listings === undefined) return;
   for (const { name, status, diagnostics } of listings) {
     if (status === "ready") continue;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
-    log.warn({ workflow: name, errors }, "broken workflow");
+    log.warn({ [key]: name, errors }, "broken workflow");
   }
   const ready = listings.flatMap(({ name, status }) => (status === "ready" ? [name] : []));
-  if (ready.length === 0) log.warn("there is no routed workflow that can be started");
-  log.info({ workflows: ready }, "routed workflows");
-}
-
-/** The notifications that are worth a line at `info`. */
-const WORKSPACE_NEWS: readonly WorkspaceNotificationName[] = [
-  "sessionCreated",
-  "sessionReopened",
-  "saved",
-  "sessionCompleted",
-];
-
-/** Writes down what happens in a workspace: never what files hold. */
-export function logWorkspace(workspace: Pick<Workspace, "on">, log: Logger): void {
-  for (const name of WORKSPACE_NEWS) workspace.on(name, (payload) => log.info(payload, name));
-  workspace.on("called", (payload) => log.debug(payload, "called"));
-  workspace.on("security", (payload) => log.warn(payload, "security"));
-  workspace.on("internalError", ({ operation, error }) => log.error({ operation, err: error }, "internalError"));
+  if (ready.length === 0) log.warn(`there is no ${kind} that can be started`);
+  log.info({ workflows: ready }, `${kind}s`);
 }

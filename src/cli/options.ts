@@ -1,3 +1,7 @@
+/**
+ * Options that several commands have, the checks of option values, and the files and folders that options name. A wrong
+ * value ends the command with exit code 2, a missing file or folder with 3.
+ */
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import process from "node:process";
@@ -6,17 +10,17 @@ import type { SessionChoice } from "../phased/log-copy.js";
 import { LIVING, type LivingStatus } from "../phased/options.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
-/** The levels of the log, most of all first. */
+/** The log levels, from the most detailed to none. */
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
-/** A level of the log. */
+/** A log level. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Whether a text is a level of the log. */
+/** Checks that a text is a log level. */
 export function isLogLevel(level: string): level is LogLevel {
   return LOG_LEVELS.some((one) => one === level);
 }
 
-/** Reads a whole number of at least `least`. */
+/** Returns a parser for a whole number of at least `least`. */
 export function wholeNumber(least: number): (value: string) => number {
   return (value) => {
     const number = Number(value);
@@ -25,84 +29,94 @@ export function wholeNumber(least: number): (value: string) => number {
   };
 }
 
-/** Reads a text that is not empty: an empty path would be the current folder. */
+/** Returns a text that is not empty: an empty path would mean the current folder. */
 export function notEmpty(value: string): string {
   if (value !== "") return value;
   throw new InvalidArgumentError("It must not be empty.");
 }
 
-/** Reads the name of an MCP tool, as clients and models take it. */
+/** Returns the name of an MCP tool, as clients and models accept it. */
 export function toolName(value: string): string {
   if (/^[A-Za-z0-9_.-]{1,64}$/.test(value)) return value;
   throw new InvalidArgumentError("It must be 1 to 64 letters, digits, '_', '-' and '.'.");
 }
 
-/** Where the sessions are, which most commands need. From the environment, a password stands in no list of processes. */
+/** Collects the values of an option that may be repeated. */
+export function repeated(value: string, before: readonly string[] = []): string[] {
+  return [...before, notEmpty(value)];
+}
+
+/** Returns `--state`. A password in the environment variable appears in no list of processes. */
 export function stateOption(): Option {
-  return new Option("--state <where>", "the sessions: a folder, sqlite:FILE, or postgres://…")
+  return new Option("--state <where>", "where the sessions are: a folder, sqlite:FILE, or postgres://…")
     .env("PHASEGATE_STATE")
     .argParser(notEmpty);
 }
 
-/** `--json`, for machines. */
+/** Returns `--json`. */
 export function jsonOption(): Option {
-  return new Option("--json", "print JSON, for machines");
+  return new Option("--json", "print JSON");
 }
 
-/** How much is told on stderr; at `debug`, errors come with their stack. */
+/** Returns `--log-level`: what is logged on stderr. At `debug`, errors are printed with their stacks. */
 export function logLevelOption(): Option {
-  return new Option("--log-level <level>", "how much is told on stderr")
+  return new Option("--log-level <level>", "lowest level of what is logged on stderr")
     .env("PHASEGATE_LOG_LEVEL")
     .choices(LOG_LEVELS)
     .default("info");
 }
 
-/** Where routed workflows may include files from, beside their own folders. */
+/** Returns `--include-root`: the folders outside a routed workflow from which it may include files. */
 export function includeRootOption(): Option {
   return new Option(
     "--include-root <folder...>",
     "folders that routed workflows may include files from, relative to the one that holds the workflows; '.' for all",
-  ).argParser((value: string, before: readonly string[] = []) => [...before, notEmpty(value)]);
+  ).argParser(repeated);
 }
 
-/** The absolute path of a file that must be there; `what` says which one, in messages. */
+/** Returns the absolute path of a file that must exist. Messages call it `what`. */
 export async function requireFile(path: string, what: string): Promise<string> {
   const file = resolve(path);
-  const found = await stat(file).catch((cause: unknown) => {
-    throw new CommandFailure(`${what} can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
-  });
+  const found = await stat(file).catch((cause: unknown) => unreadable(file, what, cause));
   if (!found.isDirectory()) return file;
   throw new CommandFailure(`${what} is a folder: ${file}`, EXIT.environment, "Name a file.");
 }
 
-/** The absolute path of a folder that must be there; `what` says which one, in messages. */
+/** Returns the absolute path of a folder that must exist. Messages call it `what`. */
 export async function requireFolder(path: string, what: string): Promise<string> {
   const folder = resolve(path);
-  const found = await stat(folder).catch((cause: unknown) => {
-    throw new CommandFailure(`${what} can't be read: ${folder}`, EXIT.environment, "Check the path.", { cause });
-  });
+  const found = await stat(folder).catch((cause: unknown) => unreadable(folder, what, cause));
   if (found.isDirectory()) return folder;
-  throw new CommandFailure(`${what} is no folder: ${folder}`, EXIT.environment, "Name a folder.");
+  throw new CommandFailure(`${what} is not a folder: ${folder}`, EXIT.environment, "Name a folder.");
 }
 
-/** Reads a file that only its owner may read; one that others can read is no secret, and is refused. */
+/** Reads a file that only its owner may read. A file that others can read is not secret, and is refused. */
 export async function readSecret(file: string, what: string): Promise<string> {
-  const failed = (cause: unknown): never => {
-    throw new CommandFailure(`${what} can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
-  };
+  const failed = (cause: unknown) => unreadable(file, what, cause);
   const { mode } = await stat(file).catch(failed);
-  // Windows has no such bits: who may read a file there stands in its access list.
+  // Windows has no such bits: its access lists say who may read a file.
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    throw new CommandFailure(
-      `${what} can be read by others: ${file}`,
-      EXIT.environment,
-      `Run chmod 600 ${file} first.`,
-    );
+    const hint = `Run chmod 600 ${file} first.`;
+    throw new CommandFailure(`${what} can be read by others: ${file}`, EXIT.environment, hint);
   }
   return readFile(file, "utf8").catch(failed);
 }
 
-/** Which sessions a command is about. */
+/** Reads a file of JSON. Returns undefined if the file is not JSON. */
+export async function readJsonFile(file: string, what: string): Promise<unknown> {
+  const text = await readFile(file, "utf8").catch((cause: unknown) => unreadable(file, what, cause));
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(file: string, what: string, cause: unknown): never {
+  throw new CommandFailure(`${what} can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
+}
+
+/** The options that select sessions. */
 export interface FilterOptions {
   readonly session?: readonly string[];
   readonly status?: readonly LivingStatus[];
@@ -110,21 +124,19 @@ export interface FilterOptions {
   readonly target?: string;
 }
 
-/** The options that say which sessions are meant: all of them if none is given. */
+/** Returns the options that select sessions: all of them if none is given. */
 export function filterOptions(): Option[] {
   return [
-    new Option("--session <id>", "this session; may be repeated").argParser(
-      (value: string, before: readonly string[] = []) => [...before, notEmpty(value)],
-    ),
-    new Option("--status <status>", `sessions of this status (${LIVING.join(", ")}); may be repeated`).argParser(
+    new Option("--session <id>", "only this session; may be repeated").argParser(repeated),
+    new Option("--status <status>", `only sessions of this status (${LIVING.join(", ")}); may be repeated`).argParser(
       (value: string, before: readonly LivingStatus[] = []) => [...before, statusOf(value)],
     ),
-    new Option("--workflow <type>", "sessions on this workflow").argParser(notEmpty),
-    new Option("--target <path>", "sessions on this target").argParser(notEmpty),
+    new Option("--workflow <type>", "only sessions on this workflow").argParser(notEmpty),
+    new Option("--target <path>", "only sessions on this target").argParser(notEmpty),
   ];
 }
 
-/** What the options say. With ids, the filters don't count. */
+/** Returns the selection that the options describe. If ids are given, the filters are ignored. */
 export function choiceOf({ session, status, workflow, target }: FilterOptions): SessionChoice {
   if (session !== undefined) return { sessionIds: session };
   return {

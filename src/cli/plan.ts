@@ -1,3 +1,4 @@
+/** `phasegate plan`: reads a plan of tasks, and prints its phases, its order and everything that is unclear in it. */
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
@@ -5,14 +6,21 @@ import { Command, Option } from "commander";
 import { isPhasegateError, type PhasegateError } from "../errors.js";
 import { DIALECT_NAMES } from "../plan/drafts.js";
 import { planMermaid, planOrder } from "../plan/order.js";
-import { PLAN_MAX, type PlanItem, type PlanReading, type PlanTask, planError } from "../plan/plan.js";
-import type { SourceParser } from "../plan/source-parser.js";
+import {
+  PLAN_MAX,
+  type PlanItem,
+  type PlanReading,
+  type PlanTask,
+  planError,
+  type SourceParser,
+} from "../plan/plan.js";
 import { builtInParsers } from "../plan/source-parsers.js";
 import { openChecked, readBounded } from "../sandbox/read.js";
 import { hasErrors } from "../workflow/diagnostic.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption } from "./options.js";
 import {
+  counted,
   diagnosticLines,
   print,
   printable,
@@ -29,21 +37,23 @@ interface PlanOptions {
   readonly dialect?: string;
 }
 
-/** `phasegate plan`. */
+/** Creates `phasegate plan`. */
 export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const dialect = new Option("--dialect <name>", "how to read it; recognised if not given").choices([
+  const dialect = new Option("--dialect <name>", "dialect of the plan; detected if not given").choices([
     ...DIALECT_NAMES,
     "task-master",
   ]);
   return new Command("plan")
-    .summary("read a tasks.md, and say what is unsure")
-    .description("Prints the phases and tasks of a plan, what can be done side by side, and all that found no place.")
+    .summary("read a tasks.md, and report what is unclear")
+    .description(
+      "Prints the phases and tasks of a plan, which tasks can be done in parallel, and everything that could not be read.",
+    )
     .argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")
     .addOption(jsonOption())
     .option("--mermaid", "print a graph of phases and dependencies, as Mermaid")
     .addOption(dialect)
     .addOption(logLevelOption())
-    .addHelpText("after", "\nExit code 1 says that there are errors. Warnings keep no plan from being worked on.")
+    .addHelpText("after", "\nThe exit code is 1 if there are errors. A plan with warnings only can be used.")
     .action(async (given: string, options: PlanOptions) => {
       let text = "";
       try {
@@ -67,7 +77,7 @@ function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
   return parser;
 }
 
-/** What can't be a plan: as a diagnostic with the code around it, or as JSON in the words of specification 001. */
+/** Prints why a file is not a plan: a diagnostic with the code around it, or JSON with the keys of a parse error. */
 function printFailure(
   { message, remedy, details }: PhasegateError<"PLAN_PARSE">,
   text: string,
@@ -105,11 +115,9 @@ function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOp
   for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
 }
 
-/** A plan as `phasegate plan` prints it: for people, and as JSON. */
-
 const MARKS = { pending: "[ ]", in_progress: "[-]", queued: "[~]", blocked: "[!]", done: "[x]" } as const;
 
-/** A plan as lines for a terminal. */
+/** Returns a plan as lines. */
 function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string[] {
   const { waves } = planOrder(plan);
   const tasks = plan.phases.flatMap((phase) => phase.tasks);
@@ -142,7 +150,7 @@ function taskLine({ id, name, state, dependencies, optional, acceptanceCriteria 
   return printable(`${MARKS[state]} ${id} ${name}${optional ? " (optional)" : ""}${after}${criteria}`);
 }
 
-/** A plan as JSON. */
+/** Returns a plan as JSON. */
 function planJson({ plan, diagnostics }: PlanReading) {
   const { waves } = planOrder(plan);
   return {
@@ -176,19 +184,15 @@ function itemJson({ text, checked, details, position }: PlanItem) {
   return { text, checked, line: position.line, ...(details === undefined ? {} : { details }) };
 }
 
-function counted(number: number, what: string, many = `${what}s`): string {
-  return `${number} ${number === 1 ? what : many}`;
-}
-
-/** A plan's file as it was found. */
+/** A plan's file. */
 interface PlanFile {
   readonly file: string;
   readonly text: string;
 }
 
 /**
- * Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused before it is opened, for nobody
- * may be at its other end, and no more is read than a plan may have. Throws `PLAN_PARSE` for what has more.
+ * Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused before it is opened, since reading it may
+ * never end. Throws `PLAN_PARSE` for a file over the size limit of plans.
  */
 async function readPlanFile(given: string): Promise<PlanFile> {
   try {
@@ -199,8 +203,8 @@ async function readPlanFile(given: string): Promise<PlanFile> {
     if (cause instanceof TypeError) {
       throw new CommandFailure(`${given} is not valid UTF-8`, EXIT.problems, "Save it as UTF-8.", { cause });
     }
-    const hint = "Name a tasks.md, or the folder that it lies in.";
-    throw new CommandFailure(`there is no plan at ${given} that can be read`, EXIT.environment, hint, { cause });
+    const hint = "Name a tasks.md, or the folder that it is in.";
+    throw new CommandFailure(`the plan ${given} can't be read`, EXIT.environment, hint, { cause });
   }
 }
 

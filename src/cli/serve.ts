@@ -1,140 +1,296 @@
+/**
+ * `phasegate serve`: its options, and which of them must be given together. Options win over environment variables;
+ * those of the variables that do not begin with PHASEGATE_ are read because hosts of routed workflows already set them.
+ */
+import { basename, delimiter } from "node:path";
 import process from "node:process";
-import { McpServer } from "@modelcontextprotocol/server";
-import type { Logger } from "pino";
-import { serveOverStdio } from "../mcp/stdio.js";
-import type { WorkflowRegistration } from "../mcp/tools.js";
-import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
-import { type Logs, openLogs } from "./log.js";
-import { requireFolder } from "./options.js";
-import { serveHttp } from "./serve-http.js";
-import { logFilesOf, type ServeOptions } from "./serve-options.js";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { ACTION_NAMES, type Action, isAction } from "../tools/phased/actions.js";
+import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import type { LogFiles } from "./log.js";
 import {
-  preparePhased,
-  prepareRouted,
-  prepareWorkspace,
-  type ServedPhased,
-  type ServedRouted,
-  type ServedWorkspace,
-  sharedOptions,
-} from "./serve-products.js";
-import { openState } from "./state.js";
+  includeRootOption,
+  isLogLevel,
+  type LogLevel,
+  logLevelOption,
+  notEmpty,
+  repeated,
+  stateOption,
+  toolName,
+  wholeNumber,
+} from "./options.js";
+import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import type { Terminal } from "./terminal.js";
+import { trustOptions, verifierOptions } from "./trust.js";
 
-/** A message carries evidence, and JSON may write a character in six bytes. */
-const MESSAGE_BYTES = 32 * 1024 * 1024;
-const BYTES_FOR_ONE = 6;
-/** How long calls under way may take once the end has come. */
-const DRAIN_MS = 10_000;
-/** Clients on this machine send a request in far less. */
-const HTTP_TIMES = { headers: 10_000, request: 60_000, drain: DRAIN_MS };
+const HELP = `
+stdout carries the protocol only; the log goes to stderr, one JSON object per line. The server finishes the calls
+under way and exits with code 0 on SIGTERM, on SIGINT and when its client closes stdin. Options win over the
+environment; PHASEGATE_WORKFLOWS holds folders joined by '${delimiter}'.
 
-/** What is served: one of them, or several. */
-interface Served {
-  readonly phased: ServedPhased | undefined;
-  readonly routed: ServedRouted | undefined;
-  readonly workspace: ServedWorkspace | undefined;
-}
+For routed workflows these variables are read as well: WORKFLOW_DB_PATH (an SQLite file, if --state is not given),
+LOG_LEVEL, USE_STUB_AI_CLIENT=true (the same as --decider linear), GEMINI_API_KEY, GEMINI_MODEL_NAME,
+GEMINI_REQUEST_TIMEOUT_SECONDS, and the names of the log files: ORCHESTRATOR_LOG_FILE and AI_INTERACTIONS_LOG_FILE.
+If one of these two or --log-dir is given, the log is also written to files; the second file has the requests to
+models and their answers.
 
-/** Something that is being served. */
-interface Serving {
-  /** Why it ended; `abandoned` if calls were still under way, `broken` if nobody can be answered any more. */
-  readonly ended: Promise<"closed" | "input ended" | "broken" | "abandoned">;
-  close(): void;
-}
+Example, as an MCP client's configuration:
+  { "mcpServers": { "workflows": {
+      "command": "npx",
+      "args": ["phasegate", "serve"],
+      "env": { "PHASEGATE_WORKFLOWS": "workflows", "PHASEGATE_STATE": ".phasegate" } } } }`;
 
-/** How serving has ended, and whether something that it started may still run. */
-interface Outcome {
-  readonly code: ExitCode;
-  readonly running: boolean;
-}
-
-/** Serves until the client or a signal ends it, and ends in order: answers first, then the storage. */
-export async function serve(options: ServeOptions, terminal: Terminal): Promise<ExitCode> {
-  const { code, running } = await serveClosing(options, terminal);
-  // A call that never ends, or an answer that nobody reads, would keep the process alive.
-  if (running) terminal.exit?.(code);
-  return code;
-}
-
-async function serveClosing(options: ServeOptions, terminal: Terminal): Promise<Outcome> {
-  const logs = openLogs(options.logLevel, terminal, logFilesOf(options, process.env));
-  try {
-    return await serveLogged(options, terminal, logs);
-  } finally {
-    logs.close();
-    // Or an open pipe on the other side would keep the process alive.
-    terminal.stdin.destroy();
-  }
-}
-
-async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<Outcome> {
-  const { log } = logs;
-  const { workflows, routed: folder, project, http, state } = options;
-  const openPhased = workflows.length === 0 ? undefined : await preparePhased(options, log);
-  const openRouted = folder === undefined ? undefined : await prepareRouted(options, folder, logs);
-  const openWorkspace = await prepareWorkspace(options, log);
-  if (project !== undefined) await requireFolder(project, "the project folder");
-  const shared = await sharedOptions(options);
-  const storage = state === undefined ? undefined : await openState(state, { create: true });
-  try {
-    const engines = storage === undefined ? undefined : { ...shared, storage };
-    const served: Served = {
-      phased: engines && (await openPhased?.(engines)),
-      routed: engines && (await openRouted?.(engines)),
-      workspace: await openWorkspace?.(storage),
-    };
-    const serving =
-      http === undefined || served.routed === undefined
-        ? connect(served, options, terminal, log)
-        : await serveHttp(served.routed.engine, http, log, HTTP_TIMES);
-    const release = endOnSignals(serving, log);
-    const reason = await serving.ended;
-    release();
-    log.info({ reason }, "stopped");
-    const code = reason === "broken" ? EXIT.environment : EXIT.ok;
-    return { code, running: reason === "broken" || reason === "abandoned" };
-  } finally {
-    await storage?.close?.();
-  }
-}
-
-function connect(
-  { phased, routed, workspace }: Served,
-  { maxEvidence }: ServeOptions,
-  { stdin, stdout }: Terminal,
-  log: Logger,
-): Serving {
-  let registration: WorkflowRegistration | undefined;
-  const factory = () => {
-    // The server before it was made to answer a probe, and is gone.
-    registration?.dispose();
-    const server = new McpServer({ name: "phasegate", version: packageVersion() });
-    registration = phased?.register(server);
-    routed?.register(server);
-    workspace?.register(server);
-    return server;
-  };
-  const connection = serveOverStdio(factory, {
-    input: stdin,
-    output: stdout,
-    maxMessageBytes: Math.max(MESSAGE_BYTES, maxEvidence * BYTES_FOR_ONE),
-    drainMs: DRAIN_MS,
-    onError: (err) => log.warn({ err }, "connection"),
+/** Creates `phasegate serve`. */
+export function serveCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("serve")
+    .summary("serve workflows over MCP on stdio, or over HTTP")
+    .description(
+      "Serves phased and routed workflows, and a workspace, over MCP (Model Context Protocol) on stdin and stdout.",
+    );
+  for (const option of serveOptions()) command.addOption(option);
+  return command.addHelpText("after", HELP).action(async (given: GivenOptions) => {
+    const options = complete(given, (name) => command.getOptionValueSource(name), process.env);
+    const serve = await loadServe();
+    setExitCode(await serve(options, terminal));
   });
-  const ended = connection.ended.finally(() => registration?.dispose());
-  return { ended, close: () => connection.close() };
 }
 
-/** A second signal ends the process at once, as it would without us. */
-function endOnSignals(serving: Serving, log: Logger): () => void {
-  const end = (signal: NodeJS.Signals) => {
-    release();
-    log.info({ signal }, "ending");
-    serving.close();
+/** Loads the server. It needs the MCP SDK, an optional peer that the other commands do without. */
+async function loadServe(): Promise<typeof import("./server.js").serve> {
+  try {
+    return (await import("./server.js")).serve;
+  } catch (cause) {
+    const missing = cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND";
+    if (!missing || !cause.message.includes("@modelcontextprotocol/server")) throw cause;
+    const hint = "Install it next to phasegate: npm install @modelcontextprotocol/server";
+    throw new CommandFailure("serve needs the package @modelcontextprotocol/server", EXIT.environment, hint, { cause });
+  }
+}
+
+/** Returns the options, in the order in which the help lists them. */
+function serveOptions(): Option[] {
+  return [
+    ...folderOptions(),
+    ...routedOptions(),
+    ...workspaceOptions(),
+    ...verifierOptions(),
+    ...toolOptions(),
+    ...approvalOptions(),
+    ...limitOptions(),
+  ];
+}
+
+function folderOptions(): Option[] {
+  return [
+    new Option("--workflows <dir...>", "folders of phased workflows; the first one that has a workflow wins")
+      .env("PHASEGATE_WORKFLOWS")
+      .argParser(repeated),
+    stateOption(),
+    new Option("--project <dir>", "folder of the targets, which gates check")
+      .env("PHASEGATE_PROJECT")
+      .argParser(notEmpty),
+    logLevelOption(),
+  ];
+}
+
+function toolOptions(): Option[] {
+  return [
+    new Option("--tool-name <name>", "name of the MCP tool for phased workflows")
+      .env("PHASEGATE_TOOL_NAME")
+      .argParser(toolName)
+      .default("pos_workflow"),
+    new Option("--actions <list>", "actions that agents may use, joined by ','; all if not given")
+      .env("PHASEGATE_ACTIONS")
+      .argParser(actionList),
+    new Option("--enforcement <how>", "how to treat gate files with strict: false: as strict, or as they are written")
+      .env("PHASEGATE_ENFORCEMENT")
+      .choices(["strict", "as-defined"])
+      .default("strict"),
+    new Option(
+      "--agent-sync <what>",
+      "plan syncs that agents may request: those that remove nothing from gates and tasks, or any",
+    )
+      .env("PHASEGATE_AGENT_SYNC")
+      .choices(["keeps-gates", "any"])
+      .default("keeps-gates"),
+    limit("--poll <seconds>", "interval of the checks for changed workflows; 0 for never", "POLL", 5, 0),
+  ];
+}
+
+function approvalOptions(): Option[] {
+  return [
+    ...trustOptions(),
+    // Not from the environment: a variable with the value "false" would count as set.
+    new Option(
+      "--allow-unsigned-approvals",
+      "let the MCP client's user approve without a signature; recorded as unsigned",
+    ),
+  ];
+}
+
+function limitOptions(): Option[] {
+  return [
+    limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
+    limit("--max-attempts-total <n>", "failures in all at one phase before a session fails", "MAX_ATTEMPTS_TOTAL", 12),
+    limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", "MAX_SESSIONS", 100, 0),
+    limit(
+      "--max-evidence <bytes>",
+      "maximum size of one submission, in bytes of JSON",
+      "MAX_EVIDENCE",
+      10 * 1024 * 1024,
+    ),
+    limit("--max-tokens <n>", "maximum size of an answer, in tokens of 4 characters", "MAX_TOKENS", 6000, 1000),
+  ];
+}
+
+function limit(flags: string, description: string, name: string, preset: number, least = 1): Option {
+  return new Option(flags, description).env(`PHASEGATE_${name}`).argParser(wholeNumber(least)).default(preset);
+}
+
+function actionList(value: string): Action[] {
+  const names = value.split(",").map((name) => name.trim());
+  const unknown = names.filter((name) => !isAction(name));
+  if (unknown.length === 0) return names.filter(isAction);
+  throw new InvalidArgumentError(`Unknown: ${unknown.join(", ")}. There are ${ACTION_NAMES.join(", ")}.`);
+}
+
+function routedOptions(): Option[] {
+  return [
+    new Option("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR").argParser(notEmpty),
+    includeRootOption(),
+    new Option(
+      "--decider <who>",
+      "what picks the next step; if not given, gemini if GEMINI_API_KEY is set, else sampling (the client's model)",
+    ).choices(["gemini", "sampling", "linear"]),
+    new Option("--first-step <how>", "how an instance begins: with the first step, or with a decision")
+      .choices(["first", "decider"])
+      .default("first"),
+    new Option("--routed-tools <how>", "one MCP tool per call, or a single one for all calls")
+      .choices(["separate", "single"])
+      .default("separate"),
+    new Option("--http <port>", "serve routed workflows over HTTP on 127.0.0.1, instead of MCP").argParser(port),
+    new Option("--log-dir <dir>", "folder for log files, which are written in addition to stderr")
+      .env("ORCHESTRATOR_LOG_DIR")
+      .argParser(notEmpty),
+  ];
+}
+
+function port(value: string): number {
+  const number = wholeNumber(0)(value);
+  if (number < 65_536) return number;
+  throw new InvalidArgumentError("It must be less than 65536; 0 picks any free port.");
+}
+
+/** Returns the log files that `--log-dir` and the variables name; undefined if none of them is set. */
+function logFilesOf(logDir: string | undefined, env: Environment): LogFiles | undefined {
+  const main = fileName(env, "ORCHESTRATOR_LOG_FILE");
+  const ai = fileName(env, "AI_INTERACTIONS_LOG_FILE");
+  if (logDir === undefined && main === undefined && ai === undefined) return undefined;
+  return { folder: logDir ?? "logs", main: main ?? "orchestrator.log", ai: ai ?? "ai_interactions.log" };
+}
+
+function fileName(env: Environment, variable: string): string | undefined {
+  const name = env[variable]?.trim();
+  if (name === undefined || name === "") return undefined;
+  if (basename(name) === name && name !== "." && name !== "..") return name;
+  throw new CommandFailure(
+    `${variable} must be a file name without a folder`,
+    EXIT.usage,
+    "Set the folder with --log-dir.",
+  );
+}
+
+/** Level names of other loggers that `LOG_LEVEL` may have. */
+const LEVELS: Readonly<Record<string, LogLevel>> = { warning: "warn", critical: "error", fatal: "error" };
+
+/** Returns the level in `LOG_LEVEL`, which counts if `--log-level` is not given. */
+function logLevelOf(env: Environment): LogLevel | undefined {
+  const given = env.LOG_LEVEL?.trim().toLowerCase();
+  if (given === undefined || given === "") return undefined;
+  const level = Object.hasOwn(LEVELS, given) ? LEVELS[given] : given;
+  if (level !== undefined && isLogLevel(level)) return level;
+  throw new CommandFailure("LOG_LEVEL is not a log level", EXIT.usage, "Use debug, info, warn or error.");
+}
+
+function workspaceOptions(): Option[] {
+  return [
+    new Option("--bundle <dir>", "folder of workflows that the client's model reads and follows by itself")
+      .env("PHASEGATE_BUNDLE")
+      .argParser(notEmpty),
+    new Option("--core <dir>", "folder of files that the workflows in --bundle share")
+      .env("PHASEGATE_CORE")
+      .argParser(notEmpty),
+    new Option("--output <dir>", "folder that the workflows in --bundle save to, with a folder for each session")
+      .env("PHASEGATE_OUTPUT")
+      .argParser(notEmpty),
+  ];
+}
+
+/** Returns the folders of the workspace to serve; undefined if there is none. Throws if one of them is missing. */
+function workspaceOf({ bundle, core, output }: GivenOptions): WorkspaceFolders | undefined {
+  if (bundle !== undefined && output !== undefined) return { bundle, output, ...(core === undefined ? {} : { core }) };
+  if (bundle === undefined && core === undefined && output === undefined) return undefined;
+  const missing = bundle === undefined ? "--bundle" : "--output";
+  throw usage(
+    `${missing} is missing`,
+    "Give --bundle, a folder of workflows, and --output, a folder for their results.",
+  );
+}
+
+/** The options as commander parsed them. */
+interface GivenOptions extends Omit<ServeOptions, "workflows" | "logFiles" | "workspace"> {
+  readonly workflows?: readonly string[];
+  readonly logDir?: string;
+  readonly bundle?: string;
+  readonly core?: string;
+  readonly output?: string;
+}
+
+/** Fills in what only the environment says, and checks that there is something to serve. */
+function complete(
+  given: GivenOptions,
+  sourceOf: (option: keyof GivenOptions) => string | undefined,
+  env: Environment,
+): ServeOptions {
+  const paths = given.workflows ?? [];
+  const separate = sourceOf("workflows") === "env" ? paths.flatMap((joined) => joined.split(delimiter)) : paths;
+  const workflows = separate.filter((path) => path !== "");
+  const level = sourceOf("logLevel") === "default" ? logLevelOf(env) : undefined;
+  const file = env.WORKFLOW_DB_PATH?.trim();
+  const state = given.state ?? (file ? `sqlite:${file}` : undefined);
+  const workspace = workspaceOf(given);
+  const logFiles = logFilesOf(given.logDir, env);
+  const hasEngine = workflows.length > 0 || given.routed !== undefined;
+  if (!hasEngine && workspace === undefined) throw nothing();
+  if (hasEngine && state === undefined) {
+    throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
+  }
+  if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || workspace !== undefined, given.routed);
+  return {
+    ...given,
+    workflows,
+    ...(state === undefined ? {} : { state }),
+    ...(level === undefined ? {} : { logLevel: level }),
+    ...(logFiles === undefined ? {} : { logFiles }),
+    ...(workspace === undefined ? {} : { workspace }),
   };
-  const release = () => {
-    process.off("SIGTERM", end).off("SIGINT", end);
-  };
-  process.on("SIGTERM", end).on("SIGINT", end);
-  return release;
+}
+
+function requireRoutedAlone(hasOthers: boolean, routed: string | undefined): void {
+  if (routed !== undefined && !hasOthers) return;
+  throw usage(
+    "--http serves routed workflows alone",
+    "Give --routed only, and serve the other workflows from another process.",
+  );
+}
+
+function nothing(): CommandFailure {
+  return usage(
+    "there is nothing to serve",
+    "Give --workflows with folders of phased workflows, --routed with a folder of routed ones, or --bundle and --output.",
+  );
+}
+
+function usage(message: string, hint: string): CommandFailure {
+  return new CommandFailure(message, EXIT.usage, hint);
 }

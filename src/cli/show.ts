@@ -1,13 +1,23 @@
+/**
+ * `phasegate show`: one report for sessions of all kinds. It has a title, fields, and what happened in the session:
+ * phases with their attempts, the steps of an instance, or the entries of a recorded session.
+ */
 import type { Writable } from "node:stream";
 import { Command } from "commander";
+import type { Engine } from "../phased/engine.js";
+import type { Verification } from "../phased/state/events.js";
+import type { PhaseAttempt } from "../phased/state/history.js";
+import type { StateView } from "../phased/views.js";
+import type { SessionStatus } from "../ports/storage-adapter.js";
+import type { RoutedStatus } from "../routed/decision/request.js";
+import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
-import type { RoutedView, UnapprovedStep } from "../routed/types.js";
+import type { UnapprovedStep } from "../routed/types.js";
 import type { RecordedEntry } from "../workspace/session/recorder.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, stateOption } from "./options.js";
-import { resultLines, sessionReport, sessionTree } from "./session-lines.js";
-import { type OpenedSession, openSession, type RecordedReport } from "./state.js";
-import { print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
+import { type OpenedSession, openSession, type RecordedReader } from "./state.js";
+import { durationText, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 interface ShowOptions extends TrustOptions {
@@ -16,14 +26,14 @@ interface ShowOptions extends TrustOptions {
 }
 
 const HELP = `
-Where the approvers are given, what comes after an approval by anybody else is not shown: the session is
-shown as it was before, with exit code 1. Without approvers, the log is shown as it is.`;
+If approvers are given, the session is shown as it was before any approval that is not by one of them, and the exit
+code is 1. Without approvers, the session is shown as it is in its log.`;
 
-/** `phasegate show`. */
+/** Creates `phasegate show`. */
 export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("show")
     .summary("show one session: its phases or steps, attempts and problems")
-    .description("Shows one session: its phases as a tree, or its steps as they were gone, with times and problems.")
+    .description("Shows one session: its phases as a tree, or its steps in the order they were done, with problems.")
     .argument("<session>", "id of the session, as `phasegate sessions` lists it")
     .addOption(stateOption().makeOptionMandatory());
   for (const option of trustOptions()) command.addOption(option);
@@ -34,118 +44,250 @@ export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .action(async (sessionId: string, { state, json, ...trust }: ShowOptions) => {
       const opened = await openSession(state, sessionId, await readTrust(trust));
       try {
-        const { report, lines } = await shown(opened, sessionId, terminal);
-        if (json) printJson(terminal, report);
-        else for (const line of lines) print(terminal, line);
-        setExitCode("unapproved" in report ? EXIT.problems : EXIT.ok);
+        const report = await reportOf(opened, sessionId, terminal.stdout);
+        if (json) printJson(terminal, report.json);
+        else for (const line of reportLines(sessionId, report, terminal.stdout)) print(terminal, line);
+        setExitCode(report.isUnapproved ? EXIT.problems : EXIT.ok);
       } finally {
         await opened.engine.close();
       }
     });
 }
 
-async function shown(opened: OpenedSession, sessionId: string, { stdout }: Terminal) {
-  if (opened.kind === "routed") {
-    const { engine } = opened;
-    const [view, history] = await Promise.all([engine.status(sessionId), engine.history(sessionId)]);
-    const report = routedReport(view, history);
-    return { report, lines: routedLines(report, stdout) };
+/** A field of a report. A field without a value is not shown. */
+type Field = readonly [name: string, value: string | undefined];
+
+/** A session of any kind, ready to be printed. */
+interface Report {
+  /** The value that `--json` prints. */
+  readonly json: object;
+  readonly fields: readonly Field[];
+  /** The events of the session, from the oldest to the newest. */
+  readonly lines: readonly string[];
+  /** True if the log has a gate as passed without an approval by one of the approvers. */
+  readonly isUnapproved: boolean;
+}
+
+async function reportOf(opened: OpenedSession, sessionId: string, stream: Writable): Promise<Report> {
+  switch (opened.kind) {
+    case "phased":
+      return phasedReport(opened.engine, sessionId, stream);
+    case "routed":
+      return routedReport(opened.engine, sessionId, stream);
+    case "recorded":
+      return recordedReport(opened.engine, sessionId, stream);
   }
-  if (opened.kind === "recorded") {
-    const report = await opened.engine.report(sessionId);
-    return { report, lines: recordedLines(report) };
-  }
-  const { engine } = opened;
+}
+
+function reportLines(sessionId: string, { fields, lines }: Report, stream: Writable): string[] {
+  return [...headLines(sessionId, fields, stream), "", ...lines];
+}
+
+/** Returns the title of a session and its fields as lines. */
+export function headLines(title: string, fields: readonly Field[], stream: Writable): string[] {
+  const lines = fields.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(9)} ${value}`]));
+  return [styled(stream, "bold", title), ...lines];
+}
+
+const STATUS_STYLES = {
+  active: "cyan",
+  paused: "yellow",
+  completed: "green",
+  failed: "red",
+  deleted: "gray",
+  RUNNING: "cyan",
+  SUSPENDED: "yellow",
+  COMPLETED: "green",
+  FAILED: "red",
+} as const satisfies Record<SessionStatus | RoutedStatus, string>;
+
+/** Returns a status, or a text that contains it, in the status's colour. */
+export function styledStatus(stream: Writable, status: SessionStatus | RoutedStatus, text: string = status): string {
+  return styled(stream, STATUS_STYLES[status], text);
+}
+
+/** An approval that a session waits for. */
+interface Awaited {
+  readonly prompt: string;
+  readonly approvers?: readonly string[] | undefined;
+  readonly evidenceHash: string;
+}
+
+function awaitingJson({ prompt, approvers, evidenceHash }: Awaited) {
+  return { prompt, ...(approvers === undefined ? {} : { approvers }), evidenceHash };
+}
+
+function awaitingFields(awaiting: Awaited | undefined): Field[] {
+  if (awaiting === undefined) return [];
+  const { prompt, approvers, evidenceHash } = awaiting;
+  const names = approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
+  return [
+    ["waits", `for ${names}: ${printable(prompt)}`],
+    ["evidence", evidenceHash],
+  ];
+}
+
+async function phasedReport(engine: Engine, sessionId: string, stream: Writable): Promise<Report> {
   const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
-  const report = sessionReport(view, history);
-  return { report, lines: sessionTree(report, stdout) };
-}
-
-/** An instance of a routed workflow as `show --json` prints it. */
-interface RoutedReport extends Omit<RoutedView, "instanceId" | "awaiting" | "allowed"> {
-  readonly sessionId: string;
-  readonly kind: "routed";
-  /** Who is waited for, at a gate that asks a person. */
-  readonly awaiting?: {
-    readonly prompt: string;
-    readonly approvers?: readonly string[];
-    readonly evidenceHash: string;
+  const { head, structure, updatedAt, awaiting, unapproved } = view;
+  const { workflowType, revision, target, status, phase, createdAt } = head;
+  const note = head.status === "paused" ? head.note : undefined;
+  const phases = structure.phases.map(({ number, name }) => ({
+    number,
+    name,
+    status: phaseStatus(view, number),
+    attempts: history.filter((attempt) => attempt.phase === number),
+  }));
+  const json = {
+    ...{ sessionId: view.sessionId, workflowType, name: structure.name, revision, target, status, phase },
+    ...(note === undefined ? {} : { note }),
+    ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
+    ...(unapproved === undefined ? {} : { unapproved }),
+    ...{ createdAt, updatedAt, phases },
   };
-  readonly history: readonly RoutedEntry[];
+  const fields: Field[] = [
+    ["workflow", `${printable(structure.name)} (${workflowType}, revision ${printable(revision)})`],
+    ["target", printable(target)],
+    ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
+    ["created", timeText(createdAt)],
+    ["updated", timeText(updatedAt)],
+    ["note", note && printable(note)],
+    ["approval", unapproved && printable(unapproved.message)],
+    ...awaitingFields(awaiting),
+  ];
+  const lines = phases.flatMap((one, index) => phaseLines(one, index === phases.length - 1, stream));
+  return { json, fields, lines, isUnapproved: unapproved !== undefined };
 }
 
-const STYLES = { RUNNING: "cyan", SUSPENDED: "yellow", COMPLETED: "green", FAILED: "red" } as const;
+const MARKS = {
+  completed: ["green", "✓"],
+  skipped: ["yellow", "»"],
+  current: ["cyan", "▶"],
+  failed: ["red", "✗"],
+  ahead: ["gray", "○"],
+} as const;
 
-/** Brings an instance's state and its history together. */
-function routedReport(view: RoutedView, history: readonly RoutedEntry[]): RoutedReport {
+type PhaseStatus = keyof typeof MARKS;
+
+function phaseStatus({ head, completedPhases, skippedPhases }: StateView, number: number): PhaseStatus {
+  if (skippedPhases.includes(number)) return "skipped";
+  if (completedPhases.includes(number)) return "completed";
+  if (head.phase !== number) return "ahead";
+  return head.status === "failed" ? "failed" : "current";
+}
+
+interface PhaseReport {
+  readonly number: number;
+  readonly name: string;
+  readonly status: PhaseStatus;
+  readonly attempts: readonly PhaseAttempt[];
+}
+
+function phaseLines({ number, name, status, attempts }: PhaseReport, isLast: boolean, stream: Writable): string[] {
+  const [style, mark] = MARKS[status];
+  const title = `${styled(stream, style, mark)} Phase ${number}: ${printable(name)}`;
+  const indent = isLast ? "   " : "│  ";
+  const lines = attempts.flatMap((attempt) => attemptLines(attempt, stream));
+  return [`${isLast ? "└─ " : "├─ "}${title}`, ...lines.map((line) => `${indent}  ${line}`)];
+}
+
+const ATTEMPT_STYLES = {
+  active: "cyan",
+  completed: "green",
+  failed: "red",
+  rolled_back: "yellow",
+  skipped: "yellow",
+  overridden: "yellow",
+} as const satisfies Record<PhaseAttempt["status"], string>;
+
+function attemptLines(attempt: PhaseAttempt, stream: Writable): string[] {
+  const { attempt: number, status, startedAt, durationSeconds, problems = [], verification = [] } = attempt;
+  const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
+  const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
+  return [
+    `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`,
+    ...problems.map(({ message }) => `  · ${printable(message)}`),
+    ...verification.flatMap((result) => resultLines(result, stream)).map((line) => `  ${line}`),
+  ];
+}
+
+/** Maximum number of output lines that are shown of a failed check, and of a passed one. */
+const OUTPUT_LINES = 5;
+const OUTPUT_LINES_PASSED = 2;
+/** Number of characters of a digest that are shown: enough to tell two apart. */
+const DIGEST_SHOWN = 12;
+
+/** Returns the result of a check as lines: what it ran or read, when, and the output. */
+export function resultLines(result: Verification, stream: Writable): string[] {
+  const { verifier, field, ok, ran, exit, output = [], at, digest } = result;
+  const mark = ok ? styled(stream, "green", "✓") : styled(stream, "red", "✗");
+  const about = [verifier, ...(field === undefined ? [] : [`for ${field}`])].join(" ");
+  const what = ran === undefined ? "" : `: ${ran}`;
+  const end = exit === undefined ? "" : ` (${exit})`;
+  const sum = digest === undefined ? "" : `, sha256 ${digest.slice(0, DIGEST_SHOWN)}`;
+  const shown = output.slice(0, ok ? OUTPUT_LINES_PASSED : OUTPUT_LINES).map((text) => `    ${printable(text)}`);
+  return [`${mark} ${printable(`${about}${what}${end}`)}  ${timeText(at)}${printable(sum)}`, ...shown];
+}
+
+async function routedReport(engine: RoutedEngine, sessionId: string, stream: Writable): Promise<Report> {
+  const [view, history] = await Promise.all([engine.status(sessionId), engine.history(sessionId)]);
   const { instanceId, awaiting, allowed: _, ...rest } = view;
-  const { prompt, approvers, evidenceHash } = awaiting ?? {};
-  const waits = { ...(approvers === undefined ? {} : { approvers }) };
-  return {
-    sessionId: instanceId,
-    kind: "routed",
-    ...rest,
-    ...(prompt === undefined || evidenceHash === undefined ? {} : { awaiting: { prompt, ...waits, evidenceHash } }),
+  const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
+  const at = status === "COMPLETED" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
+  const json = {
+    ...{ sessionId: instanceId, kind: "routed", ...rest },
+    ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
     history,
   };
-}
-
-/** An instance as lines for a terminal: what it is, then what has happened, oldest first. */
-function routedLines(report: RoutedReport, stream: Writable): string[] {
-  return [...headLines(report, stream), "", ...report.history.flatMap((entry) => entryLines(entry, stream))];
-}
-
-function headLines(report: RoutedReport, stream: Writable): string[] {
-  const { sessionId, workflow, revision, status, currentStep, reason, pending, awaiting, unapproved } = report;
-  const at = status === "COMPLETED" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
-  const whom = awaiting?.approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
-  const fields: readonly (readonly [string, string])[] = [
+  const fields: Field[] = [
     ["workflow", `${printable(workflow)} (routed, revision ${printable(revision)})`],
-    ["status", styled(stream, STYLES[status], status) + at],
-    ["created", timeText(report.createdAt)],
-    ["updated", timeText(report.updatedAt)],
-    ...(reason === undefined ? [] : [["reason", printable(reason)] as const]),
-    ...(unapproved === undefined ? [] : [["approval", unapprovedText(unapproved)] as const]),
-    ...(pending === undefined ? [] : [["pending", "a report that is not decided yet"] as const]),
-    ...(awaiting === undefined ? [] : [["waits", `for ${whom}: ${printable(awaiting.prompt)}`] as const]),
-    ...(awaiting === undefined ? [] : [["evidence", awaiting.evidenceHash] as const]),
+    ["status", styledStatus(stream, status) + at],
+    ["created", timeText(createdAt)],
+    ["updated", timeText(updatedAt)],
+    ["reason", reason && printable(reason)],
+    ["approval", unapproved && unapprovedText(unapproved)],
+    ["pending", pending && "a report that is not decided yet"],
+    ...awaitingFields(awaiting),
   ];
-  return [styled(stream, "bold", sessionId), ...fields.map(([key, value]) => `  ${key.padEnd(9)} ${value}`)];
+  const lines = history.flatMap((entry) => stepLines(entry, stream));
+  return { json, fields, lines, isUnapproved: unapproved !== undefined };
 }
 
 function unapprovedText({ step, by, distrust }: UnapprovedStep): string {
-  const whose = by === undefined ? "without any approval" : `on an approval by ${printable(by)}`;
-  return `${printable(step)} was passed ${whose} that is not believed (${distrust})`;
+  const approval = by === undefined ? "without an approval" : `on an approval by ${printable(by)} that is not accepted`;
+  return `${printable(step)} was passed ${approval} (${distrust})`;
 }
 
-function entryLines(entry: RoutedEntry, stream: Writable): string[] {
+function stepLines(entry: RoutedEntry, stream: Writable): string[] {
   const { timestamp, stepName, assumedStep, outcomeStatus, determinedNextStep, decision, problems = [] } = entry;
   const step = stepName === "" ? "the start" : printable(stepName);
-  const assumed = assumedStep === undefined ? "" : `, thought to be at ${printable(assumedStep)}`;
+  const assumed = assumedStep === undefined ? "" : `, reported at ${printable(assumedStep)}`;
   const next = determinedNextStep === undefined ? "" : ` → ${printable(determinedNextStep)}`;
   const model = decision?.usage?.model === undefined ? "" : `, ${printable(decision.usage.model)}`;
-  const took = decision === undefined ? "" : `  (${decision.milliseconds} ms${model})`;
-  const found = (entry.verification ?? []).flatMap((result) => resultLines(result, stream));
+  const duration = decision === undefined ? "" : `  (${decision.milliseconds} ms${model})`;
+  const results = (entry.verification ?? []).flatMap((result) => resultLines(result, stream));
   return [
-    `${timeText(timestamp)}  ${step}: ${printable(outcomeStatus)}${assumed}${next}${took}`,
+    `${timeText(timestamp)}  ${step}: ${printable(outcomeStatus)}${assumed}${next}${duration}`,
     ...(decision?.reasoning === undefined ? [] : [`    ${printable(decision.reasoning)}`]),
     ...problems.map(({ message }) => `    · ${printable(message)}`),
-    ...found.map((text) => `    ${text}`),
+    ...results.map((text) => `    ${text}`),
     ...(entry.reason === undefined ? [] : [`    ${printable(entry.reason)}`]),
   ];
 }
 
-/** A recorded session as lines for a terminal: what it is, then an act a line. */
-function recordedLines({ sessionId, status, workflow, entries }: RecordedReport): string[] {
-  const title = [sessionId, status, workflow].filter((word) => word !== undefined).join("  ");
-  return [printable(title), ...entries.map(entryLine)];
+async function recordedReport(reader: RecordedReader, sessionId: string, stream: Writable): Promise<Report> {
+  const json = await reader.report(sessionId);
+  const { status, workflow, createdAt, entries } = json;
+  const fields: Field[] = [
+    ["workflow", workflow && printable(workflow)],
+    ["status", status && styledStatus(stream, status)],
+    ["created", createdAt && timeText(createdAt)],
+  ];
+  const lines = entries.map((entry) => `${timeText(entry.at)}  ${entry.type} ${printable(subjectOf(entry))}`.trimEnd());
+  return { json, fields, lines, isUnapproved: false };
 }
 
-function entryLine(entry: RecordedEntry): string {
-  return `  ${timeText(entry.at)}  ${entry.type} ${printable(aboutOf(entry))}`.trimEnd();
-}
-
-function aboutOf(entry: RecordedEntry): string {
+function subjectOf(entry: RecordedEntry): string {
   switch (entry.type) {
     case "read":
     case "listed":

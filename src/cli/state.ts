@@ -1,10 +1,14 @@
+/**
+ * Opens what `--state` names: a folder, an SQLite file or a PostgreSQL database. For one session it opens an engine, or
+ * a reader for recorded sessions, without any workflows: the log of a session has what it was started on.
+ */
 import { access, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { contentUnavailable } from "../content/answers.js";
 import { PhasegateError } from "../errors.js";
 import type { Receipt } from "../log/commit.js";
-import type { SessionAudit } from "../phased/approval/audit.js";
+import type { SessionAudit } from "../phased/approval/ledger.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import { type LookAt, lookAtSession } from "../phased/lists.js";
 import { Notifications } from "../phased/notifications.js";
@@ -12,11 +16,11 @@ import { type EngineOptions, resolveOptions } from "../phased/options.js";
 import { createContext } from "../phased/phased.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { lookAtInstance } from "../routed/believed.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { RoutedNotifications } from "../routed/notifications.js";
 import { createRoutedContext, resolveRoutedOptions } from "../routed/options.js";
 import { routedMachine } from "../routed/state/machine.js";
+import { lookAtInstance } from "../routed/views.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import { type RecordedHead, recordedMachine } from "../workspace/session/machine.js";
 import { type RecordedEntry, Recorder, recordedEntries } from "../workspace/session/recorder.js";
@@ -24,15 +28,16 @@ import { CommandFailure, EXIT } from "./exit-codes.js";
 import { requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
 
-/** Whether a place that holds no sessions yet is made one. */
+/** Options for opening a state. */
 interface OpenOptions {
+  /** Creates a state if there is none. */
   readonly create?: boolean;
 }
 
-/** Opens one kind of state: `rest` is what stands behind the colon, `state` all of it. */
+/** Opens one kind of state: `state` is the value of `--state`, and `rest` the part after the colon. */
 type OpenKind = (rest: string, state: string, options: OpenOptions) => Promise<StorageAdapter>;
 
-/** How each kind of state is opened, by what stands before the colon; its adapter is loaded when it is. */
+/** The kinds of state by the part before the colon. An adapter is loaded when it is needed. */
 const KINDS: Readonly<Record<string, OpenKind>> = {
   sqlite: openSqlite,
   postgres: openPostgres,
@@ -41,12 +46,12 @@ const KINDS: Readonly<Record<string, OpenKind>> = {
 
 const MEMORY = ":memory:";
 
-/** `C:\…` is a folder, so a kind has two letters at least. */
+/** A kind has at least two letters: `C:\…` is a folder. */
 const KIND = /^([a-z][a-z0-9+.-]+):(.*)$/is;
 
 /**
- * Opens the sessions that `--state` names: `sqlite:FILE`, `postgres:URL`, or a folder. Unless they are to be created, a
- * place that holds no sessions is refused and left as it is.
+ * Opens the state that `--state` names: `sqlite:FILE`, `postgres:URL`, or a folder. Without `create`, a place without
+ * sessions is refused and not changed.
  */
 export async function openState(state: string, options: OpenOptions = {}): Promise<StorageAdapter> {
   const [, kind, rest = ""] = KIND.exec(state) ?? [];
@@ -54,8 +59,8 @@ export async function openState(state: string, options: OpenOptions = {}): Promi
   const open = Object.hasOwn(KINDS, kind.toLowerCase()) ? KINDS[kind.toLowerCase()] : undefined;
   if (open !== undefined) return open(rest, state, options);
   const known = ["a folder", ...Object.keys(KINDS).map((name) => `${name}:…`)].join(", ");
-  const hint = `There are: ${known}. A folder of such a name is written ./${kind}:….`;
-  throw new CommandFailure(`there is no kind of state ${kind}: ${withoutPasswords(state)}`, EXIT.usage, hint);
+  const hint = `The kinds are: ${known}. Write a folder of this name as ./${kind}:….`;
+  throw new CommandFailure(`unknown kind of state ${kind}: ${withoutPasswords(state)}`, EXIT.usage, hint);
 }
 
 async function openFolder(path: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
@@ -67,36 +72,36 @@ async function openFolder(path: string, { create = false }: OpenOptions): Promis
   return FileStorage.open(folder);
 }
 
-/** A database is a file; what names one without saying of which kind it is would be taken for a folder. */
+/** Refuses the path of a file: without `sqlite:`, the path of a database would be taken for a folder. */
 async function refuseFile(path: string, create: boolean): Promise<void> {
-  const found = await stat(resolve(path)).catch(() => undefined); // whatever is wrong with it, its opening tells
+  const found = await stat(resolve(path)).catch(() => undefined); // opening it reports what is wrong
   const isMeant = found === undefined ? !create && /\.(?:db|sqlite3?)$/i.test(path) : found.isFile();
   if (!isMeant) return;
-  const message = found === undefined ? `there is no folder ${path}` : `${path} is a file, and no folder of sessions`;
-  throw new CommandFailure(message, EXIT.environment, `An SQLite database is named by its kind: sqlite:${path}`);
+  const message = found === undefined ? `there is no folder ${path}` : `${path} is a file, not a folder of sessions`;
+  throw new CommandFailure(message, EXIT.environment, `Write an SQLite database as sqlite:${path}`);
 }
 
 async function openSqlite(name: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
   if (name === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write sqlite:FILE.");
   const { SqliteStorage } = await import("../storage/sqlite/storage.js");
-  // SQLite's own name for a database that goes with the process, and no file of that name.
+  // SQLite's name for a database in memory, not a file.
   const file = name === MEMORY ? name : resolve(name);
   if (!create) await requireSessions(file, file);
   return SqliteStorage.open(file, { migrate: create });
 }
 
-/** A URL as PostgreSQL's own tools take it, or one behind `postgres:`. Read commands make no tables. */
+/** Opens a URL as PostgreSQL's own tools accept it, or one after `postgres:`. Commands that only read create no tables. */
 async function openPostgres(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
   const { url, schema } = withoutSchema(rest.startsWith("//") ? state : rest);
   if (!/^postgres(?:ql)?:\/\/./i.test(url)) {
-    const hint = "Write postgres://USER@HOST/DATABASE; a password may stand in PGPASSWORD or in PHASEGATE_STATE.";
-    throw new CommandFailure(`${withoutPasswords(state)} is no address of a database`, EXIT.usage, hint);
+    const hint = "Write postgres://USER@HOST/DATABASE; set a password in PGPASSWORD or PHASEGATE_STATE.";
+    throw new CommandFailure(`${withoutPasswords(state)} is not the URL of a database`, EXIT.usage, hint);
   }
   const { PostgresStorage } = await import("../storage/postgres/storage.js");
   return PostgresStorage.open({ url, migrate: create, ...(schema === undefined ? {} : { schema }) });
 }
 
-/** The schema that holds the tables, as a parameter of our own in an address: the driver gets the others. */
+/** Takes the parameter `schema` out of a URL. It is ours: the schema of the tables. The driver gets the others. */
 function withoutSchema(address: string): { readonly url: string; readonly schema?: string } {
   const [found, before = "", schema, after] = /([?&])schema=([^&#]*)(&)?/.exec(address) ?? [];
   if (found === undefined || schema === undefined) return { url: address };
@@ -105,12 +110,12 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
 
 async function requireSessions(file: string, where: string): Promise<void> {
   await access(file).catch((cause: unknown) => {
-    const hint = "Name the state that `phasegate serve --state` was given.";
+    const hint = "Give the value that `phasegate serve --state` has.";
     throw new CommandFailure(`there are no sessions in ${where}`, EXIT.environment, hint, { cause });
   });
 }
 
-/** What says whose approvals count, and what looks at what a phase begins with. */
+/** The approvers, the hash key, and the verifiers that record the baseline of a phase. */
 type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers">;
 
 /** An engine for one session, by the kind of session that it is. */
@@ -119,14 +124,11 @@ export type OpenedSession =
   | { readonly kind: "routed"; readonly engine: RoutedEngine }
   | { readonly kind: "recorded"; readonly engine: RecordedReader };
 
-/**
- * An engine that looks at a session, or says a person's word: it needs no workflows, since what a session was started on
- * is in its log.
- */
+/** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */
 export async function openSession(state: string, sessionId: string, trust: Trust = {}): Promise<OpenedSession> {
   const id = parseSessionId(sessionId);
   const storage = await openState(state);
-  // Which kind it is stands where no hash covers it: under another kind's machine, a log is none that holds together.
+  // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
   const kind = (await storage.read(id))?.summary.kind;
   if (kind === recordedMachine.kind) return { kind: "recorded", engine: new RecordedReader(storage, trust.hashKey) };
   if (kind !== routedMachine.kind) {
@@ -138,7 +140,7 @@ export async function openSession(state: string, sessionId: string, trust: Trust
   };
 }
 
-/** Looks at sessions of any kind for a list, each out of its log, as far as it is believed. */
+/** Returns a function that reads the entry of a session in a list from its log, up to the first unaccepted approval. */
 export function createLooker(storage: StorageAdapter, trust: Trust): LookAt {
   const { hashKey } = trust;
   const phased = createContext(resolveOptions({ storage, content: NO_WORKFLOWS, ...trust }), new Notifications());
@@ -151,7 +153,7 @@ export function createLooker(storage: StorageAdapter, trust: Trust): LookAt {
     [recordedMachine.kind]: (id) => recorded.lookAt(id),
   };
   return async (id, listed) => {
-    // Which kind it is is told where no hash covers it: under another kind's machine, a log is none that holds together.
+    // As in openSession: a changed kind makes the log fail its check.
     const kind = (listed ?? (await storage.read(id))?.summary)?.kind;
     if (kind === undefined) return undefined;
     const look = Object.hasOwn(looks, kind) ? looks[kind] : undefined;
@@ -171,7 +173,7 @@ const NO_WORKFLOWS: ContentProvider = {
   list: async () => [],
   definition: async () => undefined,
   text: async (type, part) => {
-    throw contentUnavailable(type, part, "texts are not shown here");
+    throw contentUnavailable(type, part, "this command reads no texts");
   },
 };
 
@@ -179,20 +181,20 @@ const NO_ROUTED = { list: async () => [], definition: async () => undefined };
 
 const NO_DECIDER = {
   decide: async () => {
-    throw new PhasegateError("DECIDER_FAILED", "nothing is decided here", {
-      remedy: "Let the server go on with it.",
+    throw new PhasegateError("DECIDER_FAILED", "this command decides on no steps", {
+      remedy: "Continue the instance on its server.",
       details: { reason: "unavailable", retryable: false },
     });
   },
 };
 
-/** A recorded session: where it stands, and what was done in it, oldest first. */
+/** A recorded session: its state, and its entries from the oldest to the newest. */
 export type RecordedReport = { readonly sessionId: string } & Partial<RecordedHead> & {
     readonly entries: readonly RecordedEntry[];
   };
 
-/** Recorded sessions, looked at without the workspace that records them. */
-class RecordedReader {
+/** Reads recorded sessions without the workspace that records them. */
+export class RecordedReader {
   readonly #storage: StorageAdapter;
   readonly #recorder: Recorder;
 
@@ -203,6 +205,7 @@ class RecordedReader {
     this.#recorder = new Recorder({ storage, clock, ...(key === undefined ? {} : { hashKey: key }) });
   }
 
+  /** Reads a whole session. */
   async report(sessionId: string): Promise<RecordedReport> {
     const entries: RecordedEntry[] = [];
     let head: RecordedHead | undefined;
@@ -213,12 +216,12 @@ class RecordedReader {
     return { sessionId, ...head, entries };
   }
 
-  /** How a session stands, for a list; undefined if it is gone. */
+  /** Reads the entry of a session in a list. Returns undefined if the session does not exist. */
   lookAt(id: SessionId): Promise<SessionSummary | undefined> {
     return this.#recorder.lookAt(id);
   }
 
-  /** Nobody approves anything in a recorded session. */
+  /** Audits a session. Recorded sessions have no approvals. */
   async audit(sessionId: string, receipt?: Receipt): Promise<SessionAudit> {
     return { ...(await this.#recorder.audit(sessionId, receipt)), approvals: [] };
   }

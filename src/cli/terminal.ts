@@ -1,33 +1,38 @@
+/**
+ * Input and output of commands: prompts, colours, numbers, and diagnostics with the code around them. All output goes
+ * through `printable` or `printJson`, so that a text from outside cannot steer the terminal, and through
+ * `withoutPasswords` if it may contain an address.
+ */
 import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
 import { codeFrameColumns } from "@babel/code-frame";
-import type { Diagnostic } from "../workflow/diagnostic.js";
-import type { DiagnosticCode } from "../workflow/diagnostic-codes.js";
+import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { escapeHidden } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
-/** What a command reads and writes: the process's own streams, or a test's. */
+
+/** The streams of a command: those of the process, or of a test. */
 export interface Terminal {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
-  /** Ends the process, whatever still runs in it. Missing where others use the process, too. */
+  /** Ends the process at once. Missing if the process also has other work. */
   exit?(code: number): void;
 }
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Writes a line for the user; what a file or an agent has put in it can't steer the terminal. */
+/** Writes a line. Texts from outside in it must have gone through {@link printable}. */
 export function print({ stdout }: Terminal, line = ""): void {
   stdout.write(`${line}\n`);
 }
 
-/** A text in colours, where the stream is a terminal that has some (and `NO_COLOR` isn't set). */
+/** Returns a text in a colour, if the stream is a terminal with colours and `NO_COLOR` is not set. */
 export function styled(stream: Writable, style: Style, text: string): string {
   return styleText(style, text, { stream });
 }
 
-/** Writes a value as JSON. What would steer the terminal is an escape, and reads as the same JSON. */
+/** Writes a value as JSON. Characters that would steer a terminal are written as JSON escapes. */
 export function printJson(
   terminal: Terminal,
   value: unknown,
@@ -37,19 +42,19 @@ export function printJson(
 }
 
 /**
- * Returns a text from outside with escapes for what would steer a terminal, turn the order of a line round or be seen by
- * nobody; tabs and line ends stay if `lines` is set.
+ * Returns a text from outside with escapes for characters that steer a terminal, change the direction of a line or are
+ * invisible. Tabs and line ends are kept if `lines` is set.
  */
 export function printable(text: string, { lines = false } = {}): string {
   return lines ? escapeHidden(text.replace(/\r\n/g, "\n")) : singleLine(text);
 }
 
-/** Whether a person can be asked: somebody reads what is written, and types what is read. */
+/** Checks that a person can be asked: input and output are a terminal. */
 export function isInteractive({ stdin, stdout }: Terminal): boolean {
   return isTty(stdin) && isTty(stdout);
 }
 
-/** Asks for a line; `""` where the input has ended. */
+/** Asks for a line. Returns `""` if the input has ended. */
 export async function ask({ stdin, stdout }: Terminal, question: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: stdout });
   try {
@@ -60,7 +65,7 @@ export async function ask({ stdin, stdout }: Terminal, question: string): Promis
   }
 }
 
-/** Asks whether to go on; anything but a clear yes is a no. */
+/** Asks for confirmation. Only `y` and `yes` confirm. */
 export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   return /^(y|yes)$/i.test(await ask(terminal, `${question} [y/N] `));
 }
@@ -69,26 +74,26 @@ function isTty(stream: Readable | Writable): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }
 
-/** `1 session`, `2 sessions`. */
-export function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+/** Returns a count with its noun: `1 session`, `2 sessions`. */
+export function counted(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
 }
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
-/** A size in the unit that fits it: `812 bytes`, `1.4 kB`. A kB has 1,000 bytes. */
+/** Returns a size in a suitable unit: `812 bytes`, `1.4 kB`. A kB has 1,000 bytes. */
 export function sizeText(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
   if (power === 0) return counted(bytes, "byte");
   return `${(bytes / 1000 ** power).toFixed(1)} ${UNITS[power] ?? ""}`;
 }
 
-/** A stored time as people read it: `2026-01-31 12:00:00Z`. */
+/** Returns a stored time as people read it: `2026-01-31 12:00:00Z`. */
 export function timeText(iso: string): string {
   return iso.replace("T", " ").replace(/\.\d+Z$/, "Z");
 }
 
-/** A duration in its two largest units: `45s`, `3m 12s`, `2h 5m`, `4d 1h`. */
+/** Returns a duration in its two largest units: `45s`, `3m 12s`, `2h 5m`, `4d 1h`. */
 export function durationText(seconds: number): string {
   const units: readonly (readonly [string, number])[] = [
     ["d", 86_400],
@@ -108,27 +113,27 @@ export function durationText(seconds: number): string {
   return parts.join(" ");
 }
 
-/** A line that is longer was not written by hand, and a frame of it would fill the screen. */
+/** The longest line of code that is shown. A longer one would fill the screen. */
 const LINE_MAX = 400;
 
-/** So many diagnostics of a file's or a workflow's are shown: each takes a part of a screen. */
+/** Maximum number of diagnostics that are shown of a file or a workflow. */
 const SHOWN_MAX = 100;
 
-/** A text cut into lines, once for all frames of it. */
+/** A text, split into lines once for all its code frames. */
 export type SourceLines = readonly string[];
 
-/** Cuts a text into lines for {@link diagnosticLines}. */
+/** Splits a text into lines for {@link diagnosticLines}. */
 export function sourceLines(text: string): SourceLines {
   return text.split(/\r?\n/);
 }
 
-/** Returns the diagnostics to show, in their order, errors before warnings where not all can be, and a word on the others. */
+/** Returns the diagnostics to show, in their order, and a line about the others. If there are too many, errors go first. */
 export function shownDiagnostics(diagnostics: readonly Diagnostic[]): {
   readonly shown: readonly Diagnostic[];
   readonly more?: string;
 } {
   if (diagnostics.length <= SHOWN_MAX) return { shown: diagnostics };
-  // What stands for those that a reader of definitions has not kept.
+  // It stands for the diagnostics that the reader of the definition has not kept.
   const last = diagnostics.at(-1);
   const unlisted = last?.code === ("DIAGNOSTICS_MORE" satisfies DiagnosticCode) ? last : undefined;
   const isError = ({ severity }: Diagnostic) => severity === "error";
@@ -136,11 +141,11 @@ export function shownDiagnostics(diagnostics: readonly Diagnostic[]): {
   const kept = new Set(first);
   const left = diagnostics.length - SHOWN_MAX - (unlisted === undefined ? 0 : 1);
   const others = unlisted === undefined ? "" : `; ${unlisted.message}`;
-  const more = `and ${counted(left, "problem")} more, which --json lists${others}; mend these first`;
+  const more = `and ${counted(left, "problem")} more, which --json lists${others}; fix these first`;
   return { shown: diagnostics.filter((one) => kept.has(one)), more };
 }
 
-/** A diagnostic as lines for a terminal: place and message, the code around it, and what to write instead. */
+/** Returns a diagnostic as lines: its position and message, the code around it, and the hint. */
 export function diagnosticLines(
   diagnostic: Diagnostic,
   place: string,
@@ -159,25 +164,25 @@ export function diagnosticLines(
   ];
 }
 
-/** Two lines before the place and two behind it: whatever is handed on is gone through as a whole. */
+/** Returns two lines before the position and two after it: the library would process every line that it is given. */
 function codeFrame(lines: SourceLines, line: number, column: number | undefined): string[] {
   const first = Math.max(0, line - 3);
   const shown = lines.slice(first, line + 2).map((text) => printable(text, { lines: true }));
   if (line > lines.length || shown.some(({ length }) => length > LINE_MAX)) return [];
-  // What is shown as an escape moves the column of all that is behind it.
+  // An escape moves the column of everything after it.
   const before = printable(lines[line - 1]?.slice(0, (column ?? 1) - 1) ?? "", { lines: true });
   const start = column === undefined ? { line } : { line, column: before.length + 1 };
-  // `startLine` is one of its options, though its types don't have it.
+  // The option `startLine` is missing in the types.
   const options = { highlightCode: false, linesBelow: 2, startLine: first + 1 };
   return codeFrameColumns(shown.join("\n"), { start }, options).split("\n");
 }
 
-/** What stands between `user:` and the last `@` of an address; a password may hold an `@` that nobody has encoded. */
+/** The beginning of a URL up to its password, which ends at the last `@`: a password may contain an unencoded `@`. */
 const USER = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:/i;
-/** As a parameter: of an address, or in a connection string. */
+/** A password as a parameter of a URL or a connection string. */
 const AS_PARAMETER = /\b((?:ssl)?password=)[^\s&'"]*/gi;
 
-/** A text from anywhere without the passwords of addresses in it: whatever is printed or logged goes through this. */
+/** Returns a text in which the passwords of addresses are replaced by `***`. */
 export function withoutPasswords(text: string): string {
   return text.replace(/[^\s"'<>]+/g, withoutPassword).replace(AS_PARAMETER, "$1***");
 }

@@ -1,3 +1,4 @@
+/** `phasegate test-storage`: runs the storage contract over an adapter in a module of the user. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -15,19 +16,19 @@ interface TestStorageOptions {
 }
 
 const HELP = `
-The module exports open(), which gives an adapter over an empty storage, and may export reopen(adapter), which
-gives another one over the same storage, spawn(adapter), which says how other processes open it
-({module, options}), and finish(), which is called at the end. docs/testing.md says what each case promises.
-Exit code 1 says that a promise is not kept.`;
+The module exports open(), which returns an adapter over an empty storage. It may export reopen(adapter), which
+returns another adapter over the same storage, spawn(adapter), which returns how other processes open it
+({module, options}), and finish(), which is called at the end. docs/testing.md describes the cases. The exit code is
+1 if the adapter breaks a promise.`;
 
-/** `phasegate test-storage`. */
+/** Creates `phasegate test-storage`. */
 export function testStorageCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   return new Command("test-storage")
-    .summary("try a storage adapter of your own")
-    .description("Runs the contract that every storage adapter must keep over one, and says what isn't kept.")
+    .summary("test your own storage adapter")
+    .description("Runs the contract of storage adapters over yours, and prints which promises it keeps.")
     .argument("<module>", "a JavaScript or TypeScript file that opens the adapter")
     .addOption(
-      new Option("--kills <n>", "how many processes are killed at random instants; 100 if not given").argParser(
+      new Option("--kills <n>", "number of processes to kill at random times; 100 if not given").argParser(
         wholeNumber(1),
       ),
     )
@@ -55,7 +56,7 @@ async function testStorage(file: string, options: TestStorageOptions, terminal: 
   return report.broken === 0 && report.kept > 0 ? EXIT.ok : EXIT.problems;
 }
 
-/** The contract is loaded when it is asked for: no other command needs it. */
+/** Runs the contract, which is loaded here: no other command needs it. */
 async function reportOf(
   module: StorageContractModule,
   run: Parameters<typeof import("../testing/storage-contract/contract.js").runStorageContract>[1],
@@ -75,11 +76,11 @@ async function reportOf(
   }
 }
 
-/** Nothing tried is nothing shown: a misspelt name must not look like a run. */
+/** Checks that there are cases to run: a misspelt name must not look like a success. */
 function requireCases(names: readonly string[], only = ""): void {
   if (names.some((name) => name.includes(only))) return;
   const kinds = [...new Set(names.map((name) => name.slice(0, name.indexOf(":") + 1)))];
-  const hint = `Their names begin with ${kinds.join(", ")} and say what is promised; docs/testing.md lists them.`;
+  const hint = `Their names begin with ${kinds.join(", ")}; docs/testing.md describes them.`;
   throw new CommandFailure(`no case has "${only}" in its name`, EXIT.usage, hint);
 }
 
@@ -88,16 +89,16 @@ async function load(file: string): Promise<StorageContractModule> {
   const found = await stat(path).catch((cause: unknown) => {
     throw new CommandFailure(`the module can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
   });
-  if (!found.isFile()) throw new CommandFailure(`${file} is no file`, EXIT.environment, "Give the module's file.");
+  if (!found.isFile()) throw new CommandFailure(`${file} is not a file`, EXIT.environment, "Name the module's file.");
   const module: unknown = await import(pathToFileURL(path).href).catch((cause: unknown) => {
-    const hint = "Run it by itself to see where this comes from; --log-level debug shows it here.";
+    const hint = "Use --log-level debug to see where the error occurred.";
     throw new CommandFailure(`the module can't be loaded: ${messageOf(cause)}`, EXIT.problems, hint, { cause });
   });
   if (isContractModule(module)) return module;
   throw new CommandFailure(
     `${file} does not export what the contract needs`,
     EXIT.usage,
-    "Export the function open, and, where there are any, the functions reopen, spawn and finish; see docs/testing.md.",
+    "Export the function open, and if needed the functions reopen, spawn and finish; see docs/testing.md.",
   );
 }
 
@@ -128,7 +129,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** An error in JSON is its message. */
+/** Replaces an error in JSON by its message. */
 function errorText(_: string, value: unknown): unknown {
   return value instanceof Error ? value.message : value;
 }

@@ -1,8 +1,7 @@
 /**
- * Sessions as lines of JSON. The first line names the format; then comes one commit a line, with its payloads, each
- * session's together and in order; the last one counts them, and has a digest of all that comes before it, so that a file
- * that was cut or changed on the way is noticed. A body is a text in it, as the hash was made over it; JSON escapes what
- * UTF-8 has no place for.
+ * The file format of `export` and `import`: lines of JSON. The first line names the format. Each of the next has one commit
+ * with its payloads; the commits of a session are together and in order. The last line has the counts and a digest of the
+ * others, so that a truncated or changed file is noticed. A commit's body is a string, since its hash is made over the text.
  */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
@@ -13,10 +12,10 @@ import { isSessionId, type SessionId } from "../workflow/names.js";
 import { RECORDED_SESSIONS } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
-/** The version of the format. A change that an older version can't read needs a new one, and a reader for this one. */
+/** The version of the format. A change that older versions cannot read needs a new number, and a reader for this one. */
 const LINES_FORMAT = 1;
 
-/** What the last line says. */
+/** The last line. */
 export interface LinesEnd {
   readonly sessions: number;
   readonly commits: number;
@@ -24,7 +23,7 @@ export interface LinesEnd {
   readonly digest: string;
 }
 
-/** As engines make them. */
+/** The keys of a summary in the order in which engines write them. */
 const SUMMARY_ORDER = [
   ...(["sessionId", "kind", "workflowType", "target", "status", "current", "total"] as const),
   ...(["createdAt", "completedAt", "updatedAt", "activeSince"] as const),
@@ -55,26 +54,26 @@ const commitSchema = z.object({
   payloads: z.array(z.object({ hash: z.string(), body: z.string() })).optional(),
 });
 
-/** The first line. */
+/** Returns the first line. */
 export function headerLine(): string {
   return `${JSON.stringify({ phasegate: "sessions", format: LINES_FORMAT })}\n`;
 }
 
-/** A commit's line. */
+/** Returns the line of a commit. */
 export function commitLine(commit: Commit): string {
   return `${JSON.stringify(bare(commit))}\n`;
 }
 
-/** The last line. */
+/** Returns the last line. */
 export function endLine(end: LinesEnd): string {
   return `${JSON.stringify({ end })}\n`;
 }
 
-/** Checks the first line. Throws `FORMAT_TOO_NEW`, or a failure if it is none. */
+/** Checks the first line. Throws `FORMAT_TOO_NEW`, or a failure if the file has another format. */
 export function checkHeader(text: string): void {
   const header = headerSchema.safeParse(parse(text)).data;
   if (header === undefined) {
-    throw notImported(1, "this is no file of sessions", "Name a file that `phasegate export` has written.");
+    throw notImported(1, "this is not a file of sessions", "Name a file that `phasegate export` has written.");
   }
   if (header.format <= LINES_FORMAT) return;
   throw new PhasegateError("FORMAT_TOO_NEW", `the file has format ${header.format}, and ${LINES_FORMAT} is supported`, {
@@ -83,26 +82,26 @@ export function checkHeader(text: string): void {
   });
 }
 
-/** Reads any line after the first; undefined if it is neither a commit nor an end. What a summary has more stays. */
+/** Reads a line after the first. Returns undefined if it is neither a commit nor the end. Unknown keys of a summary stay. */
 export function readLine(text: string): { readonly commit: Commit } | { readonly end: LinesEnd } | undefined {
   const value = parse(text);
   if (isCommit(value)) return { commit: bare(value) };
   return endSchema.safeParse(value).data;
 }
 
-/** A file that is not imported at all: nothing of it is believed. */
+/** Returns the failure for a file of which nothing is imported. */
 export function notImported(line: number, message: string, hint: string): CommandFailure {
   return new CommandFailure(`line ${line}: ${message}; nothing was imported`, EXIT.problems, hint);
 }
 
-/** A commit with what belongs to it alone, in an order that is always the same. */
+/** Returns a commit with only its own keys, always in the same order. */
 function bare({ sessionId, version, at, schema, previousHash, hash, body, payloads, ...rest }: Commit): Commit {
   const summary = inOrder(rest.summary);
   const commit = { sessionId, version, at, schema, previousHash, hash, summary, body };
   return payloads === undefined ? commit : { ...commit, payloads };
 }
 
-/** A storage may make summaries out of columns: the same sessions are the same lines, wherever they come from. */
+/** Sorts the keys of a summary: storages may return them in any order, and equal sessions must give equal lines. */
 function inOrder(summary: SessionSummary): SessionSummary {
   const known = SUMMARY_ORDER.filter((key) => Object.hasOwn(summary, key)).map((key) => [key, summary[key]]);
   return { ...Object.fromEntries(known), ...summary };
@@ -120,22 +119,22 @@ function parse(text: string): unknown {
   }
 }
 
-/** A line of a file, without its end. */
+/** A line of a file, without its line end. */
 export interface Line {
-  /** 1 for the first. */
+  /** Its number, from 1. */
   readonly number: number;
-  /** The byte at which it begins. */
+  /** The offset of its first byte. */
   readonly offset: number;
   readonly data: Buffer;
-  /** Whether a line end came after it: if not, the file may have been cut within it. */
+  /** False if no line end follows: the file may be truncated within the line. */
   readonly ended: boolean;
 }
 
-/** Longer ones are no commits: a text of them could not be held. */
+/** The longest line, in bytes: a longer one could not be held as one string. */
 const LINE_MAX = 400 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** A file's lines, one at a time; from a place on, if one is given. */
+/** Splits a file into lines, starting at a position if one is given. */
 export async function* splitLines(
   input: AsyncIterable<Buffer>,
   { offset, number }: Pick<Line, "offset" | "number"> = { offset: 0, number: 1 },
@@ -155,10 +154,11 @@ export async function* splitLines(
     }
     parts.push(chunk.subarray(from));
     size += chunk.length - from;
-    if (size > LINE_MAX) throw notImported(number, "the line has no end", "Name a file that `phasegate export` wrote.");
+    if (size > LINE_MAX)
+      throw notImported(number, "the line is too long", "Name a file that `phasegate export` wrote.");
   }
   if (size > 0) yield line(false);
 }
 
-/** The kinds of sessions that this bin can move, beside phased ones. */
+/** The kinds of sessions that can be copied, in addition to phased ones. */
 export const KINDS: readonly SessionKind[] = [ROUTED_SESSIONS, RECORDED_SESSIONS];

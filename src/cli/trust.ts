@@ -1,18 +1,22 @@
-import { readFile } from "node:fs/promises";
+/**
+ * The options that say what a command trusts: whose approvals count, the key that binds the logs, and what verifiers may
+ * run and ask. A server and a person who approves must be given the same approvers and key, so that both check alike.
+ */
 import { InvalidArgumentError, Option } from "commander";
 import type { EngineOptions } from "../phased/options.js";
 import type { Verifier } from "../ports/verifier.js";
 import { createVerifiers } from "../verifiers/create-verifiers.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { notEmpty, readSecret } from "./options.js";
-/** What says whose approvals count, and what the log is bound with. */
+import { notEmpty, readJsonFile, readSecret, repeated } from "./options.js";
+
+/** Values of {@link trustOptions}. */
 export interface TrustOptions {
   readonly approver?: Readonly<Record<string, string>>;
   readonly approvers?: string;
   readonly hashKeyFile?: string;
 }
 
-/** The options that a server and a person who approves must be given alike, so that both check the same. */
+/** Returns the options for approvers and the hash key. */
 export function trustOptions(): Option[] {
   return [
     new Option(
@@ -26,33 +30,33 @@ export function trustOptions(): Option[] {
   ];
 }
 
-/** The key that makes logs HMAC chains. */
+/** Returns the option for the key that makes the hash chains of logs HMAC chains. */
 export function hashKeyOption(): Option {
   return new Option("--hash-key-file <file>", "a file with the key that the sessions' logs are bound with")
     .env("PHASEGATE_HASH_KEY_FILE")
     .argParser(notEmpty);
 }
 
-/** Told where logs were read without a key and don't hold: nothing in them says that they are bound with one. */
-export const KEY_HINT = "logs that are bound with a key hold with that key alone: see --hash-key-file";
+/** Printed when logs fail their check without a key: a log does not say that it is bound with one. */
+export const KEY_HINT = "If these logs are bound with a key, give it with --hash-key-file.";
 
-/** Reads what they name. A name that stands in both is the flag's. */
+/** Reads the approvers and the key. If a name is in both places, the one from `--approver` wins. */
 export async function readTrust(options: TrustOptions): Promise<Pick<EngineOptions, "approvers" | "hashKey">> {
   const fromFile = options.approvers === undefined ? {} : await readApprovers(options.approvers);
   return { approvers: { ...fromFile, ...options.approver }, ...(await readHashKey(options)) };
 }
 
-/** The key as bytes of text, without the line end that editors put behind it. */
-export async function readHashKey({ hashKeyFile }: TrustOptions): Promise<Pick<EngineOptions, "hashKey">> {
+const KEY_LENGTH_MIN = 32;
+
+/** Reads the key as text, without the line end that editors add. */
+export async function readHashKey({ hashKeyFile }: TrustOptions): Promise<{ readonly hashKey?: string }> {
   if (hashKeyFile === undefined) return {};
   let hashKey = await readSecret(hashKeyFile, "the hash key");
   while (/[\r\n]$/.test(hashKey)) hashKey = hashKey.slice(0, -1);
   if (hashKey.length >= KEY_LENGTH_MIN) return { hashKey };
   const hint = "Make one with `openssl rand -hex 32`.";
-  throw new CommandFailure(`the hash key has less than ${KEY_LENGTH_MIN} characters`, EXIT.usage, hint);
+  throw new CommandFailure(`the hash key has fewer than ${KEY_LENGTH_MIN} characters`, EXIT.usage, hint);
 }
-
-const KEY_LENGTH_MIN = 32;
 
 function approver(value: string): Record<string, string> {
   const at = value.lastIndexOf("=");
@@ -61,28 +65,15 @@ function approver(value: string): Record<string, string> {
 }
 
 async function readApprovers(file: string): Promise<Record<string, string>> {
-  const text = await readFile(file, "utf8").catch((cause: unknown) => {
-    throw new CommandFailure(`the file of approvers can't be read: ${file}`, EXIT.environment, "Check the path.", {
-      cause,
-    });
-  });
-  const parsed = parse(text);
+  const parsed = await readJsonFile(file, "the file of approvers");
   if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) {
     const entries = Object.entries(parsed).filter((entry): entry is [string, string] => typeof entry[1] === "string");
     if (entries.length === Object.keys(parsed).length) return Object.fromEntries(entries);
   }
-  throw new CommandFailure(`${file} is no file of approvers`, EXIT.usage, 'Write {"name": "ed25519:…"}.');
+  throw new CommandFailure(`${file} is not a file of approvers`, EXIT.usage, 'Write {"name": "ed25519:…"}.');
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What says how far verifiers go. */
+/** Values of {@link verifierOptions}, and the project that verifiers work in. */
 export interface VerifierOptions {
   readonly project?: string;
   readonly allowCommand?: Readonly<Record<string, string>>;
@@ -90,23 +81,24 @@ export interface VerifierOptions {
   readonly allowEnv?: readonly string[];
 }
 
-/** The options that let gates run commands and ask servers; without them they look at files and git alone. */
+/** Returns the options that let gates run commands and ask servers. Without them, gates read files and git only. */
 export function verifierOptions(): Option[] {
   return [
     new Option(
       "--allow-command <name[=path]>",
       "an executable that gates may run in the project; may be repeated",
     ).argParser((value: string, before: Readonly<Record<string, string>> = {}) => ({ ...before, ...commandIn(value) })),
-    new Option("--allow-host <host>", "a server that gates may ask, as name or name:port; may be repeated").argParser(
-      (value: string, before: readonly string[] = []) => [...before, notEmpty(value)],
-    ),
-    new Option("--allow-env <name>", "a variable of the environment that commands get; may be repeated").argParser(
+    new Option(
+      "--allow-host <host>",
+      "a server that gates may send requests to, as name or name:port; may be repeated",
+    ).argParser(repeated),
+    new Option("--allow-env <name>", "an environment variable that is passed to commands; may be repeated").argParser(
       (value: string, before: readonly string[] = []) => [...before, variableName(value)],
     ),
   ];
 }
 
-/** The built-in verifiers of a project; none without one, for there is nothing to look at then. */
+/** Creates the built-in verifiers of a project. Without a project there are none. */
 export async function openVerifiers(
   { project, allowCommand = {}, allowHost = [], allowEnv = [] }: VerifierOptions,
   environment: Readonly<Record<string, string | undefined>>,
@@ -124,16 +116,15 @@ export async function openVerifiers(
   return createVerifiers({ projectRoot: project, commands: allowCommand, hosts: allowHost, env });
 }
 
-/** What is allowed without a project would be allowed to nobody. */
+/** Throws if something is allowed although there is no project: no verifier could use it. */
 function requireNone(allowed: Readonly<Record<string, readonly string[]>>): void {
   const flag = Object.keys(allowed).find((name) => allowed[name]?.length);
   if (flag === undefined) return;
-  const hint =
-    "Give --project DIR, the folder that gates look into; without it there are no checks to allow anything to.";
+  const hint = "Give --project DIR, the folder that gates check. Without it, no verifier runs.";
   throw new CommandFailure(`${flag} needs --project`, EXIT.usage, hint);
 }
 
-/** `npm` is looked up on the PATH, once; `npm=/usr/bin/npm` is that one. */
+/** Reads `npm`, which is looked up on the PATH once, or `npm=/usr/bin/npm`. */
 function commandIn(value: string): Record<string, string> {
   const at = value.indexOf("=");
   const name = at < 0 ? value : value.slice(0, at);
@@ -144,5 +135,5 @@ function commandIn(value: string): Record<string, string> {
 
 function variableName(value: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value;
-  throw new InvalidArgumentError("Name a variable: its value is the one that this process has.");
+  throw new InvalidArgumentError("Give only the variable's name: its value is read from this process's environment.");
 }

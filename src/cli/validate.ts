@@ -1,13 +1,10 @@
-import { mkdir, realpath, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+/** `phasegate validate`: checks workflow definitions, and prints diagnostics with the code around them. */
+import { join } from "node:path";
 import { Command } from "commander";
-import { openSandbox } from "../sandbox/sandbox.js";
 import { hasErrors } from "../workflow/diagnostic.js";
-import { gateFileText } from "../workflow/infer/document-gate.js";
-import type { FieldGate, PhaseDefinition } from "../workflow/structure.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { type FoundFiles, type FoundWorkflow, findRouted, findWorkflows } from "./find-workflows.js";
-import { includeRootOption, jsonOption, logLevelOption, requireFolder, wholeNumber } from "./options.js";
+import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
+import { includeRootOption, jsonOption, logLevelOption, requireFolder } from "./options.js";
 import {
   counted,
   diagnosticLines,
@@ -26,7 +23,7 @@ interface ValidateOptions {
   readonly includeRoot?: readonly string[];
 }
 
-/** `phasegate validate`. */
+/** Creates `phasegate validate`. */
 export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   return new Command("validate")
     .summary("check workflow definitions")
@@ -35,7 +32,7 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
     .addOption(jsonOption())
     .addOption(includeRootOption())
     .addOption(logLevelOption())
-    .addHelpText("after", "\nExit code 1 says that there are errors. Warnings keep no workflow from being started.")
+    .addHelpText("after", "\nThe exit code is 1 if there are errors. A workflow with warnings only can be started.")
     .action(async (folder: string, { json, includeRoot = [] }: ValidateOptions) => {
       const path = await requireFolder(folder, "the workflow folder");
       const phased = await findWorkflows(path);
@@ -77,7 +74,7 @@ async function printDiagnostics({ read, source }: FoundFiles, folder: string, te
   if (more !== undefined) print(terminal, `${printable(folder)}: ${more}\n`);
 }
 
-/** What the gates of phases without a gate file rest on, by the lines that it was read from. */
+/** Prints the requirements that were read from texts of phases without a gate file, with their positions. */
 function printInferred({ read }: FoundFiles, folder: string, terminal: Terminal): void {
   for (const { file, line, column, phase, name, type, required, validators, from, certainty } of read.inferred ?? []) {
     const place = printable(`${join(folder, file)}:${line}:${column}`);
@@ -106,73 +103,6 @@ function count(found: readonly FoundFiles[], severity: "error" | "warning"): num
 }
 
 function noWorkflow(folder: string): CommandFailure {
-  const hint =
-    "A workflow is a folder with a metadata.json, or with an index.md: name one, or the folder that holds them.";
+  const hint = "A workflow is a folder with a metadata.json or an index.md: name one, or a folder that contains some.";
   return new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
-}
-
-/** `phasegate gate`. */
-export function gateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("gate").summary("write gate files").addCommand(freezeCommand(terminal, setExitCode));
-}
-
-/** `phasegate gate freeze`. */
-function freezeCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("freeze")
-    .summary("write what phases' texts ask for into gate files")
-    .description("Writes a gate-definition.yaml for each phase whose gate is read out of its text.")
-    .argument("<workflow-dir>", "a workflow's folder")
-    .option("--phase <number>", "only this phase", wholeNumber(0))
-    .addOption(logLevelOption())
-    .addHelpText(
-      "after",
-      "\nA gate file that is there is never changed. Look over what was guessed: it says so at its top.",
-    )
-    .action(async (folder: string, { phase }: { readonly phase?: number }) => {
-      const workflow = await requireWorkflow(folder);
-      const phases = gatesToFreeze(workflow, phase);
-      const root = await realpath(folder);
-      for (const { number, gate } of phases) {
-        const path = await writeGate(root, number, gate, workflow);
-        print(terminal, `wrote ${printable(join(folder, path))}: ${gate.fields.length} fields`);
-      }
-      setExitCode(EXIT.ok);
-    });
-}
-
-async function requireWorkflow(folder: string): Promise<FoundWorkflow> {
-  const [workflow, other] = await findWorkflows(await requireFolder(folder, "the workflow folder"));
-  if (workflow === undefined || other !== undefined || workflow.folder !== "") {
-    const hint = "Name the folder of one workflow, the one with its metadata.json.";
-    throw new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
-  }
-  if (!hasErrors(workflow.read.diagnostics)) return workflow;
-  const hint = `Mend what "phasegate validate ${folder}" shows.`;
-  throw new CommandFailure(`the workflow in ${folder} is broken`, EXIT.problems, hint);
-}
-
-type DocumentPhase = Pick<PhaseDefinition, "number"> & { readonly gate: FieldGate };
-
-function gatesToFreeze({ read }: FoundWorkflow, wanted: number | undefined): DocumentPhase[] {
-  const phases = (read.definition?.structure.phases ?? []).flatMap(({ number, gate }) => {
-    return gate.kind === "fields" && gate.source === "document" ? [{ number, gate }] : [];
-  });
-  const chosen = phases.filter(({ number }) => wanted === undefined || number === wanted);
-  if (chosen.length > 0) return chosen;
-  const which = wanted === undefined ? "no phase" : `phase ${wanted} is none that`;
-  const hint = '"phasegate validate" shows what was read out of which text.';
-  throw new CommandFailure(`${which} has its gate from its text: there is nothing to write`, EXIT.problems, hint);
-}
-
-async function writeGate(root: string, phase: number, gate: FieldGate, { read }: FoundWorkflow): Promise<string> {
-  const path = `phases/${phase}/gate-definition.yaml`;
-  await (await openSandbox(root)).check(path);
-  const text = await gateFileText(
-    gate,
-    (read.inferred ?? []).filter((requirement) => requirement.phase === phase),
-  );
-  await mkdir(dirname(join(root, path)), { recursive: true });
-  // Fails where there is one by now.
-  await writeFile(join(root, path), text, { flag: "wx" });
-  return path;
 }

@@ -1,14 +1,15 @@
+/** FilePlans and FileTexts: plans of a project, and the texts of routed workflows, in folders. */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { PlanSource, PlanText, TextSource } from "../ports/content-provider.js";
 import { sha256 } from "../sandbox/replace.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
-import { openSandbox } from "../sandbox/sandbox.js";
+import { isFolder, openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
 import { secretIn } from "../workflow/kept-back.js";
 import { notAPlan, planPlaces } from "./memory.js";
-/** Where plans lie. */
+
+/** The options of {@link FilePlans}. */
 export interface FilePlansOptions {
-  /** The project root: a folder that no path leads out of. */
+  /** The project root: plans are below it, and no path may lead out of it. */
   readonly root: string;
   /** The largest plan, in bytes. Default 5 MiB. */
   readonly maxBytes?: number;
@@ -17,22 +18,27 @@ export interface FilePlansOptions {
 const MAX_BYTES = 5 * 1024 * 1024;
 
 /**
- * Plans in the files of a project. Paths are relative to its root, and links may lead anywhere inside
- * it; writing through one replaces the file that it leads to.
+ * Plans in the files of a project. Paths are relative to its root. Links may lead anywhere inside it; writing through a
+ * link replaces the file that it leads to.
  */
 export class FilePlans implements PlanSource {
   private readonly root: string;
   private readonly maxBytes: number;
 
+  /** Does not read anything yet. */
   constructor(options: FilePlansOptions) {
     this.root = options.root;
     this.maxBytes = options.maxBytes ?? MAX_BYTES;
   }
 
   /**
-   * The plan at a path: a file, or a folder with a `tasks.md`; every character as it is in the file, a
-   * byte order mark too. Undefined if there is none. Throws `PATH_REFUSED` for a path that leads out,
-   * `PLAN_PARSE` for what is over the size limit or not UTF-8, `FILE_NOT_FOUND` if the root isn't there.
+   * Reads the plan at a path: a file, or `tasks.md` in a folder. The text is unchanged, including a byte order mark.
+   * Undefined if there is none.
+   *
+   * @throws {PhasegateError} `PATH_REFUSED` when the path leads out of the root, or is not a regular file.
+   * @throws {PhasegateError} `PLAN_PARSE` when the file is larger than `maxBytes`, or is not UTF-8.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when the root does not exist.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read it.
    */
   async read(path: string): Promise<PlanText | undefined> {
     const sandbox = await openSandbox(this.root, { refuse: secretIn });
@@ -43,8 +49,14 @@ export class FilePlans implements PlanSource {
   }
 
   /**
-   * Puts another text in the place of the one with this hash, whole or not at all. False, and nothing is
-   * changed, if the text isn't that one any more. Throws as `read` does.
+   * Replaces the text with this hash, completely or not at all. Returns false without a change if the file now has
+   * another hash.
+   *
+   * @param hash SHA-256 of the current bytes in hexadecimal, as `read` returns it.
+   * @throws {PhasegateError} `PATH_REFUSED` when the path leads out of the root, or is not a regular file.
+   * @throws {PhasegateError} `PLAN_PARSE` when the old or the new text is larger than `maxBytes`.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when the root does not exist.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot write it, or it has several hard links.
    */
   async replace(path: string, hash: string, text: string): Promise<boolean> {
     const sandbox = await openSandbox(this.root, { refuse: secretIn });
@@ -58,7 +70,7 @@ export class FilePlans implements PlanSource {
     return this.guarded(file, async () => (await sandbox.readBytes(file, { maxBytes: this.maxBytes })).bytes);
   }
 
-  /** Undefined for a file that has gone since it was found. */
+  /** Returns undefined for a file that was removed since it was found. */
   private async guarded<T>(file: string, step: () => Promise<T>): Promise<T | undefined> {
     try {
       return await step();
@@ -66,28 +78,18 @@ export class FilePlans implements PlanSource {
       if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
       if (!isPhasegateError(error, "TOO_LARGE")) throw error;
       const limit = `it is over the size limit of ${this.maxBytes} bytes`;
-      throw notAPlan(file, limit, "Split the plan, or take out of the file what is no part of it.");
+      throw notAPlan(file, limit, "Split the plan, or remove what does not belong to it.");
     }
   }
 }
 
-/** The file of a plan; undefined if there is none. What is neither file nor folder is refused by whoever opens it. */
+/** Returns the file of a plan; undefined if there is none. Opening it refuses what is not a regular file. */
 async function locate(sandbox: Sandbox, path: string): Promise<string | undefined> {
   const { file, inFolder } = planPlaces(path);
-  // By itself first: where it leads out, the refusal names it, and not what would have lain in it.
+  // Checked first, so that a refusal names this path and not `tasks.md` below it.
   await sandbox.check(file);
   if ((await sandbox.signature(inFolder)) !== undefined) return inFolder;
   return (await isFolder(sandbox, file)) ? undefined : file;
-}
-
-async function isFolder(sandbox: Sandbox, path: string): Promise<boolean> {
-  try {
-    await sandbox.list(path);
-    return true;
-  } catch (error) {
-    if (isPhasegateError(error, "PATH_REFUSED") || isPhasegateError(error, "FILE_NOT_FOUND")) return false;
-    throw error;
-  }
 }
 
 function textOf(file: string, bytes: Uint8Array): string {
@@ -98,25 +100,33 @@ function textOf(file: string, bytes: Uint8Array): string {
   }
 }
 
-/** Where texts lie. */
+/** The options of {@link FileTexts}. */
 export interface FileTextsOptions {
-  /** The folder that they lie below: for `RoutedFolders`, the one that holds the workflows. */
+  /** The folder with the texts: for `RoutedFolders`, the one that contains the workflows. */
   readonly root: string;
 }
 
 /**
- * Texts in a folder, as they are at each call; names that begin with `.` are left out. No link leads out of it, and what
- * is no UTF-8 text of at most 1 MiB counts as not there.
+ * Texts in a folder, read at each call. Names that begin with `.`, links that lead out, files over 1 MiB and files that
+ * are not UTF-8 count as missing.
  */
 export class FileTexts implements TextSource {
   readonly #root: string;
   #sandbox: Sandbox | undefined;
 
+  /** Does not read anything yet. */
   constructor({ root }: FileTextsOptions) {
     this.#root = root;
   }
 
-  /** Throws `FILE_NOT_FOUND` where the root isn't there, and `TOO_LARGE` where more lies below than is looked through. */
+  /**
+   * Lists all files below a folder; the empty text is the root. None if the folder does not exist or leads out of the
+   * root.
+   *
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when the root does not exist.
+   * @throws {PhasegateError} `TOO_LARGE` when there are more than 10,000 files and folders below it.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read it.
+   */
   async list(folder: string): Promise<readonly string[]> {
     const sandbox = await this.#open();
     try {
@@ -124,15 +134,21 @@ export class FileTexts implements TextSource {
       if (truncated) throw tooMany(folder);
       return entries.filter(({ kind }) => kind === "file").map(({ path }) => path);
     } catch (error) {
-      // A folder that isn't there, or that a path from outside can't lead to, holds nothing.
+      // A folder that does not exist or is refused has no texts.
       const isNone = isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED");
       if (folder !== "" && isNone) return [];
       throw error;
     }
   }
 
+  /**
+   * Reads a text; undefined if it counts as missing.
+   *
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when the root does not exist.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read it.
+   */
   async read(path: string): Promise<string | undefined> {
-    // As in a list; where a link leads is the sandbox's to say.
+    // Hidden names are missing here as they are in a list. The sandbox checks where links lead.
     if (path.split(/[\\/]/).some((name) => name.startsWith(".") && name !== ".")) return undefined;
     const sandbox = this.#sandbox ?? (await this.#open());
     try {
@@ -143,7 +159,7 @@ export class FileTexts implements TextSource {
     }
   }
 
-  /** The root may be a link that leads elsewhere by now. */
+  /** Opens the root again if it is a link that now leads elsewhere. */
   async #open(): Promise<Sandbox> {
     if (this.#sandbox === undefined || !(await this.#sandbox.isCurrent())) {
       this.#sandbox = await openSandbox(this.#root, { refuse: secretIn });
@@ -152,12 +168,13 @@ export class FileTexts implements TextSource {
   }
 }
 
+/** Errors that mean that a text is missing. */
 const NO_TEXT: ReadonlySet<string> = new Set(["FILE_NOT_FOUND", "PATH_REFUSED", "TOO_LARGE", "INVALID_INPUT"]);
 
 function tooMany(folder: string): PhasegateError<"TOO_LARGE"> {
   const limit = 10_000;
-  return new PhasegateError("TOO_LARGE", "there are more files below the folder of workflows than are looked through", {
-    remedy: "Give a folder that holds nothing but workflows and what they include.",
+  return new PhasegateError("TOO_LARGE", "there are too many files below the folder of workflows", {
+    remedy: "Give a folder that contains only workflows and the files that they include.",
     details: { file: folder === "" ? "." : folder, bytes: limit, limit },
   });
 }

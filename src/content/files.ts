@@ -1,9 +1,16 @@
+/**
+ * FileContent: workflows from folders. The entry file of this folder; what is decided where:
+ * - files.ts: of two workflows with the same type the one in the first root counts; a root may be a link that moves
+ * - workflow-folder.ts: when a workflow is read again, which of its files matter, and that an edit with errors does not
+ *   stop running sessions
+ * - file-plans.ts: a plan is a file or a folder with tasks.md; it is replaced only if it is unchanged
+ * - memory.ts: workflows and plans in memory, without Node
+ * - answers.ts: texts, listings and errors of all providers
+ */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Content, ContentPart, ContentProvider, WorkflowListing } from "../ports/content-provider.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
-import { openSandbox } from "../sandbox/sandbox.js";
-import type { Diagnostic } from "../workflow/diagnostic.js";
-import type { DiagnosticCode } from "../workflow/diagnostic-codes.js";
+import { openIfThere, type Sandbox } from "../sandbox/sandbox.js";
+import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { TimedReads } from "../workflow/files/workflow-files.js";
 import { secretIn } from "../workflow/kept-back.js";
@@ -11,30 +18,49 @@ import { isWorkflowType, parseRelativePath } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
 import { WorkflowFolder } from "./workflow-folder.js";
-/** Where workflows lie. */
+
+/** The options of {@link FileContent}. */
 export interface FileContentOptions {
   /**
-   * Trusted folders; each folder directly below one that has a metadata.json is a workflow, and its
-   * name is the workflow's type. Of two with the same type the one in the first root counts.
+   * Trusted folders. Each folder directly below one that has a metadata.json is a workflow, and its name is the
+   * workflow's type. Of two with the same type the one in the first root counts. Paths are absolute, or relative to the
+   * process's working folder.
    */
   readonly roots: readonly string[];
 }
 
 /**
- * Workflows from folders. What is edited, added or deleted shows at the next call; what hasn't
- * changed is not read again. Roots that are not there (yet) are left out, unless none is.
+ * Workflows from folders. Edits, additions and deletions are seen by the next call; unchanged files are not read again.
+ * Roots that do not exist (yet) are skipped, unless none exists.
  */
 export class FileContent implements ContentProvider {
   private readonly roots: WorkflowRoots;
 
+  /** Does not read anything yet. */
   constructor(options: FileContentOptions) {
     this.roots = new WorkflowRoots(options.roots);
   }
 
+  /**
+   * Lists all workflows by type; those with errors are listed as broken.
+   *
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when none of the roots exists.
+   * @throws {PhasegateError} `PATH_REFUSED` when a root is not a folder.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
+   */
   async list(): Promise<readonly WorkflowListing[]> {
     return (await this.roots.all()).map(({ type, read }) => listingOf(type, read));
   }
 
+  /**
+   * Returns the definition of a workflow; undefined if there is no such workflow, or it has another revision.
+   *
+   * @param revision Default: any.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the workflow has errors.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when none of the roots exists.
+   * @throws {PhasegateError} `PATH_REFUSED` when a root is not a folder.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
+   */
   async definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
     const found = await this.find(type);
     if (found === undefined) return undefined;
@@ -43,9 +69,19 @@ export class FileContent implements ContentProvider {
     return revision === undefined || definition.structure.revision === revision ? definition : undefined;
   }
 
+  /**
+   * Returns the text of a phase, a task or a template as it is now.
+   *
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such workflow, phase or task, or its file cannot be
+   * read.
+   * @throws {PhasegateError} `TEMPLATE` when a template cannot be read.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when none of the roots exists.
+   * @throws {PhasegateError} `PATH_REFUSED` when a root is not a folder.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
+   */
   async text(type: string, part: ContentPart): Promise<Content> {
     const near = await this.place(type, part, (folder) => folder.forTexts());
-    // What looked at metadata.json alone may not know of a file that was added beside it.
+    // The cached definition depends on metadata.json alone and may not know a file that was added since.
     const { folder, file } = near.file === undefined ? await this.place(type, part, readWhole) : near;
     if (file === undefined) throw contentUnavailable(type, part, "the definition has none");
     try {
@@ -56,10 +92,10 @@ export class FileContent implements ContentProvider {
     }
   }
 
-  /** The folder of a workflow, and the path of a text in it if it has such a one. */
+  /** Returns the folder of a workflow, and the path of a text in it, if the definition has it. */
   private async place(type: string, part: ContentPart, reading: Reading) {
     const found = await this.find(type, reading);
-    if (found === undefined) throw contentUnavailable(type, part, "there is no such workflow any more");
+    if (found === undefined) throw contentUnavailable(type, part, "the workflow no longer exists");
     const { folder, read } = found;
     if (read.definition === undefined) {
       throw contentUnavailable(type, part, definitionInvalid(type, read.diagnostics).message);
@@ -72,26 +108,26 @@ export class FileContent implements ContentProvider {
   }
 }
 
-/** A folder's workflow as it was found. */
+/** A workflow in a root. */
 interface FoundFolder {
   readonly type: string;
   readonly folder: WorkflowFolder;
   readonly read: ReadWorkflow;
 }
 
-/** How a folder is read. */
+/** A way to read a folder: completely, or only for the names of its texts. */
 type Reading = (folder: WorkflowFolder) => Promise<ReadWorkflow | undefined>;
 
 /** Reads all files of a folder. */
 const readWhole: Reading = (folder) => folder.read();
 
-/** A root, and the names of the folders in it. */
+/** A root, and the names of its folders. */
 interface Place {
   readonly sandbox: Sandbox;
   readonly names: ReadonlySet<string>;
 }
 
-/** The workflows in several folders; of two with the same type the one in the first root counts. */
+/** The workflows in several roots. */
 class WorkflowRoots {
   private readonly roots: readonly string[];
   private readonly sandboxes = new Map<string, Sandbox>();
@@ -105,7 +141,7 @@ class WorkflowRoots {
     this.roots = [...roots];
   }
 
-  /** All workflows, by type, each read on its own. */
+  /** Reads all workflows, sorted by type. */
   async all(): Promise<readonly Pick<FoundFolder, "type" | "read">[]> {
     const places = await this.places();
     const types = [...new Set(places.flatMap(({ names }) => [...names]))].sort();
@@ -115,12 +151,12 @@ class WorkflowRoots {
     });
   }
 
-  /** The workflow of a type; undefined if there is none. */
+  /** Finds the workflow of a type; undefined if there is none. */
   async find(type: string, reading: Reading = readWhole): Promise<FoundFolder | undefined> {
     return this.findIn(await this.places(type), type, reading);
   }
 
-  /** The workflow in the first root that has it, with a warning if a later root has it, too. */
+  /** Finds a workflow in the first root that has it, and adds a warning if a later root has it, too. */
   private async findIn(places: readonly Place[], type: string, reading: Reading): Promise<FoundFolder | undefined> {
     let first: FoundFolder | undefined;
     for (const { sandbox, names } of places) {
@@ -147,17 +183,17 @@ class WorkflowRoots {
     );
   }
 
-  /** A root's sandbox; another one when its name leads elsewhere, undefined while it leads nowhere. */
+  /** Returns a root's sandbox; a new one if the path now leads to another folder, undefined if to none. */
   private async sandboxOf(root: string): Promise<Sandbox | undefined> {
     const known = this.sandboxes.get(root);
     if (known !== undefined && (await known.isCurrent())) return known;
-    const sandbox = await openIfThere(root);
+    const sandbox = await openIfThere(root, { refuse: secretIn });
     if (sandbox === undefined) this.sandboxes.delete(root);
     else this.sandboxes.set(root, sandbox);
     return sandbox;
   }
 
-  /** The sandboxes of the roots that are there. */
+  /** Opens the sandboxes of all existing roots. Throws `FILE_NOT_FOUND` if there are none. */
   private async openSandboxes(): Promise<readonly Sandbox[]> {
     const sandboxes: Sandbox[] = [];
     for (const root of this.roots) {
@@ -165,19 +201,10 @@ class WorkflowRoots {
       if (sandbox !== undefined) sandboxes.push(sandbox);
     }
     if (sandboxes.length > 0) return sandboxes;
-    throw new PhasegateError("FILE_NOT_FOUND", "none of the folders for workflows is there", {
-      remedy: "Give FileContent at least one root that exists, with a folder for each workflow in it.",
+    throw new PhasegateError("FILE_NOT_FOUND", "none of the folders for workflows exists", {
+      remedy: "Give FileContent at least one existing root that contains a folder for each workflow.",
       details: { file: "." },
     });
-  }
-}
-
-async function openIfThere(root: string): Promise<Sandbox | undefined> {
-  try {
-    return await openSandbox(root, { refuse: secretIn });
-  } catch (error) {
-    if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
-    throw error;
   }
 }
 
@@ -187,14 +214,14 @@ function withWarning(read: ReadWorkflow): ReadWorkflow {
     severity: "warning",
     code: "WORKFLOW_HIDDEN" satisfies DiagnosticCode,
     message: "a later root has a workflow of the same type, which is not used",
-    hint: "Rename one of the two folders, and its workflow_type.",
+    hint: "Rename one of the two folders and its workflow_type.",
   };
   return { ...read, diagnostics: [...read.diagnostics, warning] };
 }
 
 /**
- * The names of the folders in a root, the very same on every file system, or the `wanted` one of them. A
- * link that leads out or nowhere is one of them: it is read as a broken workflow, where it would vanish.
+ * Lists the names of the folders in a root, or only the `wanted` one. Names are compared exactly, also on file systems
+ * that ignore case. A link that leads out or nowhere is included, so that it appears as a broken workflow.
  */
 export async function workflowNames(sandbox: Sandbox, wanted?: string): Promise<string[]> {
   const entries = (await sandbox.list(".")).filter(
@@ -206,7 +233,9 @@ export async function workflowNames(sandbox: Sandbox, wanted?: string): Promise<
   return (await Promise.all(names)).flat();
 }
 
-/** What else is refused, a FIFO or a name that no path may have, is no folder that somebody has put there. */
+/**
+ * Returns true for a link that leads out or nowhere; false for other refused names, such as FIFOs and invalid names.
+ */
 async function leadsOut(sandbox: Sandbox, path: string): Promise<boolean> {
   try {
     parseRelativePath(path);

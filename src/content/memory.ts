@@ -1,3 +1,4 @@
+/** MemoryContent and MemoryPlans: workflows and plans in memory, for tests and hosts without a file system. */
 import { PhasegateError } from "../errors.js";
 import type {
   Content,
@@ -16,21 +17,25 @@ import { canonicalJson, digest } from "../workflow/json.js";
 import { parseRelativePath, shown } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
-/** What of a workflow in code is needed here. */
+
+/** A workflow in code, as `defineWorkflow` returns it. */
 export interface RegisteredWorkflow extends Pick<Workflow, "definition" | "text"> {}
 
-/** What a {@link MemoryContent} holds. */
+/** The options of {@link MemoryContent}. */
 export interface MemoryContentOptions {
   /**
-   * Workflows in code. Several revisions of a type may stand side by side, for sessions that were
-   * started with them; the last one is what new sessions get.
+   * Workflows in code. A type may have several revisions, for sessions that were started on them; new sessions get the
+   * last one. Default: none.
    */
   readonly workflows?: readonly RegisteredWorkflow[];
-  /** Folders as texts: by workflow type, then by path. A type in `workflows` comes before one here. */
+  /**
+   * Workflow folders as texts, by workflow type and path in the folder. A type in `workflows` takes precedence.
+   * Default: none.
+   */
   readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** Workflows from code and from texts in memory: for hosts without a file system, and for tests. */
+/** Workflows from code and from texts in memory, for tests and hosts without a file system. */
 export class MemoryContent implements ContentProvider {
   private readonly registered = new Map<string, Map<string, RegisteredWorkflow>>();
   private readonly sources: ReadonlyMap<string, Readonly<Record<string, string>>>;
@@ -40,17 +45,28 @@ export class MemoryContent implements ContentProvider {
   });
   private readonly contents = new Map<string, Content>();
 
-  /** Throws `INVALID_INPUT` for two different workflows of one type and revision. */
+  /**
+   * Registers the workflows.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when two different workflows have the same type and revision.
+   */
   constructor(options: MemoryContentOptions) {
     this.sources = new Map(Object.entries(options.sources ?? {}));
     for (const workflow of options.workflows ?? []) this.register(workflow);
   }
 
+  /** Lists all workflows by type; those with errors are listed as broken. */
   async list(): Promise<readonly WorkflowListing[]> {
     const types = new Set([...this.registered.keys(), ...this.sources.keys()]);
     return this.timed.all([...types].sort(), (type) => this.listing(type));
   }
 
+  /**
+   * Returns the definition of a workflow; undefined if there is no such workflow or revision.
+   *
+   * @param revision Default: the newest.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the texts of the workflow have errors.
+   */
   async definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
     const workflow = revision === undefined ? this.newest(type) : this.registered.get(type)?.get(revision);
     if (workflow !== undefined) return workflow.definition;
@@ -60,10 +76,16 @@ export class MemoryContent implements ContentProvider {
     return revision === undefined || read.definition.structure.revision === revision ? read.definition : undefined;
   }
 
-  /** Of a type with several revisions, the text of the newest one that has such a part. */
+  /**
+   * Returns the text of a phase, a task or a template. If a type has several revisions, it is the newest one that has
+   * the part.
+   *
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such text, or the function that returns it fails.
+   * @throws {PhasegateError} `TEMPLATE` when there is no such template.
+   */
   async text(type: string, part: ContentPart): Promise<Content> {
     const revisions = [...(this.registered.get(type)?.values() ?? [])].reverse();
-    // Workflows in code have no templates: their phases are all written down.
+    // Workflows in code have no templates, since all their phases are defined.
     if (revisions.length === 0 || "template" in part) return this.sourceText(type, part);
     for (const workflow of revisions) {
       const text = await textOf(workflow, type, part);
@@ -72,7 +94,7 @@ export class MemoryContent implements ContentProvider {
     throw contentUnavailable(type, part, "there is none");
   }
 
-  /** A text's digest costs more than all else that shows a phase, so it is taken once. */
+  /** The digest is the most expensive part of showing a phase, so it is computed once. */
   private contentOf(text: string, { phase, task }: PhasePart, source: string): Content {
     const key = `${source} ${phase} ${task}`;
     const known = this.contents.get(key);
@@ -89,14 +111,14 @@ export class MemoryContent implements ContentProvider {
     if (other !== undefined && !isSame(other, workflow)) {
       throw new PhasegateError(
         "INVALID_INPUT",
-        `two different workflows are ${shown(type)}, revision ${shown(revision)}`,
+        `two different workflows have the type ${shown(type)} and the revision ${shown(revision)}`,
         {
           remedy: "Give the changed workflow another revision.",
           details: { field: "workflows", expected: "one workflow for each type and revision" },
         },
       );
     }
-    // Set anew, so that the last one given is the last one here.
+    // Deleted first, so that the last given revision is the last one in the map.
     revisions.delete(revision);
     this.registered.set(type, revisions.set(revision, workflow));
   }
@@ -119,7 +141,7 @@ export class MemoryContent implements ContentProvider {
     if (known !== undefined) return known;
     const read = readFiles(type, files);
     this.reads.set(type, read);
-    // What reads folders may not have been loaded: the next one asks again.
+    // The module that reads folders may have failed to load. The next call tries again.
     read.catch(() => this.reads.delete(type));
     return read;
   }
@@ -133,7 +155,7 @@ export class MemoryContent implements ContentProvider {
   }
 }
 
-/** What reads folders is loaded when the first one is read: who has workflows in code never needs it. */
+/** Loads the module that reads folders when it is needed: workflows in code do not need it. */
 async function readFiles(type: string, files: readonly SourceText[]): Promise<ReadWorkflow> {
   const { readWorkflow } = await import("../workflow/files/read-workflow.js");
   return readWorkflow(type, files);
@@ -147,37 +169,60 @@ async function textOf(workflow: RegisteredWorkflow, type: string, part: PhasePar
   try {
     return await workflow.text(part);
   } catch (error) {
-    throw contentUnavailable(type, part, "the function that gives it has failed", { cause: error });
+    throw contentUnavailable(type, part, "the function that returns it failed", { cause: error });
   }
 }
 
-/** Plans in memory: for hosts without a file system, and for tests. */
+/** Plans in memory, for tests and hosts without a file system. */
 export class MemoryPlans implements PlanSource {
   private readonly texts = new Map<string, string>();
 
-  /** Texts by their paths. Throws `PATH_REFUSED` for paths that lead out. */
+  /**
+   * Stores the plans.
+   *
+   * @param plans Texts by path. Default: none.
+   * @throws {PhasegateError} `PATH_REFUSED` when a path is not a valid relative path.
+   */
   constructor(plans: Readonly<Record<string, string>> = {}) {
     for (const [path, text] of Object.entries(plans)) this.set(path, text);
   }
 
-  /** The text at a path, as it is now; undefined if there is none. */
+  /**
+   * Returns the current text at a path; undefined if there is none.
+   *
+   * @throws {PhasegateError} `PATH_REFUSED` when the path is not a valid relative path.
+   */
   get(path: string): string | undefined {
     return this.texts.get(parseRelativePath(path));
   }
 
-  /** Puts a text at a path, or takes it away with `undefined`. */
+  /**
+   * Sets the text at a path; `undefined` removes it.
+   *
+   * @throws {PhasegateError} `PATH_REFUSED` when the path is not a valid relative path.
+   */
   set(path: string, text: string | undefined): void {
     const place = parseRelativePath(path);
     if (text === undefined) this.texts.delete(place);
     else this.texts.set(place, text);
   }
 
+  /**
+   * Returns the plan at a path: a text, or `tasks.md` below the path; undefined if there is none.
+   *
+   * @throws {PhasegateError} `PATH_REFUSED` when the path is not a valid relative path.
+   */
   async read(path: string): Promise<PlanText | undefined> {
     const place = this.locate(path);
     const text = this.texts.get(place);
     return text === undefined ? undefined : { path: place, text, hash: digest(text) };
   }
 
+  /**
+   * Replaces the text with this hash. Returns false without a change if the current text has another hash.
+   *
+   * @throws {PhasegateError} `PATH_REFUSED` when the path is not a valid relative path.
+   */
   async replace(path: string, hash: string, text: string): Promise<boolean> {
     const place = this.locate(path);
     const current = this.texts.get(place);
@@ -192,18 +237,16 @@ export class MemoryPlans implements PlanSource {
   }
 }
 
-/** What the sources of plans have in common. Without `node:`. */
-
 /** The name of a plan in a folder. */
 const PLAN_FILE = "tasks.md";
 
-/** Where a plan may lie: the file that was asked for, or the one in the folder. Throws `PATH_REFUSED`. */
+/** Returns the possible paths of a plan: the file itself, or `tasks.md` in the folder. Throws `PATH_REFUSED`. */
 export function planPlaces(path: string): { readonly file: string; readonly inFolder: string } {
   const file = parseRelativePath(path);
   return { file, inFolder: file === "." ? PLAN_FILE : `${file}/${PLAN_FILE}` };
 }
 
-/** A text that can't be a plan. */
+/** Builds the error for a file that cannot be a plan. */
 export function notAPlan(file: string, reason: string, remedy: string): PhasegateError<"PLAN_PARSE"> {
   return new PhasegateError("PLAN_PARSE", `could not parse ${shown(file)}: ${reason}`, { remedy, details: { file } });
 }

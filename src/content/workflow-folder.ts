@@ -1,30 +1,34 @@
+/**
+ * One workflow's folder: reads its files, again only after a change, and decides which files belong to the workflow. A
+ * file that may be a gate but cannot be read is always reported: a gate must never disappear silently.
+ */
 import { isPhasegateError } from "../errors.js";
 import type { SourceText } from "../ports/content-provider.js";
 import type { SandboxEntry } from "../sandbox/list.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
-import type { Diagnostic } from "../workflow/diagnostic.js";
-import type { DiagnosticCode } from "../workflow/diagnostic-codes.js";
+import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../workflow/files/read-workflow.js";
 import { FILE_MAX, isGateFile, looksLikeGate, withoutMark } from "../workflow/files/workflow-files.js";
 import { secretIn } from "../workflow/kept-back.js";
 
+/** A cached value, and the state of the files that it was read from. */
 interface Kept<T> {
   readonly key: string;
   readonly value: T;
 }
 
-/** How often a folder that changes while it is read is read again. */
+/** Attempts to read a folder that changes while it is read. */
 const TURNS = 3;
 /**
- * A file can be changed twice within what its times tell apart (2 seconds at worst), so what was
- * changed just before it was read is not kept.
+ * A second change within so many milliseconds may leave a file's signature the same (2 seconds at worst). What was
+ * changed just before it was read is not cached.
  */
 const SETTLED = 2_000;
 
-/** One workflow's folder, read again when its files have changed. */
+/** One workflow's folder. */
 export class WorkflowFolder {
   private workflow: Kept<ReadWorkflow> | undefined;
-  /** The last one that had no error, and the state of its metadata.json. */
+  /** The last version without errors, and the state of its metadata.json. */
   private sound: Kept<ReadWorkflow> | undefined;
   private readonly texts = new Map<string, Kept<string>>();
 
@@ -32,7 +36,7 @@ export class WorkflowFolder {
   private readonly type: string;
   private readonly now: () => number;
 
-  /** `now` gives the milliseconds since 1970; another one in tests. */
+  /** `now` returns milliseconds since 1970; tests replace it. */
   constructor(sandbox: Sandbox, type: string, now: () => number = Date.now) {
     this.sandbox = sandbox;
     this.type = type;
@@ -40,8 +44,8 @@ export class WorkflowFolder {
   }
 
   /**
-   * The workflow, for the names of its texts: looked through only if metadata.json has changed, and the
-   * last one without an error where the newest has one, so that an edit gone wrong strands no session.
+   * Returns the workflow for the names of its texts. The folder is only read if metadata.json has changed. If the
+   * newest version has errors, the last one without is returned, so that running sessions continue.
    */
   async forTexts(): Promise<ReadWorkflow | undefined> {
     const metadata = await this.metadataKey();
@@ -52,16 +56,16 @@ export class WorkflowFolder {
     return read;
   }
 
-  /** The workflow as its files are now, broken if its folder can't be read; undefined if there is none any more. */
+  /** Reads the workflow as it is now; broken if its folder cannot be read, undefined if it no longer exists. */
   async read(): Promise<ReadWorkflow | undefined> {
     try {
-      return await this.readSettled();
+      return await this.readStable();
     } catch (error) {
       return { diagnostics: [unreadableFolder(error)] };
     }
   }
 
-  /** A text of the workflow as it is now, by its path in the folder; throws as the sandbox does. */
+  /** Reads a text as it is now; the path is relative to the folder. Throws as the sandbox does. */
   async text(path: string): Promise<string> {
     const file = `${this.type}/${path}`;
     const before = await this.sandbox.signature(file);
@@ -74,29 +78,29 @@ export class WorkflowFolder {
     return value;
   }
 
-  private async readSettled(): Promise<ReadWorkflow | undefined> {
-    let state = await this.look();
+  private async readStable(): Promise<ReadWorkflow | undefined> {
+    let state = await this.state();
     for (let turn = 0; turn < TURNS && state !== undefined; turn += 1) {
       if (this.workflow?.key === state.key) return this.workflow.value;
       const readAt = this.now();
       const { files, unreadable } = await readFolder(this.sandbox, this.type, state);
       const value = await readWorkflow(this.type, files, unreadable);
-      const after = await this.look();
+      const after = await this.state();
       if (after?.key !== state.key) {
         state = after;
         continue;
       }
-      // Only what was the same before and after: else files of two workflows could be pinned as one.
+      // Cached only if nothing changed meanwhile: otherwise files of two versions could be pinned as one.
       const hasFailed = value.diagnostics.some(
         ({ code }) => code === ("DEFINITION_UNREADABLE" satisfies DiagnosticCode),
       );
       if (state.changedAt < readAt - SETTLED && !hasFailed) this.workflow = { key: state.key, value };
       return value;
     }
-    return state === undefined ? undefined : { diagnostics: [unsettledFolder()] };
+    return state === undefined ? undefined : { diagnostics: [unstableFolder()] };
   }
 
-  /** Undefined for one that can't be had: what is wrong with it shows when the workflow is read. */
+  /** Returns undefined if the file cannot be read. Reading the workflow reports the error. */
   private async metadataKey(): Promise<string | undefined> {
     try {
       return (await this.sandbox.signature(`${this.type}/${METADATA_FILE}`))?.key;
@@ -106,37 +110,37 @@ export class WorkflowFolder {
     }
   }
 
-  /** A folder that seems to have gone may be one of which a part has: look twice. */
-  private async look(): Promise<FolderState | undefined> {
-    return (await lookAtFolder(this.sandbox, this.type)) ?? (await lookAtFolder(this.sandbox, this.type));
+  /** A folder may seem to be missing because a part was removed during the walk, so it is checked twice. */
+  private async state(): Promise<FolderState | undefined> {
+    return (await readState(this.sandbox, this.type)) ?? (await readState(this.sandbox, this.type));
   }
 }
 
-/** The state of a workflow's folder, found without reading its files. */
+/** The state of a workflow's folder, determined without reading its files. */
 interface FolderState {
   /** Equal for an unchanged folder. */
   readonly key: string;
-  /** When a file was last changed, in milliseconds since 1970. */
+  /** The time of the last change of a file, in milliseconds since 1970. */
   readonly changedAt: number;
-  /** Whether there is more in it than is read. */
+  /** True if it contains more than the limit. */
   readonly tooLarge: boolean;
   readonly entries: readonly SandboxEntry[];
 }
 
-/** All texts of a workflow's folder, and why others can't be had. Paths are relative to the folder. */
+/** The texts of a workflow's folder, and the errors of files that cannot be read. Paths are relative to the folder. */
 interface FolderTexts {
   readonly files: readonly SourceText[];
   readonly unreadable: readonly Diagnostic[];
 }
 
-/** The most that is read of one workflow, in bytes: its files are held together while it is read. */
+/** The limit of one workflow, in bytes: all its files are in memory while it is read. */
 const FOLDER_MAX = 32 * FILE_MAX;
 
 /**
- * Looks at a workflow's folder; undefined if it isn't there, or is none: one with phases and without
- * metadata.json was meant to be one, and is to be listed as broken, not to vanish.
+ * Determines the state of a workflow's folder. Returns undefined if it does not exist or is not a workflow. A folder
+ * with phases but without metadata.json counts as a workflow, so that it is listed as broken.
  */
-export async function lookAtFolder(sandbox: Sandbox, type: string): Promise<FolderState | undefined> {
+export async function readState(sandbox: Sandbox, type: string): Promise<FolderState | undefined> {
   const tree = await sandbox.walk(type).catch((error: unknown) => {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;
@@ -161,7 +165,7 @@ function below(type: string, { path }: SandboxEntry): string {
   return path.slice(type.length + 1);
 }
 
-/** Reads the files of a folder that was looked at. */
+/** Reads the files of a folder in a given state. */
 export async function readFolder(
   sandbox: Sandbox,
   type: string,
@@ -175,7 +179,7 @@ export async function readFolder(
     try {
       files.push({ path, text: (await sandbox.read(entry.path, { maxBytes: FILE_MAX })).text });
     } catch (error) {
-      // One that has gone since is no longer part of the folder: the next look will say so.
+      // A file that was removed meanwhile changes the state, so the folder is read again.
       if (!isPhasegateError(error, "FILE_NOT_FOUND")) unreadable.push(unreadableFile(path, error));
     }
   }
@@ -183,8 +187,8 @@ export async function readFolder(
 }
 
 /**
- * What matters of all that lies in a workflow's folder: metadata.json, Markdown anywhere, gate files;
- * and whatever was probably meant as a gate where there is none, a folder too: a gate must never vanish.
+ * Returns the entries that belong to a workflow: metadata.json, Markdown files, gate files, and, where there is no
+ * gate, files and folders that were probably meant as one.
  */
 async function relevantEntries(
   sandbox: Sandbox,
@@ -200,12 +204,12 @@ async function relevantEntries(
 
 function isRelevant({ path: whole, kind }: SandboxEntry, path: string, gated: ReadonlySet<string>): boolean {
   if (path === METADATA_FILE || path.endsWith(".md") || isGateFile(path)) return true;
-  // Whatever can't be followed may be a gate, or lead to one.
+  // A refused entry may be a gate, or contain one.
   if (isInPhases(path) && ((kind === "refused" && secretIn(path) === undefined) || /\.ya?ml$/i.test(path))) return true;
   return kind === "file" && !gated.has(parentOf(whole)) && looksLikeGate(nameOf(path));
 }
 
-/** Folders that have the name of a gate's file, or one like it, where phases have their gates. */
+/** Returns folders whose name is, or looks like, the name of a gate file, in places where phases have their gates. */
 async function gateFolders(sandbox: Sandbox, type: string, found: readonly SandboxEntry[], gated: ReadonlySet<string>) {
   const phases = `${type}/phases`;
   const hasPhases = found.some(({ path }) => path.startsWith(`${phases}/`));
@@ -219,7 +223,7 @@ async function gateFolders(sandbox: Sandbox, type: string, found: readonly Sandb
   );
 }
 
-/** None for a folder that has gone since. */
+/** Lists the folders in a folder; none if it was removed meanwhile. */
 async function foldersIn(sandbox: Sandbox, folder: string): Promise<readonly SandboxEntry[]> {
   try {
     return (await sandbox.list(folder)).filter(({ kind }) => kind === "folder");
@@ -241,34 +245,34 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Why a file of a workflow can't be had, from what the sandbox has thrown; throws what isn't the sandbox's. */
+/** Converts an error of the sandbox to a diagnostic for a file. Rethrows other errors. */
 function unreadableFile(path: string, error: unknown): Diagnostic {
   if (!isPhasegateError(error)) throw error;
   const { code, message, remedy } = error;
   if (code === "TOO_LARGE") return problem(path, "FILE_TOO_LARGE", `the file is larger than ${FILE_MAX} bytes`, remedy);
   if (code === "INVALID_INPUT") return problem(path, "NOT_UTF8", "the file is not UTF-8 text", remedy);
-  const inPlace = "Put the real one there: no link that leads out, and no folder in place of a file.";
+  const inPlace = "Put the file itself there, not a link out of the root or a folder.";
   const hint = code === "PATH_REFUSED" ? inPlace : remedy;
   return problem(path, "FILE_UNREADABLE", message, hint);
 }
 
-/** Why a workflow's whole folder can't be had. */
+/** Converts an error of the sandbox to a diagnostic for a whole folder. Rethrows other errors. */
 function unreadableFolder(error: unknown): Diagnostic {
   if (!isPhasegateError(error)) throw error;
-  const inPlace = "Put the folder itself there in place of the link, or name the folder that holds it as a root, too.";
+  const inPlace = "Put the folder itself there instead of the link, or add the folder that contains it to the roots.";
   const hint = error.code === "PATH_REFUSED" ? inPlace : error.remedy;
   return problem(METADATA_FILE, "FILE_UNREADABLE", `the workflow's folder can't be read: ${error.message}`, hint);
 }
 
-/** A folder that is over the limits of what is read. */
+/** Builds the diagnostic for a folder over the limit. */
 function folderTooLarge(): Diagnostic {
-  const hint = "Move what is no part of the workflow elsewhere.";
-  return problem(METADATA_FILE, "FOLDER_TOO_LARGE", "the folder holds more than is read", hint);
+  const hint = "Move files that do not belong to the workflow elsewhere.";
+  return problem(METADATA_FILE, "FOLDER_TOO_LARGE", "the folder contains too many files or bytes", hint);
 }
 
-/** A folder that was another one each time that it was looked at. */
-function unsettledFolder(): Diagnostic {
-  const hint = "Call again when nobody writes to it; replace a folder by one rename rather than file by file.";
+/** Builds the diagnostic for a folder that changed during each attempt to read it. */
+function unstableFolder(): Diagnostic {
+  const hint = "Call again when nothing writes to it. Replace a folder with one rename, not file by file.";
   return problem(METADATA_FILE, "FILE_UNREADABLE", "the workflow's folder changes while it is read", hint);
 }
 

@@ -14,25 +14,31 @@ import {
   type ModelSettings,
   modelSettings,
 } from "./model.js";
-/** A language model of the Vercel AI SDK: what `openai("…")`, `anthropic("…")`, `google("…")` and their like give. */
+
+/** A language model of the Vercel AI SDK, as `openai("…")`, `anthropic("…")` and `google("…")` return it. */
 export interface AiSdkModel {
+  /** The version of the SDK's model interface. */
   readonly specificationVersion: string;
+  /** The name of the provider. */
   readonly provider: string;
+  /** The provider's name of the model. */
   readonly modelId: string;
 }
 
-/** How a model of the AI SDK is asked. */
+/** Options of a model of the AI SDK. */
 export interface AiSdkDeciderOptions extends ModelDeciderOptions {
   /** A model, or a name for the SDK's gateway, such as `openai/gpt-5`. */
   readonly model: AiSdkModel | string;
   /**
-   * Keys that the model was made with: the SDK doesn't tell. They are taken out of exchanges and answers; without them an
-   * exchange doesn't show what the provider says of a request that it refuses, since that may repeat a key.
+   * Keys that the model was created with, which the SDK does not reveal. They are removed from exchanges and answers. Default:
+   * none, and exchanges then leave out the provider's message about a refused request, since it may contain a key.
    */
   readonly secrets?: readonly string[];
+  /** The temperature of the model. Default: the provider's. */
   readonly temperature?: number;
+  /** Maximum number of output tokens: a low limit cuts answers off. Default: the provider's. */
   readonly maxOutputTokens?: number;
-  /** What only one provider knows, by its name, as the SDK takes it. */
+  /** Options for one provider each, by its name, as the SDK takes them. Default: none. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>>;
 }
 
@@ -42,7 +48,11 @@ export class AiSdkDecider implements StepDecider {
   readonly #model: LanguageModel;
   readonly #settings: ModelSettings;
 
-  /** Throws `INVALID_INPUT`. */
+  /**
+   * Creates a decider. The SDK is loaded when it is first needed.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when `model` is not a language model of the AI SDK, or an option is out of range.
+   */
   constructor(options: AiSdkDeciderOptions) {
     const { model, secrets = [] } = options;
     if (!isLanguageModel(model)) throw invalidOption("model", "a language model of the AI SDK, or its name");
@@ -66,7 +76,7 @@ export class AiSdkDecider implements StepDecider {
   async #ask(prompt: DecisionPrompt, signal: AbortSignal): Promise<ModelReply> {
     const sdk = await loadPackage("ai", "7", () => import("ai"));
     const { temperature, maxOutputTokens, providerOptions, secrets = [] } = this.#options;
-    // Through its text, since the two ways to write the same type down don't fit.
+    // Converted through JSON: the two types describe the same values, but are not assignable.
     const schema: JSONSchema7 = JSON.parse(JSON.stringify(prompt.schema));
     try {
       const { text, usage, response, finishReason } = await sdk.generateText({
@@ -97,7 +107,7 @@ function isLanguageModel(model: unknown): model is LanguageModel {
   return "modelId" in model && "doGenerate" in model && typeof model.doGenerate === "function";
 }
 
-/** What errors of the AI SDK have in common, whichever package they are of. */
+/** The common part of errors in all packages of the AI SDK. */
 const answeredSchema = z.object({
   statusCode: z.number(),
   responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
@@ -105,7 +115,7 @@ const answeredSchema = z.object({
   cause: z.unknown(),
 });
 
-/** Returns what went wrong, by an error of the AI SDK. What the provider says is taken along where keys in it can be found. */
+/** Returns the failure for an error of the SDK. The provider's message is kept only if keys in it can be found. */
 function aiSdkFailure(error: unknown, mayShow: boolean): RequestFailure {
   if (error instanceof RequestFailure) return error;
   const { data } = answeredSchema.safeParse(error);
@@ -116,8 +126,8 @@ function aiSdkFailure(error: unknown, mayShow: boolean): RequestFailure {
     const retryAfterMs = readRetryAfter(responseHeaders["retry-after"]) ?? readRetryInfo(responseBody ?? "");
     return httpFailure(statusCode, { says, retryAfterMs });
   }
-  // It was answered, but what came was cut off, or not what this provider's answers are.
+  // The answer was cut off, or is not in the format of this provider.
   const { reason, facts } = failureOf(cause);
   if (reason === "network") return new RequestFailure("network", facts);
-  return new RequestFailure("invalid_response", { problem: "it was no answer of this provider", says });
+  return new RequestFailure("invalid_response", { problem: "it was not in the format of this provider", says });
 }

@@ -2,51 +2,59 @@
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
 
-/** In what way asking a model failed. */
+/** The way in which a request to a model failed. */
 export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];
 
 /**
- * One request to a model and what came of it, for a log of AI interactions. Known keys, and whatever looks like one, are
- * taken out of all texts. What agents have reported stands in them: such a log is as confidential as the store.
+ * One request to a model and its outcome, for a log of AI interactions. Known keys, and everything that looks like a key,
+ * are removed from all texts. The texts contain the agents' reports: such a log is as confidential as the store.
  */
 export interface DeciderExchange {
-  /** `gemini`, `ai-sdk` or `sampling`. */
+  /** The decider: `gemini`, `ai-sdk` or `sampling`. */
   readonly decider: string;
-  /** As the provider names it, where it is known. */
+  /** The provider's name of the model, if it is known. */
   readonly model?: string;
+  /** The id of the instance. */
   readonly instanceId: string;
+  /** The name of the workflow. */
   readonly workflow: string;
+  /** The call that needs a decision. */
   readonly operation: DecisionRequest["operation"];
-  /** 1, or 2 for the retry. */
+  /** The number of the request: 1, or 2 for the retry. */
   readonly attempt: number;
+  /** The prompt. */
   readonly request: { readonly system: string; readonly user: string };
-  /** The model's text; where the request failed, what the provider says of it. */
+  /** The model's text; if the request failed, the provider's error message. */
   readonly response?: string;
+  /** Why the request failed, with the HTTP status if there is one. Missing if it succeeded. */
   readonly failure?: { readonly reason: FailureReason; readonly status?: number };
+  /** Tokens of the prompt, if the provider reports them. */
   readonly inputTokens?: number;
+  /** Tokens of the answer, thoughts included, if the provider reports them. */
   readonly outputTokens?: number;
+  /** The duration of the request, in milliseconds. */
   readonly milliseconds: number;
 }
 
-/** Hears of every request. What it throws or rejects with is a warning of the process, and stops no decision. */
+/** Called after every request. If it throws or rejects, the process gets a warning, and the decision continues. */
 export type OnExchange = (exchange: DeciderExchange) => unknown;
 
-/** Takes secrets out of a text. */
+/** Replaces secrets in a text. */
 type Redact = (text: string) => string;
 
-/** Shorter secrets are words: to take them out would spoil texts, and hide nothing. */
+/** The shortest secret that is replaced, in characters. Shorter ones may be words: replacing them would spoil texts. */
 const SHORTEST = 6;
 
 const MARK = "[redacted]";
 
-/** Takes these secrets out of texts, also where they are encoded for a URL, in base64 or in JSON. */
+/** Returns a function that replaces these secrets, also if they are encoded for a URL, in base64 or in JSON. */
 export function redactor(secrets: readonly string[]): Redact {
   const forms = new Set(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(formsOf));
   const longestFirst = [...forms].sort((one, other) => other.length - one.length);
   return (text) => longestFirst.reduce((rest, form) => rest.replaceAll(form, MARK), text);
 }
 
-/** How keys of well-known providers look, and where keys stand in what clients and servers write. */
+/** The formats of well-known keys, and the places of keys in headers, URLs and JSON. */
 const SHAPES: readonly (readonly [RegExp, string])[] = [
   [/\bAIza[\w-]{10,}/g, MARK],
   [/\bAQ\.[\w-]{16,}/g, MARK],
@@ -58,13 +66,13 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Takes out, besides, whatever looks like a key: for logs, where too much may be taken. */
+/** Replaces everything that looks like a key. It may replace too much, so it is used for logs only. */
 export function redactShapes(text: string): string {
   return SHAPES.reduce((rest, [shape, mark]) => rest.replace(shape, mark), text);
 }
 
-/** True if asking later may help. */
-const PASSES: Readonly<Record<FailureReason, boolean>> = {
+/** True if a later request may succeed. */
+const TEMPORARY: Readonly<Record<FailureReason, boolean>> = {
   timeout: true,
   network: true,
   rate_limit: true,
@@ -75,9 +83,9 @@ const PASSES: Readonly<Record<FailureReason, boolean>> = {
   unavailable: false,
 };
 
-const KEPT = "The report is kept: retry goes on with it.";
+const KEPT = "The report is kept: call retry to decide on it again.";
 
-/** Returns the error for a question that got no answer. Its words are ours: a provider's may hold a key. */
+/** Returns the error for a decision without an answer. It quotes nothing of the provider, whose message may contain a key. */
 export function deciderFailed(
   label: string,
   failure: RequestFailure,
@@ -85,7 +93,7 @@ export function deciderFailed(
 ): PhasegateError<"DECIDER_FAILED"> {
   const { reason, facts } = failure;
   const { status } = facts;
-  const retryable = facts.retryable ?? (PASSES[reason] || (status !== undefined && status >= 500));
+  const retryable = facts.retryable ?? (TEMPORARY[reason] || (status !== undefined && status >= 500));
   const times = requests > 1 ? `, asked ${requests} times` : "";
   return new PhasegateError("DECIDER_FAILED", `${said(label, failure, timeoutMs)}${times}`, {
     remedy: `${advice(failure)}${KEPT}`,
@@ -94,22 +102,22 @@ export function deciderFailed(
 }
 
 interface FailureFacts {
-  /** A code or a name, never a text of the provider's: it may end in a log. */
+  /** A code or a name, never a message of the provider, since it is logged. */
   readonly code?: string | undefined;
   readonly status?: number | undefined;
-  /** How long the provider asks to wait, in milliseconds. */
+  /** The wait that the provider asks for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** What was wrong with an answer that did come. */
+  /** The fault of the answer, if there was one. */
   readonly problem?: string | undefined;
-  /** What the provider says. It may repeat a key: it is for the exchange alone, once that is redacted. */
+  /** The provider's message. It may contain a key, so it is used in the redacted exchange only. */
   readonly says?: string | undefined;
-  /** True if asking later may help, where the reason doesn't tell. */
+  /** True if a later request may succeed, for reasons that leave that open. */
   readonly retryable?: boolean | undefined;
 }
 
 /**
- * Why one request gave no answer that can be read. Holds nothing of the client's own error: its message, body or
- * headers may hold a key.
+ * Why one request gave no usable answer. It contains nothing of the client's own error, whose message, body or headers may
+ * contain a key.
  */
 export class RequestFailure extends Error {
   readonly reason: FailureReason;
@@ -122,26 +130,26 @@ export class RequestFailure extends Error {
   }
 }
 
-/** Returns a failure for an HTTP status that is no success. */
+/** Returns the failure for an HTTP status other than success. */
 export function httpFailure(status: number, facts: Omit<FailureFacts, "status"> = {}): RequestFailure {
   return new RequestFailure(status === 429 ? "rate_limit" : "http", { ...facts, status });
 }
 
-/** Returns a failure for an error that no HTTP answer belongs to, by its shape: what it says is not taken along. */
+/** Returns the failure for an error without an HTTP answer, by the names and codes in it. Its message is not used. */
 export function failureOf(error: unknown): RequestFailure {
   if (error instanceof RequestFailure) return error;
   const names = chain(error);
   const code = names.find((name) => /^E[A-Z_]{3,40}$|^UND_ERR_[A-Z_]{1,40}$/.test(name));
-  // What fetch rejects with, at first or in the middle of a body, is a TypeError.
+  // fetch rejects with a TypeError, also while a body is read.
   if (code !== undefined || names.includes("TypeError")) return new RequestFailure("network", { code });
-  if (names.includes("SyntaxError")) return new RequestFailure("invalid_response", { problem: "it was no JSON" });
+  if (names.includes("SyntaxError")) return new RequestFailure("invalid_response", { problem: "it was not JSON" });
   return new RequestFailure("unavailable", { code: names.find((name) => /^[A-Za-z]\w{1,60}$/.test(name)) });
 }
 
-/** What a limited rate is waited for, where the provider doesn't say how long. */
-const UNSAID_MS = 1000;
+/** The wait after a rate limit, if the provider does not say how long. */
+const DEFAULT_WAIT_MS = 1000;
 
-/** Returns how long to wait before the one retry, in milliseconds; undefined where there is none. */
+/** Returns the wait before the retry, in milliseconds; undefined if there is no retry. */
 export function retryDelay({ reason, facts }: RequestFailure, maxRetryAfterMs: number): number | undefined {
   const { status = 0, retryAfterMs } = facts;
   switch (reason) {
@@ -152,7 +160,7 @@ export function retryDelay({ reason, facts }: RequestFailure, maxRetryAfterMs: n
     case "http":
       return status >= 500 ? within(retryAfterMs ?? 0, maxRetryAfterMs) : undefined;
     case "rate_limit":
-      return within(retryAfterMs ?? Math.min(UNSAID_MS, maxRetryAfterMs), maxRetryAfterMs);
+      return within(retryAfterMs ?? Math.min(DEFAULT_WAIT_MS, maxRetryAfterMs), maxRetryAfterMs);
     default:
       return undefined;
   }
@@ -167,19 +175,19 @@ export function readRetryAfter(value: string | null | undefined): number | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** Returns how long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
+/** Returns the wait that Google asks for in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
 export function readRetryInfo(body: string): number | undefined {
   const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
   return delay === undefined ? undefined : Number(delay) * 1000;
 }
 
-/** Loads a client that hosts with another decider need not have. Throws `DECIDER_FAILED` where it isn't installed. */
+/** Loads the package of a client. Throws `DECIDER_FAILED` if it is not installed: only hosts with this decider need it. */
 export async function loadPackage<T>(name: string, version: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
-    throw new PhasegateError("DECIDER_FAILED", `this decider needs ${name}, which can't be loaded`, {
-      remedy: `Install it beside phasegate: npm install ${name}@${version}. The report is kept: retry goes on with it.`,
+    throw new PhasegateError("DECIDER_FAILED", `this decider needs the package ${name}, which can't be loaded`, {
+      remedy: `Install it next to phasegate: npm install ${name}@${version}. ${KEPT}`,
       details: { reason: "unavailable", retryable: false, requests: 0 },
       cause: error,
     });
@@ -203,29 +211,29 @@ function said(label: string, { reason, facts }: RequestFailure, timeoutMs: numbe
     case "http":
       return `the request to ${label} was answered with HTTP ${status}`;
     case "rate_limit":
-      return `${label} limits its rate (HTTP ${status})${retryAfterMs === undefined ? "" : `, for ${Math.ceil(retryAfterMs / 1000)} s`}`;
+      return `${label} has reached its rate limit (HTTP ${status})${retryAfterMs === undefined ? "" : `, for ${Math.ceil(retryAfterMs / 1000)} s`}`;
     case "safety":
-      return `${label} would not answer${named}`;
+      return `${label} refused to answer${named}`;
     case "invalid_response":
-      return `the answer of ${label} can't be used: ${problem ?? "it was no JSON"}`;
+      return `the answer of ${label} can't be used: ${problem ?? "it was not JSON"}`;
     case "aborted":
-      return `the question to ${label} was taken back`;
+      return `the request to ${label} was cancelled`;
     case "unavailable":
       return `${label} can't be asked${named}`;
   }
 }
 
 function advice({ reason, facts: { status = 0 } }: RequestFailure): string {
-  if (reason === "safety") return "Look at what the report and the steps say. ";
-  if (reason === "timeout") return "Give a larger timeoutMs, if that is how long the model takes. ";
-  if (reason === "unavailable") return "Look at how the client of the model is set up. ";
+  if (reason === "safety") return "Check the texts of the report and the steps. ";
+  if (reason === "timeout") return "Give a larger timeoutMs if the model needs more time. ";
+  if (reason === "unavailable") return "Check the configuration of the model's client. ";
   if (reason !== "http" || status >= 500) return "";
-  if (status === 401 || status === 403) return "Look at the key, and at what it may do. ";
-  if (status === 404) return "Look at the name of the model. ";
-  return "onExchange shows what the provider says. ";
+  if (status === 401 || status === 403) return "Check the key and its permissions. ";
+  if (status === 404) return "Check the name of the model. ";
+  return "The hook onExchange receives the provider's message. ";
 }
 
-/** Names and codes of an error and of its causes. */
+/** Returns the names and codes of an error and of its causes. */
 function chain(error: unknown): string[] {
   const names: string[] = [];
   let at = error;

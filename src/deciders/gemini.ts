@@ -16,11 +16,13 @@ import {
 
 /** Options of a Gemini model. */
 export interface GeminiDeciderOptions extends ModelDeciderOptions {
+  /** The key of the Gemini API. */
   readonly apiKey: string;
   /** The name of the model. Default `gemini-flash-latest`. */
   readonly model?: string;
   /** The URL of another server with Gemini's protocol. Default: Google's. */
   readonly baseUrl?: string;
+  /** The temperature of the model. Default: the model's. */
   readonly temperature?: number;
   /** Maximum number of output tokens, thoughts included: a low limit cuts answers off. Default: the model's. */
   readonly maxOutputTokens?: number;
@@ -37,9 +39,13 @@ export class GeminiDecider implements StepDecider {
   readonly #settings: ModelSettings;
   #sdk: Promise<GoogleGenAI> | undefined;
 
-  /** Throws `INVALID_INPUT`. */
+  /**
+   * Creates a decider. The package `@google/genai` is loaded when it is first needed.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when `apiKey` is not a key, or an option is out of range.
+   */
   constructor(options: GeminiDeciderOptions) {
-    // Anything else would not go into a header, and the error of who tries says what it was.
+    // Other characters are invalid in a header, and the error about that would contain the key.
     if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey)) {
       throw invalidOption("apiKey", "a key of visible ASCII characters");
     }
@@ -48,8 +54,10 @@ export class GeminiDecider implements StepDecider {
   }
 
   /**
-   * Takes `GEMINI_API_KEY`, and if they are there `GEMINI_MODEL_NAME` and `GEMINI_REQUEST_TIMEOUT_SECONDS`, from an
-   * environment such as `process.env`; what is in `options` goes before. Throws `INVALID_INPUT` with the variable's name.
+   * Creates a decider from `GEMINI_API_KEY`, and optionally `GEMINI_MODEL_NAME` and `GEMINI_REQUEST_TIMEOUT_SECONDS`, in an
+   * environment such as `process.env`. Options win over variables.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when a variable is missing or invalid, with its name in `details.field`.
    */
   static fromEnv(env: GeminiEnvironment, options: Partial<GeminiDeciderOptions> = {}): GeminiDecider {
     return new GeminiDecider({ ...readGeminiEnvironment(env, options), ...options });
@@ -77,7 +85,7 @@ export class GeminiDecider implements StepDecider {
     const { temperature, maxOutputTokens } = this.#options;
     let answered: Response | undefined;
     const watched = async (...[url, init]: Parameters<typeof fetch>) => {
-      // Followed, a redirect would carry the key's header to wherever it leads.
+      // A redirect is not followed: the header with the key would be sent to its target.
       answered = await fetch(url, { ...init, redirect: "manual" });
       return answered;
     };
@@ -104,7 +112,7 @@ export class GeminiDecider implements StepDecider {
   #load(): Promise<GoogleGenAI> {
     this.#sdk ??= loadPackage("@google/genai", "3.1.0", () => import("@google/genai")).then(({ GoogleGenAI: Sdk }) => {
       const { apiKey, baseUrl } = this.#options;
-      // Not Vertex AI, whatever the environment says: the key is one of the Gemini API.
+      // Not Vertex AI, even if the environment selects it: the key is for the Gemini API.
       return new Sdk({ apiKey, vertexai: false, ...(baseUrl === undefined ? {} : { httpOptions: { baseUrl } }) });
     });
     return this.#sdk;
@@ -117,7 +125,7 @@ interface Known {
   readonly timeoutMs?: number;
 }
 
-/** Reads what an environment says of Gemini; what is known already need not stand there. Throws `INVALID_INPUT`. */
+/** Reads the variables that the options do not replace. Throws `INVALID_INPUT`. */
 function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
   const value = (name: string) => env[name]?.trim() || undefined;
   const apiKey = known.apiKey ?? value("GEMINI_API_KEY");
@@ -145,12 +153,12 @@ function milliseconds(seconds: string): number {
   throw badVariable("GEMINI_REQUEST_TIMEOUT_SECONDS", "can't be read", "a number of seconds from 0.001 to 3600");
 }
 
-/** Takes what counts out of Gemini's answer. Throws a `RequestFailure` where it was blocked. */
+/** Reads the text and the tokens of an answer. Throws a `RequestFailure` if the answer was blocked. */
 function readGeminiResponse(response: GenerateContentResponse): ModelReply {
   const { promptFeedback, candidates, usageMetadata, modelVersion } = response;
   const [candidate] = candidates ?? [];
   const blocked = promptFeedback?.blockReason ?? blockedBy(candidate?.finishReason);
-  // Not response.text: it writes warnings to the console, which over stdio is somebody's protocol.
+  // Not response.text: it writes warnings to the console, and stdout may carry the protocol.
   const parts = candidate?.content?.parts ?? [];
   const text = parts.map(({ text: part, thought }) => (thought ? "" : (part ?? ""))).join("");
   if (blocked !== undefined)
@@ -160,12 +168,12 @@ function readGeminiResponse(response: GenerateContentResponse): ModelReply {
     text,
     model: modelVersion,
     inputTokens: promptTokenCount,
-    // Thoughts are paid for as output.
+    // Thoughts are billed as output.
     outputTokens: added(candidatesTokenCount, thoughtsTokenCount),
   };
 }
 
-/** Why Gemini ends an answer that it would rather not give. */
+/** The finish reasons of answers that Gemini blocks. */
 const BLOCKED: ReadonlySet<string> = new Set([
   "SAFETY",
   "RECITATION",

@@ -5,11 +5,12 @@ import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.
 import { FINISH } from "../workflow/routed-definition.js";
 
 /**
- * Goes through the steps in the order of the index, and finishes after the last: no model, no key. What a report says
- * makes no difference; gates do. Where a step says what may follow, the nearest of those ahead is taken, else the end,
- * else the first of them. A client that comes back stays on its step, but where it reports success on it.
+ * Follows the steps in the order of the index, and finishes after the last one, without a model. Reports do not change the
+ * order; gates may hold it up. If a step restricts what may follow, the next allowed step in order is chosen, else the end,
+ * else the first allowed step. A client that resumes stays at its step, unless it reports success there.
  */
 export class LinearDecider implements StepDecider {
+  /** Returns the next step in order. */
   async decide(request: DecisionRequest): Promise<DeciderAnswer> {
     return { nextStep: nextInOrder(request), contextUpdates: {} };
   }
@@ -18,17 +19,18 @@ export class LinearDecider implements StepDecider {
 /** An answer in a script: the name of the next step, an answer, or an error to fail with. */
 export type ScriptedAnswer = string | (Partial<DeciderAnswer> & Pick<DeciderAnswer, "nextStep">) | Error;
 
-/** Answers one after the other, or what is answered to any request. */
+/** A list of answers in order, or a function that answers each request. */
 export type DeciderScript =
   | readonly ScriptedAnswer[]
   | ((request: DecisionRequest, options: { readonly signal: AbortSignal }) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
-/** Answers what a script says, for tests; `requests` is what it was asked. `DECIDER_FAILED` when the script is at its end. */
+/** Answers from a script, for tests. */
 export class ScriptedDecider implements StepDecider {
-  /** What it was asked, in order. */
+  /** The requests so far, in order. */
   readonly requests: DecisionRequest[] = [];
   readonly #script: DeciderScript;
 
+  /** Creates a decider that follows a script. */
   constructor(script: DeciderScript) {
     this.#script = script;
   }
@@ -61,8 +63,7 @@ function nextInOrder({ workflow, allowed, operation, currentStep, assumedStep, r
 
 function atItsEnd(requests: number): PhasegateError<"DECIDER_FAILED"> {
   return new PhasegateError("DECIDER_FAILED", `the script has no answer for request ${requests}`, {
-    remedy:
-      "Give the script as many answers as there are decisions; the engine asks again after an answer it can't use.",
+    remedy: "Give the script as many answers as there are decisions; the engine asks again after an unusable answer.",
     details: { reason: "unavailable", retryable: false, requests: 0 },
   });
 }

@@ -1,7 +1,11 @@
 /**
- * Asks a model for a decision, whatever its client: one retry after a failure that may pass, a timeout for each
- * request, and a hook for logs. Keys never appear in errors or answers. This is the entry file of the folder;
- * exchange.ts has redaction, failures and the wait before a retry.
+ * Asks a model for a decision, with any client: one retry after a temporary failure, a timeout for each request, and a hook
+ * for logs. This is the entry file of the folder:
+ *
+ * - model.ts: when a request is repeated, what the hook gets, the options of all deciders that ask a model
+ * - exchange.ts: how keys are removed from texts, which failures are temporary, how long to wait before the retry
+ * - gemini.ts, ai-sdk.ts, sampling.ts: one client each
+ * - linear.ts: deciders without a model
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { buildDecisionPrompt, type DecisionPrompt } from "../routed/decision/prompt.js";
@@ -22,7 +26,7 @@ import {
   retryDelay,
 } from "./exchange.js";
 
-/** What a model has answered to one request. */
+/** A model's answer to one request. */
 export interface ModelReply {
   readonly text: string;
   readonly model?: string | undefined;
@@ -30,30 +34,30 @@ export interface ModelReply {
   readonly outputTokens?: number | undefined;
 }
 
-/** A model, behind whatever client. */
+/** A model with its client. */
 interface ModelClient {
   /** `gemini`, `ai-sdk` or `sampling`. */
   readonly name: string;
-  /** What errors call it. */
+  /** Its name in error messages. */
   readonly label: string;
   /**
-   * One request, with no retry. Rejects with a `RequestFailure`, or with what the client threw; with a `PhasegateError`
-   * where nothing could be sent at all.
+   * Sends one request, without a retry. Rejects with a `RequestFailure` or the client's error, or with a `PhasegateError` if
+   * the request could not be sent.
    */
   ask(prompt: DecisionPrompt, signal: AbortSignal): Promise<ModelReply>;
 }
 
-/** The options, checked and whole. */
+/** The options, checked and with defaults. */
 export interface ModelSettings {
   readonly timeoutMs: number;
   readonly maxRetryAfterMs: number;
   readonly maxPromptTokens: number | undefined;
   readonly onExchange: OnExchange | undefined;
-  /** What must not be told to anybody. */
+  /** Texts that are replaced in answers and exchanges. */
   readonly secrets: readonly string[];
 }
 
-/** One decision: who is asked what, until when. */
+/** One decision: the client, the request, and the signal that cancels it. */
 interface ModelQuestion {
   readonly client: ModelClient;
   readonly request: DecisionRequest;
@@ -61,14 +65,14 @@ interface ModelQuestion {
   readonly settings: ModelSettings;
 }
 
-/** What one request came to: an answer, or a failure with what came all the same. */
+/** The outcome of one request: an answer, or a failure with the reply if there was one. */
 type Attempt =
   | { readonly reply: ModelReply; readonly answer: DeciderAnswer }
   | { readonly reply?: ModelReply; readonly failure: RequestFailure };
 
 /**
- * Asks a model, and once more where the request failed in a way that passes, or where no JSON came. Throws
- * `DECIDER_FAILED`, in which nothing stands of what a provider says, and `TOO_LARGE` for a prompt.
+ * Asks a model, and once more if the request failed temporarily or the answer was not JSON. Throws `DECIDER_FAILED`, which
+ * quotes nothing of the provider, and `TOO_LARGE` for a prompt over the limit.
  */
 export async function decideByModel(question: ModelQuestion): Promise<DeciderAnswer> {
   const attempts: Attempt[] = [];
@@ -95,7 +99,7 @@ export interface ModelDeciderOptions {
   readonly maxRetryAfterMs?: number;
   /** Maximum size of a prompt, in characters / 4. Default 100,000. */
   readonly maxPromptTokens?: number;
-  /** Called with every request and answer, redacted, for a log of AI interactions. */
+  /** Called with every request and its outcome, redacted, for a log of AI interactions. Default: none. */
   readonly onExchange?: OnExchange;
 }
 
@@ -110,7 +114,7 @@ export function modelSettings(options: ModelDeciderOptions, secrets: readonly st
   return { timeoutMs, maxRetryAfterMs, maxPromptTokens, onExchange, secrets };
 }
 
-/** Returns an option that can't be taken. What was given isn't shown: it may be a key in the wrong place. */
+/** Returns the error for an invalid option. It does not contain the value, which may be a key in the wrong place. */
 export function invalidOption(field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${field} must be ${expected}`, {
     remedy: `Give ${expected} as ${field}.`,
@@ -126,13 +130,13 @@ async function askTwice(question: ModelQuestion, attempts: Attempt[]): Promise<D
   const delay = retryDelay(first.failure, settings.maxRetryAfterMs);
   if (delay === undefined) throw first.failure;
   await pause(delay, signal);
-  const second = await attempt({ ...question, request: told(request, first.failure) }, 2);
+  const second = await attempt({ ...question, request: withProblem(request, first.failure) }, 2);
   attempts.push(second);
   if ("answer" in second) return withUsage(second.answer, attempts);
   throw second.failure;
 }
 
-/** One request, of which the hook is told. */
+/** Sends one request, and calls the hook. */
 async function attempt({ client, request, signal, settings }: ModelQuestion, number: number): Promise<Attempt> {
   const { timeoutMs, maxPromptTokens: maxTokens } = settings;
   const prompt = buildDecisionPrompt(request, maxTokens === undefined ? {} : { maxTokens });
@@ -156,9 +160,9 @@ async function attempt({ client, request, signal, settings }: ModelQuestion, num
   return made;
 }
 
-/** Waits, or rejects with a `RequestFailure` when the signal is aborted. */
+/** Waits. Rejects with a `RequestFailure` when the signal is aborted. */
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  requireWanted(signal);
+  throwIfAborted(signal);
   if (milliseconds <= 0) return;
   await new Promise<void>((resolve, reject) => {
     const abort = () => {
@@ -173,24 +177,24 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function requireWanted(signal: AbortSignal): void {
+function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new RequestFailure("aborted");
 }
 
 /**
- * Runs a request with a signal of its own, and ends it after `timeoutMs`, or when the caller's signal is aborted: also
- * where the client doesn't listen to its signal. Rejects with a `RequestFailure` then.
+ * Runs a request with its own signal. Rejects with a `RequestFailure` after `timeoutMs`, or when the caller's signal is
+ * aborted, even if the client ignores its signal.
  */
 async function bounded<T>(
   work: (signal: AbortSignal) => Promise<T>,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<T> {
-  requireWanted(signal);
+  throwIfAborted(signal);
   const own = new AbortController();
   let release = () => {};
   const ended = new Promise<never>((_, reject) => {
     const end = (reason: "timeout" | "aborted") => {
-      // First the reason, then the signal: what the client makes of the signal comes too late to be the answer.
+      // The rejection comes before the signal: the client's own error about the signal is ignored then.
       reject(new RequestFailure(reason));
       own.abort();
     };
@@ -209,7 +213,7 @@ async function bounded<T>(
   }
 }
 
-/** Reads a reply. A key that a provider repeats in its answer must not get into a context. */
+/** Reads a reply. A key that a provider repeats in its answer must not get into a context, so secrets are removed first. */
 function read(reply: ModelReply, { secrets }: ModelSettings): Attempt {
   const result = readDecisionText(redactor(secrets)(reply.text));
   if (result.ok) return { reply, answer: result.answer };
@@ -225,7 +229,7 @@ interface Exchanged {
   readonly milliseconds: number;
 }
 
-/** Tells the hook of a request, where there is one. */
+/** Calls the hook, if there is one. */
 function tellExchange({ onExchange, secrets }: ModelSettings, exchanged: Exchanged): void {
   if (onExchange === undefined) return;
   const known = redactor(secrets);
@@ -264,7 +268,7 @@ function exchangeOf(
 }
 
 function warn(error: unknown): void {
-  // Not what it says: a hook handles prompts. Where there is no process there is nobody to tell.
+  // The message is left out, since a hook handles prompts. Some runtimes have no `process`.
   const name = error instanceof Error ? error.name : typeof error;
   globalThis.process?.emitWarning?.(`an onExchange hook failed (${name})`, "PhasegateWarning");
 }
@@ -286,10 +290,10 @@ function tokens(replies: readonly ModelReply[], name: "inputTokens" | "outputTok
   return known.length === 0 ? {} : { [name]: known.reduce((sum, one) => sum + one, 0) };
 }
 
-/** Returns the request with a note that the last answer was not JSON. */
-function told(request: DecisionRequest, { facts: { problem } }: RequestFailure): DecisionRequest {
+/** Returns the request with a note about what was wrong with the last answer. */
+function withProblem(request: DecisionRequest, { facts: { problem } }: RequestFailure): DecisionRequest {
   if (problem === undefined) return request;
-  return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; and then: ${problem}` };
+  return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; then: ${problem}` };
 }
 
 function requireNumber(field: string, value: number, least: number, most: number): void {

@@ -13,41 +13,48 @@ import {
   modelSettings,
 } from "./model.js";
 
-/** What a client's model is asked: the parameters of `sampling/createMessage`. */
+/** The parameters of `sampling/createMessage`. */
 export interface SamplingParams {
+  /** One message with the prompt. */
   messages: { role: "user"; content: { type: "text"; text: string } }[];
+  /** The system prompt. */
   systemPrompt: string;
+  /** Maximum number of tokens of the answer. */
   maxTokens: number;
 }
 
-/** The part of an MCP server that asks its client: `server.server` of an `McpServer` has it. */
+/** The part of an MCP server that sends requests to its client; `server.server` of an `McpServer` has it. */
 export interface SamplingServer {
-  /** Undefined while nobody is connected. Who has no such property is connected. */
+  /** The connection: undefined while no client is connected. An object without this property counts as connected. */
   readonly transport?: object | undefined;
-  /** Returns what the client has said that it can do. */
+  /** Returns the capabilities that the client has declared; undefined if it has declared none. */
   getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
-  /** Sends the client a request; the `timeout` is in milliseconds. */
+  /** Sends a sampling request to the client; `timeout` is in milliseconds. */
   createMessage(params: SamplingParams, options: { signal: AbortSignal; timeout: number }): Promise<unknown>;
 }
 
-/** How the client's model is asked. */
+/** Options of a decider that asks the client's model. */
 export interface SamplingDeciderOptions extends ModelDeciderOptions {
-  /** The server, or, where one engine serves several clients, what finds the one whose call is under way. */
+  /** The server, or a function that returns the one whose client is calling, if an engine serves several clients. */
   readonly server: SamplingServer | (() => SamplingServer | undefined);
-  /** How long an answer may be. Default 2,000. */
+  /** Maximum size of an answer, in tokens. Default 2,000. */
   readonly maxTokens?: number;
 }
 
 /**
- * Asks the model of the MCP client that is connected, by a sampling request: no key, and the client's user pays. Most
- * clients ask their user first, so give it time (`timeoutMs`, and the engine's `limits.deciderDeadlineMs`). There is
- * sampling up to protocol version 2025-11-25: from 2026-07-28 on servers send clients no requests.
+ * Asks the model of the connected MCP client by a sampling request. It needs no key, and the client's user pays. Most
+ * clients ask their user first, so allow enough time (`timeoutMs`, and the engine's `limits.deciderDeadlineMs`). Sampling
+ * exists up to protocol version 2025-11-25; from 2026-07-28 on, servers send no requests to clients.
  */
 export class SamplingDecider implements StepDecider {
   readonly #options: SamplingDeciderOptions;
   readonly #settings: ModelSettings;
 
-  /** Throws `INVALID_INPUT`. */
+  /**
+   * Creates a decider.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when an option is out of range.
+   */
   constructor(options: SamplingDeciderOptions) {
     this.#options = options;
     this.#settings = modelSettings(options, []);
@@ -70,7 +77,7 @@ export class SamplingDecider implements StepDecider {
     const server = typeof given === "function" ? given() : given;
     const alone = server !== undefined && "transport" in server && server.transport === undefined;
     if (server === undefined || alone) throw cannotAsk("no MCP client is connected");
-    // Missing on connections of later protocols: to ask tells.
+    // Later protocols declare no capabilities here: the request itself shows whether the client supports sampling.
     const capabilities = server.getClientCapabilities();
     if (capabilities !== undefined && capabilities.sampling === undefined) {
       throw cannotAsk("the MCP client has no sampling");
@@ -81,7 +88,7 @@ export class SamplingDecider implements StepDecider {
       maxTokens,
     };
     try {
-      // The deadline is ours; the SDK's own must not come before it.
+      // The deadline of the decider counts; the timeout of the SDK must not come first.
       const options = { signal, timeout: this.#settings.timeoutMs + 1000 };
       return readSamplingResult(await server.createMessage(params, options));
     } catch (error) {
@@ -93,7 +100,7 @@ export class SamplingDecider implements StepDecider {
 function cannotAsk(what: string): PhasegateError<"DECIDER_FAILED"> {
   return new PhasegateError("DECIDER_FAILED", `${what}: its model can't be asked`, {
     remedy:
-      "Connect a client with the capability sampling, or give the engine another decider: LinearDecider, GeminiDecider, AiSdkDecider. The report is kept: retry goes on with it.",
+      "Connect a client with the capability sampling, or give the engine another decider: LinearDecider, GeminiDecider, AiSdkDecider. The report is kept: call retry to decide on it again.",
     details: { reason: "unavailable", retryable: false, requests: 0 },
   });
 }
@@ -104,35 +111,35 @@ const resultSchema = z.object({
   content: z.union([blockSchema, z.array(blockSchema)]),
 });
 
-/** Takes the text out of what a client's model has answered. */
+/** Reads the text of an answer. */
 function readSamplingResult(result: unknown): ModelReply {
   const { data } = resultSchema.safeParse(result);
-  if (data === undefined) throw new RequestFailure("invalid_response", { problem: "it had no text" });
+  if (data === undefined) throw new RequestFailure("invalid_response", { problem: "it contains no text" });
   const blocks = Array.isArray(data.content) ? data.content : [data.content];
   return { text: blocks.map(({ type, text }) => (type === "text" ? (text ?? "") : "")).join(""), model: data.model };
 }
 
-/** What the SDK's errors have as `code`: its own words, or the numbers of JSON-RPC. */
+/** The `code` of the SDK's errors: a name, or a number of JSON-RPC. */
 const errorSchema = z.object({ code: z.union([z.string(), z.number()]) });
 
-/** The client can't be asked at all, by its capabilities or by the protocol's version. */
-const CANNOT: ReadonlySet<string | number> = new Set([
+/** The codes of clients and protocol versions that do not support sampling. */
+const UNSUPPORTED: ReadonlySet<string | number> = new Set([
   "CAPABILITY_NOT_SUPPORTED",
   "METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION",
   -32601,
 ]);
 const BROKEN: ReadonlySet<string | number> = new Set(["NOT_CONNECTED", "CONNECTION_CLOSED", "SEND_FAILED"]);
 
-/** Returns what went wrong; undefined where the client can't be asked at all. */
+/** Returns the failure; undefined if the client does not support sampling. */
 function samplingFailure(error: unknown): RequestFailure | undefined {
   if (error instanceof RequestFailure) return error;
   const code = errorSchema.safeParse(error).data?.code;
   if (code === undefined) return failureOf(error);
-  if (CANNOT.has(code)) return undefined;
+  if (UNSUPPORTED.has(code)) return undefined;
   if (BROKEN.has(code)) return new RequestFailure("network", { code: String(code) });
   if (code === "REQUEST_TIMEOUT") return new RequestFailure("timeout");
   if (code === "INVALID_RESULT")
-    return new RequestFailure("invalid_response", { problem: "it was no sampling result" });
-  // A client whose user says no answers with an error, too: it may be another time.
+    return new RequestFailure("invalid_response", { problem: "it was not a sampling result" });
+  // A client whose user declines also answers with an error; the user may agree later.
   return new RequestFailure("unavailable", { code: String(code), retryable: true });
 }

@@ -1,5 +1,6 @@
 /**
  * Checks evidence against a gate. The entry file of this folder; what is decided where:
+ * - judge.ts: in which order a gate runs its checks, and how attempts are counted
  * - check-gate.ts: which problems block a phase and which only warn, and what an agent may see of them
  * - evidence.ts: which evidence is refused before any gate, because it is unsafe or too large
  * - plan-gate.ts: a phase of a plan passes only if every required task and validation item is claimed

@@ -6,7 +6,9 @@ import type { Problem } from "./verdict.js";
 
 /** The session as rules see it. */
 export interface RuleSession {
+  /** The session's id. */
   readonly id: string;
+  /** The type of its workflow. */
   readonly workflowType: string;
   /** The target that the session was started on. */
   readonly target: string;

@@ -3,10 +3,10 @@
  * compiled or evaluated is a problem, never an error: the gate stays shut.
  */
 
-import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../rules/compile.js";
+import { boundedRule, type RuleOutcome } from "../rules/compile.js";
+import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule } from "../rules/rule-types.js";
-import { boundedRule, type RuleOutcome } from "../rules/run.js";
 import { exampleOf } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";

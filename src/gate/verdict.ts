@@ -3,8 +3,8 @@
  * storage format.
  */
 
-import * as z from "zod";
-import { storedValueSchema } from "../workflow/json.js";
+import * as z from "zod/mini";
+import { type JsonValue, storedValueSchema } from "../workflow/json.js";
 
 /** The kinds of problems with a field of evidence. */
 export const PROBLEM_KINDS = [
@@ -17,24 +17,31 @@ export const PROBLEM_KINDS = [
   "denied",
 ] as const;
 
+/** One problem with evidence. */
+export interface Problem {
+  /** The field, as a path with dots; `""` is the evidence as a whole. */
+  field: string;
+  /** The kind of problem. */
+  problem: "missing" | "wrong_type" | "claimed_false" | "empty" | "invalid" | "unverified" | "denied";
+  /** What is wrong, in a sentence that names the field. */
+  message: string;
+  /** The submitted value, shortened. */
+  got?: string | undefined;
+  /** What the gate expects. */
+  expected?: string | undefined;
+  /** A value that the gate would accept. */
+  example?: JsonValue | undefined;
+}
+
 /** Checks a problem that was read from storage. */
 export const problemSchema = z.object({
-  /** The field, as a path with dots; `""` is the evidence as a whole. */
   field: z.string(),
-  /** The kind of problem. */
   problem: z.enum(PROBLEM_KINDS),
-  /** What is wrong, in a sentence that names the field. */
   message: z.string(),
-  /** The submitted value, shortened. */
-  got: z.string().optional(),
-  /** What the gate expects. */
-  expected: z.string().optional(),
-  /** A value that the gate would accept. */
+  got: z.optional(z.string()),
+  expected: z.optional(z.string()),
   example: z.optional(storedValueSchema),
 });
-
-/** One problem with evidence. */
-export type Problem = z.infer<typeof problemSchema>;
 
 /** The answer of a gate to evidence, with all problems at once. Warnings do not block. */
 export type Verdict =

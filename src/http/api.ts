@@ -1,19 +1,30 @@
+/**
+ * Routed workflows over HTTP, as a handler from `Request` to `Response`. This is the entry file of the folder:
+ *
+ * - api.ts: the order of the checks (URL length, path, preflight, authorization, method), CORS headers
+ * - request.ts: reads the query, or the body within its size limit, and the idempotency key
+ * - routes.ts: the table of routes, and the OpenAPI document that is made from it
+ * - refusals.ts: the statuses and messages of refusals by HTTP itself
+ */
 import type { RoutedEngine } from "../routed/engine.js";
-import { carryOut } from "../tools/routed/carry-out.js";
-import type { Refusal } from "../tools/routed/errors.js";
-import type { RoutedFace } from "../tools/routed/face.js";
-import { readRequest, refused } from "./request.js";
+import type { RoutedContext } from "../tools/routed/context.js";
+import type { Refusal } from "../tools/routed/refusals.js";
+import { carryOut } from "../tools/routed/table.js";
+import { REFUSALS, URL_MAX, wrongMethod } from "./refusals.js";
+import { readRequest } from "./request.js";
 import { OPENAPI_PATH, type OpenApiOptions, openApiDocument, ROUTES, type Route } from "./routes.js";
-/** How a host wants its HTTP API. */
+
+/** Options of an HTTP API. */
 export interface HttpApiOptions extends OpenApiOptions {
   /**
-   * Whether a request may be carried out; a response is sent as it is, and `false` is a 401. All may be if not given. Must
-   * not read the body: clone the request for that. If it throws, nothing is carried out.
+   * Decides on a request before it is carried out: `true` allows it, `false` answers 401, and a `Response` is sent as it
+   * is. Default: every request is allowed. It must not read the body: clone the request for that. If it throws, the
+   * request is not carried out, and the answer is 500.
    */
   readonly authorize?: (request: Request) => boolean | Response | Promise<boolean | Response>;
-  /** The longest body, in bytes. Default 1 MiB. */
+  /** Maximum size of a request body, in bytes. Default 1 MiB. */
   readonly maxBodyBytes?: number;
-  /** Which web pages may call; none if not given. */
+  /** The web pages that may call the API. Default: none. */
   readonly cors?: CorsOptions;
 }
 
@@ -21,26 +32,24 @@ export interface HttpApiOptions extends OpenApiOptions {
 export type HttpApi = (request: Request) => Promise<Response>;
 
 const BODY_BYTES = 1024 * 1024;
-/** The longest URL. */
-const URL_CHARACTERS = 8192;
-/** As much of a history as one answer has, in characters of JSON. */
+/** Maximum size of one page of a history, in characters of JSON. */
 const PAGE_CHARACTERS = 256 * 1024;
 const RETRY_AFTER_SECONDS = "1";
 
 /**
- * Routed workflows over HTTP, as a handler that takes a `Request` and gives a `Response`: for Node, Hono, Next, Bun, Deno
- * and edge runtimes alike. Its routes are in `openApiDocument()`, which it serves at `/openapi.json`.
+ * Creates a handler that serves routed workflows over HTTP: for Node, Hono, Next, Bun, Deno and edge runtimes alike. It
+ * serves its OpenAPI document, the one of `openApiDocument()`, at `/openapi.json`.
  */
 export function createHttpApi(engine: RoutedEngine, options: HttpApiOptions = {}): HttpApi {
-  const basePath = checkedBase(options.basePath ?? "");
-  const face: RoutedFace = { engine, names: NAMES, pageRoom: PAGE_CHARACTERS };
-  const api: Api = { face, basePath, options, document: openApiDocument({ ...options, basePath }) };
+  const basePath = normalizedBase(options.basePath ?? "");
+  const context: RoutedContext = { engine, names: NAMES, pageChars: PAGE_CHARACTERS };
+  const api: Api = { context, basePath, options, document: openApiDocument({ ...options, basePath }) };
   return async (request) => {
     try {
       return respond(request, await answer(api, request), options);
     } catch (error) {
       engine.reportError(`http ${request.method}`, error);
-      return respond(request, { refusal: INTERNAL }, options);
+      return respond(request, { refusal: REFUSALS.internal }, options);
     }
   };
 }
@@ -48,7 +57,7 @@ export function createHttpApi(engine: RoutedEngine, options: HttpApiOptions = {}
 const NAMES = new Map(ROUTES.map(({ call }) => [call, call]));
 
 interface Api {
-  readonly face: RoutedFace;
+  readonly context: RoutedContext;
   readonly basePath: string;
   readonly options: HttpApiOptions;
   readonly document: object;
@@ -60,28 +69,30 @@ type Answer =
   | { readonly allow: string }
   | { readonly response: Response };
 
-async function answer({ face, basePath, options, document }: Api, request: Request): Promise<Answer> {
+async function answer({ context, basePath, options, document }: Api, request: Request): Promise<Answer> {
   const { method, url } = request;
-  // Before anything that goes through it: a host may take URLs of any length.
-  if (url.length > URL_CHARACTERS) return { refusal: LONG_URL };
+  // Checked before anything reads the URL: a host may accept URLs of any length.
+  if (url.length > URL_MAX) return { refusal: REFUSALS.longUrl };
   const { pathname } = new URL(url);
   const path = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length).replace(/\/$/, "") : "";
   const route = ROUTES.find((one) => one.path === path);
-  if (route === undefined && path !== OPENAPI_PATH) return { refusal: NOT_FOUND };
+  if (route === undefined && path !== OPENAPI_PATH) return { refusal: REFUSALS.notFound };
   const allow = route?.method === "POST" ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
-  // Before anybody is asked who they are: a browser's preflight brings no credentials.
+  // Answered before authorization: a browser's preflight carries no credentials.
   if (method === "OPTIONS") return { allow };
   const authorized = await (options.authorize?.(request) ?? true);
   if (authorized instanceof Response) return { response: authorized };
-  if (authorized !== true) return { refusal: UNAUTHORIZED, headers: { "www-authenticate": "Bearer" } };
+  if (authorized !== true) return { refusal: REFUSALS.unauthorized, headers: { "www-authenticate": "Bearer" } };
   if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(path, allow), headers: { allow } };
-  return route === undefined ? { body: document } : carried(face, route, request, options.maxBodyBytes ?? BODY_BYTES);
+  return route === undefined
+    ? { body: document }
+    : carried(context, route, request, options.maxBodyBytes ?? BODY_BYTES);
 }
 
-async function carried(face: RoutedFace, route: Route, request: Request, maxBytes: number): Promise<Answer> {
+async function carried(context: RoutedContext, route: Route, request: Request, maxBytes: number): Promise<Answer> {
   const read = await readRequest(request, route, maxBytes);
   if (!read.ok) return read;
-  const answered = await carryOut(face, route.call, read.value);
+  const answered = await carryOut(context, route.call, read.value);
   if (answered.ok) return answered;
   const { refusal } = answered;
   return refusal.status === 503 ? { refusal, headers: { "retry-after": RETRY_AFTER_SECONDS } } : { refusal };
@@ -109,33 +120,13 @@ function respond(request: Request, answered: Answer, { cors }: HttpApiOptions): 
   });
 }
 
-/** `api`, `/api` and `/api/` are one base. */
-function checkedBase(path: string): string {
+/** Makes `api`, `/api` and `/api/` the same base path. */
+function normalizedBase(path: string): string {
   const names = path.split("/").filter((name) => name !== "");
   return names.map((name) => `/${name}`).join("");
 }
 
-const INTERNAL = refused(500, "INTERNAL_ERROR", "An unexpected error occurred.", {
-  code: "INTERNAL",
-  remedy: "Try once more; if it fails again, tell the person who runs this server.",
-});
-const NOT_FOUND = refused(404, "NOT_FOUND", "There is nothing at this path.", {
-  remedy: `There are ${[...ROUTES.map(({ path }) => path), OPENAPI_PATH].join(", ")}.`,
-});
-const LONG_URL = refused(414, "URI_TOO_LONG", `A URL may have ${URL_CHARACTERS} characters.`, {
-  remedy: "Leave out of the query what the OpenAPI document doesn't name.",
-});
-const UNAUTHORIZED = refused(401, "UNAUTHORIZED", "The request is not authorized.", {
-  remedy: "Send the credentials that this server asks for.",
-});
-
-function wrongMethod(path: string, allow: string): Refusal {
-  return refused(405, "METHOD_NOT_ALLOWED", `${path} takes ${allow}.`, {
-    remedy: "The OpenAPI document names every method.",
-  });
-}
-
-/** Which web pages may call. */
+/** The web pages that may call an HTTP API. */
 export interface CorsOptions {
   /** Origins such as `https://app.example`, or `"*"` for all pages. */
   readonly origins: readonly string[] | "*";
@@ -143,7 +134,7 @@ export interface CorsOptions {
 
 const DAY_SECONDS = "86400";
 
-/** The headers that let a page read an answer; none unless the host has asked for them. */
+/** Returns the headers that let a page read an answer; none without {@link HttpApiOptions.cors}. */
 function corsHeaders(request: Request, cors: CorsOptions | undefined): Record<string, string> {
   if (cors === undefined) return {};
   const origin = request.headers.get("origin");
@@ -152,7 +143,7 @@ function corsHeaders(request: Request, cors: CorsOptions | undefined): Record<st
   return allowed === undefined ? vary : { ...vary, "access-control-allow-origin": allowed };
 }
 
-/** What a page's browser asks before it sends JSON. */
+/** Returns the headers that a browser asks for before it lets a page send JSON. */
 function preflightHeaders(allow: string): Record<string, string> {
   return {
     "access-control-allow-methods": allow,

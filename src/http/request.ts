@@ -1,32 +1,32 @@
-import type { Refusal } from "../tools/routed/errors.js";
+/** Reads the parameters of an HTTP request: from the query of a GET, from the body and the headers of a POST. */
+import type { Refusal } from "../tools/routed/refusals.js";
 import { isJsonObject } from "../workflow/json.js";
+import { REFUSALS, repeatedParameter, tooLarge } from "./refusals.js";
 import type { Route } from "./routes.js";
-/** Reads what a request asks: the query of a GET, the JSON and the idempotency key of a POST. */
-export async function readRequest(request: Request, { method }: Route, maxBytes: number): Promise<ReadBody> {
+
+/** The parameters of a request, or its refusal. */
+type ReadParams = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal };
+
+/** Reads the query of a GET, or the JSON of a POST with the idempotency key of its header. */
+export async function readRequest(request: Request, { method }: Route, maxBytes: number): Promise<ReadParams> {
   if (method === "GET") return readQuery(new URL(request.url));
   const read = await readBody(request, maxBytes);
   const key = request.headers.get("idempotency-key");
   if (!read.ok || key === null || !isJsonObject(read.value)) return read;
   const { idempotency_key: inBody = key } = read.value;
-  if (inBody !== key && inBody !== null) return { ok: false, refusal: TWO_KEYS };
+  if (inBody !== key && inBody !== null) return { ok: false, refusal: REFUSALS.twoKeys };
   return { ok: true, value: { ...read.value, idempotency_key: key } };
 }
 
-/** The longest query that is read, in characters: as long as all headers of a request may be in Node. */
-const QUERY_MAX = 16 * 1024;
-
-function readQuery(url: URL): ReadBody {
-  const { search } = url;
-  if (search.length > QUERY_MAX) return { ok: false, refusal: TOO_LONG };
-  if (!isEncoded(search)) return { ok: false, refusal: NOT_ENCODED };
-  const { searchParams } = url;
+function readQuery({ search, searchParams }: URL): ReadParams {
+  if (!isEncoded(search)) return { ok: false, refusal: REFUSALS.notEncoded };
   const seen = new Set<string>();
   const twice = [...searchParams.keys()].find((name) => seen.size === seen.add(name).size);
-  if (twice !== undefined) return { ok: false, refusal: repeated(twice.slice(0, 80)) };
+  if (twice !== undefined) return { ok: false, refusal: repeatedParameter(twice.slice(0, 80)) };
   return { ok: true, value: Object.fromEntries(searchParams) };
 }
 
-/** `URLSearchParams` puts replacement characters in the place of what it can't decode: another value than was sent. */
+/** Checks the encoding: `URLSearchParams` replaces what it cannot decode, and would return another value than was sent. */
 function isEncoded(search: string): boolean {
   try {
     decodeURIComponent(search);
@@ -36,40 +36,20 @@ function isEncoded(search: string): boolean {
   }
 }
 
-const NOT_ENCODED = refused(400, "INVALID_FORMAT", "The query is not percent-encoded UTF-8.", {
-  remedy: "Encode each value, as encodeURIComponent does: a percent sign is %25.",
-});
-
-const TOO_LONG = refused(414, "INVALID_FORMAT", `The query is longer than ${QUERY_MAX} characters.`, {
-  remedy: "Ask for less at once.",
-});
-
-const TWO_KEYS = refused(400, "INVALID_FIELD", "Invalid value for field: idempotency_key.", {
-  field: "idempotency_key",
-  remedy: "The header Idempotency-Key says another one: give it once.",
-});
-
-function repeated(field: string): Refusal {
-  return refused(400, "INVALID_FIELD", `Invalid value for field: ${field}.`, { field, remedy: "Give it once." });
-}
-
-/** A body that was read, or why it wasn't. */
-type ReadBody = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal };
-
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
 const DECODED = /^(?:utf-?8|us-ascii)$/i;
 const FIRST_BYTES = 4096;
 
-/** Reads a request's JSON, no more than so many bytes of it. */
-async function readBody(request: Request, maxBytes: number): Promise<ReadBody> {
-  if (!isJson(request.headers.get("content-type"))) return { ok: false, refusal: NOT_JSON };
-  if (isCompressed(request.headers.get("content-encoding"))) return { ok: false, refusal: COMPRESSED };
+/** Reads a body of JSON of at most `maxBytes`. */
+async function readBody(request: Request, maxBytes: number): Promise<ReadParams> {
+  if (!isJson(request.headers.get("content-type"))) return { ok: false, refusal: REFUSALS.notJsonType };
+  if (isCompressed(request.headers.get("content-encoding"))) return { ok: false, refusal: REFUSALS.compressed };
   const read = await readBytes(request, maxBytes);
   if (!read.ok) return read;
   try {
     return { ok: true, value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes)) };
   } catch {
-    return { ok: false, refusal: BROKEN };
+    return { ok: false, refusal: REFUSALS.notJson };
   }
 }
 
@@ -87,7 +67,7 @@ type ReadBytes = { readonly ok: true; readonly bytes: Uint8Array } | { readonly 
 
 /**
  * Reads the bytes of a body into one buffer. Chunks are copied: a chunk of one byte may be a view of a large buffer, and a
- * list of such chunks would hold all these buffers. The declared length is believed only where it is over the limit.
+ * list of such chunks would keep all these buffers in memory. A declared length is used only to refuse a body early.
  */
 async function readBytes({ body, headers }: Request, maxBytes: number): Promise<ReadBytes> {
   if (Number(headers.get("content-length")) > maxBytes) return { ok: false, refusal: tooLarge(maxBytes) };
@@ -100,46 +80,20 @@ async function readBytes({ body, headers }: Request, maxBytes: number): Promise<
         await reader?.cancel();
         return { ok: false, refusal: tooLarge(maxBytes) };
       }
-      held = withRoom(held, length + part.value.length, maxBytes);
+      held = grown(held, length + part.value.length, maxBytes);
       held.set(part.value, length);
       length += part.value.length;
     }
   } catch {
-    // The stream says why, but only to a client that is gone, or that sent a broken chunk.
-    return { ok: false, refusal: BROKEN_OFF };
+    // The client has disconnected, or has sent a broken chunk.
+    return { ok: false, refusal: REFUSALS.incomplete };
   }
   return { ok: true, bytes: held.subarray(0, length) };
 }
 
-function withRoom(held: Uint8Array<ArrayBuffer>, needed: number, maxBytes: number): Uint8Array<ArrayBuffer> {
+function grown(held: Uint8Array<ArrayBuffer>, needed: number, maxBytes: number): Uint8Array<ArrayBuffer> {
   if (needed <= held.length) return held;
   const larger = new Uint8Array(Math.min(Math.max(held.length * 2, needed), maxBytes));
   larger.set(held);
   return larger;
-}
-
-const NOT_JSON = refused(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must be JSON in UTF-8.", {
-  remedy: "Send the header Content-Type: application/json.",
-});
-const COMPRESSED = refused(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must not be compressed.", {
-  remedy: "Leave the header Content-Encoding out, and send the JSON as it is.",
-});
-const BROKEN_OFF = refused(400, "INVALID_FORMAT", "The request body ended before it was complete.", {
-  remedy: "Send the whole body once more.",
-});
-const BROKEN = refused(400, "INVALID_FORMAT", "Request body must be valid JSON.", { remedy: "Send one JSON object." });
-
-function tooLarge(maxBytes: number): Refusal {
-  const remedy = "Put large results where they can be read from, and report where that is.";
-  return refused(413, "PAYLOAD_TOO_LARGE", `The request body may have ${maxBytes} bytes.`, { remedy, limit: maxBytes });
-}
-
-/** A refusal of HTTP's own: before any engine was asked. */
-export function refused(
-  status: number,
-  code: Refusal["body"]["error_code"],
-  message: string,
-  details: { readonly remedy: string; readonly [key: string]: unknown },
-): Refusal {
-  return { status, body: { error_code: code, message, details } };
 }

@@ -1,3 +1,4 @@
+/** The routes of the HTTP API, and the OpenAPI document that describes them. */
 import * as z from "zod";
 import {
   ANSWERS,
@@ -8,14 +9,15 @@ import {
   statusSchema,
 } from "../tools/routed/answers.js";
 import { REQUESTS, type RoutedCall } from "../tools/routed/requests.js";
-/** One thing that can be asked over HTTP. */
+
+/** One route of the HTTP API. */
 export interface Route {
   readonly call: RoutedCall;
   readonly method: "GET" | "POST";
-  /** Below the base path. */
+  /** The path below the base path. */
   readonly path: string;
   readonly summary: string;
-  /** Beside 200: every status that it may answer with. */
+  /** Every status that it may answer with, except 200. */
   readonly refusals: readonly number[];
 }
 
@@ -24,7 +26,7 @@ const ON_INSTANCE = [...ALWAYS, 404];
 const WRITING = [...ON_INSTANCE, 409, 413, 415, 422];
 const DECIDING = [...WRITING, 502];
 
-/** Seed 003, section 7, and the rest in its style. */
+/** The routes: one for each call of a routed workflow. */
 export const ROUTES: readonly Route[] = [
   { call: "list", method: "GET", path: "/workflows/list", summary: "List the workflows", refusals: ALWAYS },
   { call: "start", method: "POST", path: "/workflows/start", summary: "Start an instance", refusals: DECIDING },
@@ -39,21 +41,21 @@ export const ROUTES: readonly Route[] = [
     call: "resume",
     method: "POST",
     path: "/workflows/resume",
-    summary: "Come back to an instance, and say where you think you are",
+    summary: "Return to an instance, and report the step that you think it is at",
     refusals: DECIDING,
   },
   {
     call: "status",
     method: "GET",
     path: "/workflows/status",
-    summary: "Look where an instance stands",
+    summary: "Get the status of an instance",
     refusals: ON_INSTANCE,
   },
   {
     call: "suspend",
     method: "POST",
     path: "/workflows/suspend",
-    summary: "Set an instance aside; resume takes it up",
+    summary: "Suspend an instance; resume continues it",
     refusals: WRITING,
   },
   {
@@ -67,27 +69,28 @@ export const ROUTES: readonly Route[] = [
     call: "retry",
     method: "POST",
     path: "/workflows/retry",
-    summary: "Take a failed instance up again",
+    summary: "Continue a failed instance",
     refusals: DECIDING,
   },
   {
     call: "history",
     method: "GET",
     path: "/workflows/history",
-    summary: "Read what has happened, oldest first",
+    summary: "Read the history of an instance, oldest entry first",
     refusals: ON_INSTANCE,
   },
 ];
 
-/** Where the OpenAPI document is, below the base path. */
+/** The path of the OpenAPI document, below the base path. */
 export const OPENAPI_PATH = "/openapi.json";
 
-/** What the document says beside what follows from the schemas. */
+/** The parts of the OpenAPI document that do not follow from the schemas. */
 export interface OpenApiOptions {
-  /** Stands before every path: `/api`. */
+  /** Prefix of every path, such as `/api`. Default: none. */
   readonly basePath?: string;
+  /** The title of the API. Default `Routed workflows`. */
   readonly title?: string;
-  /** The version of the host's API. */
+  /** The version of the host's API. Default `1.0.0`. */
   readonly version?: string;
 }
 
@@ -95,20 +98,20 @@ export interface OpenApiOptions {
 export type OpenApiNode = { [key: string]: unknown };
 
 const MEANINGS: Readonly<Record<number, string>> = {
-  400: "The request is wrong: INVALID_FORMAT, MISSING_FIELD, INVALID_TYPE or INVALID_FIELD",
-  401: "The host refused the request",
+  400: "The request is invalid: INVALID_FORMAT, MISSING_FIELD, INVALID_TYPE or INVALID_FIELD",
+  401: "The host does not allow the request",
   404: "INSTANCE_NOT_FOUND or DEFINITION_NOT_FOUND",
-  409: "The instance's state doesn't allow it, or somebody else was first",
+  409: "The instance's status does not allow the call, or another call changed the instance first",
   413: "The body is too large",
   414: "The URL is too long",
-  415: "The body is no JSON, or is compressed",
-  422: "The idempotency key came with another request before",
+  415: "The body is not JSON, or is compressed",
+  422: "The idempotency key was used with another request before",
   500: "The server failed: PERSISTENCE_ERROR, DEFINITION_SERVICE_ERROR, DEFINITION_UNAVAILABLE or INTERNAL_ERROR",
-  502: "The decider gave no answer that can be used: the report is kept, and retry goes on with it",
+  502: "The decider gave no usable answer: the report is kept, and retry decides on it again",
   503: "BUSY or SESSION_LIMIT: nothing was done",
 };
 
-/** The OpenAPI 3.1 document of the HTTP API, made from the schemas that requests are checked by. Plain JSON. */
+/** Returns the OpenAPI 3.1 document of the HTTP API as plain JSON. It is made from the schemas that check the requests. */
 export function openApiDocument(options: OpenApiOptions = {}): OpenApiNode {
   const { basePath = "", title = "Routed workflows", version = "1.0.0" } = options;
   const paths = Object.fromEntries(
@@ -153,7 +156,7 @@ function operation({ call, method, summary, refusals }: Route): OpenApiNode {
 const keyHeader = {
   name: "Idempotency-Key",
   in: "header",
-  description: "Repeated with the same key, a request is carried out once",
+  description: "A request that is repeated with the same key is carried out once",
   schema: { type: "string", minLength: 1, maxLength: 200 },
 };
 

@@ -5,7 +5,7 @@
  * checked against the body.
  */
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, SessionSummary } from "../ports/storage-adapter.js";
 import { digest, keyedDigest } from "../workflow/json.js";
@@ -14,16 +14,23 @@ import { type Keys, keysSchema, type Machine, upcast } from "./machine.js";
 
 /** The state of a session after a commit. */
 export interface Current<Head> {
+  /** The session's id. */
   readonly sessionId: SessionId;
+  /** The version of its last commit; 1 for the first one. */
   readonly version: number;
+  /** The time of that commit: ISO 8601, UTC. */
   readonly at: string;
+  /** The hash of that commit. */
   readonly hash: string;
+  /** The state after that commit. */
   readonly head: Head;
+  /** The session as lists show it. */
   readonly summary: SessionSummary;
 }
 
 /** A commit, read and checked. */
 export interface Recorded<Event, Head> extends Current<Head> {
+  /** The events of the commit, in order. */
   readonly events: readonly Event[];
 }
 
@@ -46,12 +53,12 @@ export interface Made<Event, Head> {
 
 const bodySchema = z.object({
   sessionId: z.custom<SessionId>(isSessionId),
-  version: z.int().positive(),
+  version: z.int().check(z.positive()),
   at: z.string(),
   /** The version of the format of events and head: under the hash, since it says how they are read. */
-  schema: z.int().positive(),
+  schema: z.int().check(z.positive()),
   keys: keysSchema,
-  events: z.array(z.unknown()).readonly(),
+  events: z.readonly(z.array(z.unknown())),
   head: z.unknown(),
 });
 

@@ -60,21 +60,26 @@ export interface Prepared<Command> {
   readonly payloads?: readonly Payload[];
 }
 
+/** An answer for which nothing is written. */
+export interface Unwritten<Answer> {
+  readonly answer: Answer;
+}
+
+/** The outcome of preparing: a command to write, or an answer for which nothing is written. */
+export type PreparedOr<Command, Answer> = Prepared<Command> | Unwritten<Answer>;
+
 /**
- * Makes a command for the current state; undefined if there is no session yet. The state may be outdated
- * (see `trustsHeads`). A caller that is about to do something with side effects first awaits `confirm`,
- * which throws if the state is outdated; that error must be passed on.
+ * Makes a command for the current state, or an answer for which nothing is written; the state is undefined if
+ * there is no session yet. The state may be outdated (see `trustsHeads`). A caller that is about to do something
+ * with side effects first awaits `confirm`, which throws if the state is outdated; that error must be passed on.
  */
-export type Prepare<Command, Head> = (
+export type Prepare<Command, Head, Answer = never> = (
   current: Current<Head> | undefined,
   confirm: () => Promise<void>,
-) => Promise<Prepared<Command>> | Prepared<Command>;
+) => Promise<PreparedOr<Command, Answer>> | PreparedOr<Command, Answer>;
 
 /** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
-/** The outcome of a command on a state: the earlier answer to its key, or a decision. */
-type Step<Event, Head> = { readonly replay: Executed<Event, Head> } | Decided<Event, Head>;
-
 /** Limits how many heads are cached, so that a commit need not be parsed and hashed again. */
 const HEADS_KEPT = 256;
 
@@ -109,54 +114,62 @@ export class Kernel<Command, Event, Head> {
   }
 
   /**
-   * Decides a command on the newest state and appends the outcome. After a conflict, `prepare` is called
-   * again with the new state. Throws the machine's error if it refuses. `trustsHead` overrides the kernel's
-   * option for one command that follows another one of the same caller.
+   * Decides a command on the newest state and appends the outcome, or returns the answer of `prepare`. After a
+   * conflict, `prepare` is called again with the new state. Throws the machine's error if it refuses.
+   * `trustsHead` overrides the kernel's option for one command that follows another one of the same caller.
    */
-  async execute(
+  execute(
     id: SessionId,
     prepare: Prepare<Command, Head>,
     request?: KeyedRequest,
+    options?: { readonly trustsHead?: boolean },
+  ): Promise<Executed<Event, Head>>;
+  execute<Answer>(
+    id: SessionId,
+    prepare: Prepare<Command, Head, Answer>,
+    request?: KeyedRequest,
+    options?: { readonly trustsHead?: boolean },
+  ): Promise<Executed<Event, Head> | Unwritten<Answer>>;
+  async execute<Answer>(
+    id: SessionId,
+    prepare: Prepare<Command, Head, Answer>,
+    request?: KeyedRequest,
     { trustsHead = this.#options.trustsHeads === true }: { readonly trustsHead?: boolean } = {},
-  ): Promise<Executed<Event, Head>> {
+  ): Promise<Executed<Event, Head> | Unwritten<Answer>> {
     const seen = trustsHead ? this.#heads.get(id) : undefined;
     // Try 0 uses the cached head: if it is outdated, that is not a conflict.
     for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
+      const isCurrent = async () => tries > 0 || (await this.#newest(id)) === seen;
       const confirm = async () => {
-        if (tries === 0 && (await this.#newest(id)) !== seen) throw new Error(`session ${id} has moved on`);
+        if (!(await isCurrent())) throw new Error(`session ${id} has moved on`);
       };
-      let step: Step<Event, Head>;
+      let decided: Decided<Event, Head>;
       try {
-        step = await this.#step(id, newest, (current) => prepare(current, confirm), request);
+        const known = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
+        if (known !== undefined) return await this.again(id, known);
+        const prepared = await prepare(newest, confirm);
+        if ("answer" in prepared) {
+          if (await isCurrent()) return prepared;
+          continue;
+        }
+        decided = this.#decide(id, newest, prepared, request);
       } catch (error) {
-        if (tries > 0 || (await this.#newest(id)) === seen) throw error;
+        if (await isCurrent()) throw error;
         continue;
       }
-      if ("replay" in step) return step.replay;
-      const appending = this.#appended(step.commit, tries);
+      const appending = this.#appended(decided.commit, tries);
       // Freezing runs while the storage writes.
-      freeze(step.newest.head);
+      freeze(decided.newest.head);
       if (await appending) {
-        this.#heads.set(id, step.newest);
-        const recorded = recordedOf(step);
+        this.#heads.set(id, decided.newest);
+        const recorded = recordedOf(decided);
         this.#options.onCommit?.(recorded);
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
       if (tries > 0) await backoff(tries);
     }
-  }
-
-  async #step(
-    id: SessionId,
-    newest: Newest<Head> | undefined,
-    prepare: (current: Current<Head> | undefined) => Promise<Prepared<Command>> | Prepared<Command>,
-    request: KeyedRequest | undefined,
-  ): Promise<Step<Event, Head>> {
-    const version = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
-    if (version !== undefined) return { replay: await this.again(id, version) };
-    return this.#decide(id, newest, await prepare(newest), request);
   }
 
   /** Returns one commit of a session. */
@@ -169,7 +182,7 @@ export class Kernel<Command, Event, Head> {
    * must first be as durable as one whose append was acknowledged.
    */
   async again(id: SessionId, version: number): Promise<Executed<Event, Head>> {
-    await this.#options.storage.settle?.(id);
+    await this.#options.storage.makeDurable?.(id);
     return { ...(await this.at(id, version)), replayed: true };
   }
 

@@ -4,7 +4,7 @@
  * they are read; what is stored never changes, since its hash covers it.
  */
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { canonicalJson, digest } from "../workflow/json.js";
@@ -79,7 +79,7 @@ export function upcast({ events, head }: StoredState, from: number, to: number, 
 /** Checks stored keys: digest of the key, version, fingerprint of the command. */
 export const keysSchema = z.array(z.tuple([z.string(), z.int(), z.string()]));
 /** The keys that a session remembers, oldest first. Every commit carries them. */
-export type Keys = z.infer<typeof keysSchema>;
+export type Keys = [digest: string, version: number, fingerprint: string][];
 
 /** A caller's key: its digest, with a fingerprint of its command. */
 export interface KeyedRequest {

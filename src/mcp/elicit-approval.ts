@@ -1,3 +1,4 @@
+/** Asks the user of an MCP client for an unsigned approval, with a form that the client shows (elicitation). */
 import {
   type ClientCapabilities,
   type InputRequiredResult,
@@ -9,48 +10,47 @@ import {
 import * as z from "zod";
 import type { Problem } from "../gate/verdict.js";
 import type { Verification } from "../phased/state/events.js";
-import type { PersonsAnswer } from "../tools/context.js";
-import { brief } from "../tools/wire-object.js";
+import type { PersonsAnswer } from "../tools/dispatch.js";
+import { brief } from "../tools/wire.js";
 import { visibleText } from "../workflow/field-types.js";
 import type { JsonObject } from "../workflow/json.js";
 import { escapeHidden } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
 
-/** The name that an answer by a client's user is recorded under: nobody knows who it was. */
+/** The recorded name of the approver: a client does not say who its user is. */
 const CLIENT_USER = "client user";
-/** As much evidence as a person reads in a dialog. */
+/** Maximum number of characters of evidence in the form. */
 const EVIDENCE_MAX = 4000;
-/** As many results of checks, and as much of each. */
-const FOUND_MAX = 15;
-const FOUND_LENGTH = 200;
-/** The key under which a client is handed a per-request view of itself. */
+/** Maximum number of results of checks in the form, and characters of each. */
+const RESULTS_MAX = 15;
+const RESULT_LENGTH = 200;
+/** The key of a client's capabilities in a request. */
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 const answerSchema = z.object({ decision: z.enum(["approve", "deny"]), note: z.string().max(2000).optional() });
 const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() });
 
-/** What a person is asked, whichever engine asks it. */
+/** A request for an approval, by either engine. */
 export interface AskedApproval {
-  /** Names the question: the hash of the commit that asked. */
+  /** Identifies the request: the hash of its commit. */
   readonly request: string;
   readonly unsignedAllowed: boolean;
   readonly approvers?: readonly string[];
   readonly prompt: string;
-  /** Where it is asked, in a few words. */
+  /** The phase or step that it is about, in a few words. */
   readonly about: string;
   readonly evidence: JsonObject;
   readonly evidenceHash: string;
-  /** What the gate's verifiers have found. */
+  /** The results of the gate's verifiers. */
   readonly verification: readonly Verification[];
-  /** What the gate only warned of. */
+  /** Problems that the gate reported as warnings only. */
   readonly warnings: readonly Problem[];
 }
 
 /**
- * Asks the person at the client, by elicitation, while a call of the tool is under way. What comes back is
- * unsigned, and the client might as well have made it up: so a person is only asked where the host takes
- * unsigned approvals, and the gate names nobody in particular. A call is made twice for that, the second
- * time with the answer; in between nothing is kept, for the session itself waits.
+ * Asks the client's user during a call of the tool. The answer is unsigned, and the client might have invented it: so the
+ * user is asked only if the host accepts unsigned approvals and the gate names no approvers. The client makes the call
+ * twice, the second time with the answer. Nothing is kept in between, because the session itself waits.
  */
 export class ElicitedApproval {
   readonly #ctx: ServerContext;
@@ -62,12 +62,12 @@ export class ElicitedApproval {
     this.#canAsk = takesForms(capabilitiesOf(server, ctx));
   }
 
-  /** What the person has answered; undefined as long as they haven't, or wouldn't. */
+  /** Returns the user's answer; undefined if there is none yet, or if the user declined to answer. */
   async ask(request: AskedApproval): Promise<PersonsAnswer | undefined> {
     if (!this.#canAsk || !request.unsignedAllowed || request.approvers !== undefined) return undefined;
     const response = inputResponse(this.#ctx.mcpReq.inputResponses, keyOf(request));
     if (response.kind === "missing") this.#open = request;
-    // To decline is to leave it open: the session waits, and can be approved elsewhere.
+    // If the user declines, the request stays open, and can be approved elsewhere.
     if (response.kind !== "elicit" || response.action !== "accept") return undefined;
     const answer = answerSchema.safeParse(response.content).data;
     if (answer === undefined) return undefined;
@@ -77,7 +77,7 @@ export class ElicitedApproval {
     return { decision, by: CLIENT_USER, ...(visibleText(note) === "" ? {} : { note }) };
   }
 
-  /** The question for the client, where the call found one that is open. */
+  /** Returns the form for the client, if the call has an open request. */
   question(): InputRequiredResult | undefined {
     const request = this.#open;
     if (request === undefined) return undefined;
@@ -87,7 +87,7 @@ export class ElicitedApproval {
         type: "object",
         properties: {
           decision: { type: "string", title: "Decision", enum: ["approve", "deny"] },
-          note: { type: "string", title: "Note", description: "What is to be mended, if you deny" },
+          note: { type: "string", title: "Note", description: "What to fix, if you deny" },
         },
         required: ["decision"],
       },
@@ -96,7 +96,7 @@ export class ElicitedApproval {
   }
 }
 
-/** Names the question, so that the answer to one is never taken for the answer to another. */
+/** Returns a key for the request, so that an answer is never taken for the answer to another one. */
 function keyOf({ request }: AskedApproval): string {
   return `approval_${request.slice(0, 32)}`;
 }
@@ -113,7 +113,7 @@ function messageOf(request: AskedApproval): string {
   ].join("\n\n");
 }
 
-/** What was looked up, before the evidence, which may be long: what was met, and what the gate only warned of. */
+/** Returns the results of checks and the warnings. They come before the evidence, which may be long. */
 function foundLines({ verification, warnings }: AskedApproval): string[] {
   const found = verification.map(({ verifier, field, ok, message }) => {
     const about = field === undefined ? verifier : `${verifier} for ${field}`;
@@ -122,15 +122,13 @@ function foundLines({ verification, warnings }: AskedApproval): string[] {
   const warned = warnings.map(({ message }) => `! ${message}`);
   if (found.length + warned.length === 0) return [];
   const lines = [...found, ...warned]
-    .slice(0, FOUND_MAX)
-    .map((line) => brief(escapeHidden(line.replace(/\s+/g, " ")), FOUND_LENGTH));
+    .slice(0, RESULTS_MAX)
+    .map((line) => brief(escapeHidden(line.replace(/\s+/g, " ")), RESULT_LENGTH));
   const left = found.length + warned.length - lines.length;
-  return [
-    ["Verified, when the evidence was handed in:", ...lines, ...(left > 0 ? [`… and ${left} more`] : [])].join("\n"),
-  ];
+  return [["Results of the checks at submission:", ...lines, ...(left > 0 ? [`… and ${left} more`] : [])].join("\n")];
 }
 
-/** From the request itself where it carries them, else from the handshake. */
+/** Returns the capabilities in the request, or else those of the handshake. */
 function capabilitiesOf(server: McpServer, ctx: ServerContext): unknown {
   const envelope: object = ctx.mcpReq.envelope ?? {};
   const own: unknown = Reflect.get(envelope, CAPABILITIES);

@@ -1,3 +1,4 @@
+/** Workflows and sessions as MCP resources: JSON, in pages if it is long. */
 import {
   type ListResourcesCallback,
   type ListResourcesResult,
@@ -15,32 +16,33 @@ import type { Engine } from "../phased/engine.js";
 import type { StateView } from "../phased/views.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import { pageItems, pageText, surelyFits } from "../tools/paging.js";
-import { errorAnswer } from "../tools/phased/errors.js";
+import { fits } from "../tools/budget.js";
+import { pageItems, pageText } from "../tools/pages.js";
+import { errorAnswer } from "../tools/phased/refusals.js";
 import { historyEntry, unapprovedNews } from "../tools/phased/shapes.js";
-import { compact, type WireObject } from "../tools/wire-object.js";
+import { compact, type WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 
-/** As many sessions as are listed at most: the newest. All others are there by their ids. */
+/** Maximum number of sessions in the list, which has the newest. The others can be read by their ids. */
 const LISTED = 50;
 const STATUSES = ["active", "paused", "completed", "failed"] as const;
 
-/** Sessions as `phasegate://session/{id}`: where one stands, and every try at every phase. */
+/** Registers sessions as `phasegate://session/{id}`: the state, and every attempt at every phase. */
 export function registerSessionResources(
   server: McpServer,
   engine: Engine,
-  options: { readonly list: boolean; readonly room: number },
+  options: { readonly list: boolean; readonly maxChars: number },
 ): void {
   const list = async (): Promise<ListResourcesResult> => {
     const { items } = await guarded(undefined, () => engine.listSessions({ status: STATUSES, limit: LISTED }));
-    return { resources: [...pageItems(items.map(sessionResource), options.room, undefined).items] };
+    return { resources: [...pageItems(items.map(sessionResource), options.maxChars, undefined).items] };
   };
   registerJsonResources(server, {
     kind: "session",
     key: "id",
     title: "Session",
-    description: "Where a session stands",
-    room: options.room,
+    description: "The state and history of a session",
+    maxChars: options.maxChars,
     list: options.list ? list : undefined,
     load: async (id) => {
       const [state, history] = await Promise.all([engine.getState(id), engine.history(id)]);
@@ -83,26 +85,26 @@ function sessionBody({
   });
 }
 
-/** The longest description in a list; the resource itself has it whole. */
+/** The longest description in a list, in characters; the resource itself has the whole one. */
 const DESCRIPTION_MAX = 300;
-/** Room for what a page of the list has beside its items. */
+/** Characters reserved for the parts of a list page other than its items. */
 const LIST_ENVELOPE = 500;
 
 /**
- * Workflows as `phasegate://workflow/{type}`. A resource names the phases and no more: what a phase
- * asks for is for those who are in it. The list is one page; where there are more, its last entry leads to them.
+ * Registers workflows as `phasegate://workflow/{type}`. A resource names the phases only: their tasks and gates are shown to
+ * agents that are in them. The list is one page; if there are more, its last entry is the next one.
  */
-export function registerWorkflowResources(server: McpServer, engine: Engine, room: number): void {
+export function registerWorkflowResources(server: McpServer, engine: Engine, maxChars: number): void {
   const listed = async () => (await engine.listWorkflows()).map(workflowResource);
   registerJsonResources(server, {
     kind: "workflow",
     key: "type",
     title: "Workflow",
     description: "A workflow and its phases",
-    room,
-    // The server puts the lists of all resources together, and hands on no cursor: what is more is a resource itself.
+    maxChars,
+    // The server joins the lists of all resources, and passes on no cursor: so the next page is a resource itself.
     list: async () => {
-      const { items, left, cursor } = pageItems(await guarded(undefined, listed), room - LIST_ENVELOPE, undefined);
+      const { items, left, cursor } = pageItems(await guarded(undefined, listed), maxChars - LIST_ENVELOPE, undefined);
       return { resources: cursor === undefined ? [...items] : [...items, moreWorkflows(left, cursor)] };
     },
     load: async (type) => {
@@ -115,7 +117,7 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, roo
   server.registerResource("phasegate-workflows", template, config, (uri, variables) =>
     readJson(uri, async () => {
       const all = await listed();
-      const { items, cursor } = pageItems(all, room - LIST_ENVELOPE, variable(variables, "cursor"));
+      const { items, cursor } = pageItems(all, maxChars - LIST_ENVELOPE, variable(variables, "cursor"));
       const next = cursor === undefined ? undefined : placeOf(cursor);
       return compact({ workflows: items, total: all.length, next });
     }),
@@ -123,7 +125,7 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, roo
 }
 
 function moreWorkflows(left: number, cursor: string): Resource {
-  const description = "Read it for the next ones; each page names the one after it";
+  const description = "Read it for more workflows; each page names the next one";
   return { uri: placeOf(cursor), name: `${left} more workflows`, title: "More workflows", description };
 }
 
@@ -134,7 +136,7 @@ function placeOf(cursor: string): string {
 function workflowResource(listing: WorkflowListing): Resource {
   const { type } = listing;
   const uri = `phasegate://workflow/${encodeURIComponent(type)}`;
-  if (listing.status === "broken") return { uri, name: type, description: "broken: it can't be started" };
+  if (listing.status === "broken") return { uri, name: type, description: "has errors: it cannot be started" };
   const { name, description } = listing.definition.structure;
   return { uri, name: type, title: shortened(name), description: shortened(description) };
 }
@@ -166,32 +168,32 @@ function workflowBody(listing: WorkflowListing): WireObject {
   });
 }
 
-/** Room for what stands around a page of JSON. */
+/** Characters reserved for the object around a page of JSON. */
 const ENVELOPE = 700;
 
 /** Resources of one kind, each read as JSON by its id. */
 interface JsonResources {
-  /** What stands in their URIs before what names one of them. */
+  /** The part of their URIs before the name of one of them. */
   readonly kind: string;
-  /** The template's variable for that name. */
+  /** The variable of the URI template for that name. */
   readonly key: "id" | "type";
   readonly title: string;
   readonly description: string;
   readonly list: ListResourcesCallback | undefined;
-  /** The longest that one read gives, in characters of JSON. */
-  readonly room: number;
-  /** Undefined says that there is none. */
+  /** Maximum size of the answer to one read, in characters of JSON. */
+  readonly maxChars: number;
+  /** Loads a resource. Returns undefined if it does not exist. */
   load(id: string): Promise<object | undefined>;
 }
 
-/** Registers resources that are read as JSON; a long one comes in pages, of which each names the next one. */
-function registerJsonResources(server: McpServer, { kind, key, list, room, load, ...about }: JsonResources): void {
+/** Registers resources that are read as JSON. A long one comes in pages, each of which names the next one. */
+function registerJsonResources(server: McpServer, { kind, key, list, maxChars, load, ...about }: JsonResources): void {
   const config = { ...about, mimeType: "application/json" };
   const whole = `phasegate://${kind}/{${key}}`;
   const name = `phasegate-${kind}`;
   server.registerResource(name, new ResourceTemplate(whole, { list }), config, (uri, variables) => {
     const id = variable(variables, key);
-    return readJson(uri, async () => pageOf(kind, id, await load(id), room, undefined));
+    return readJson(uri, async () => pageOf(kind, id, await load(id), maxChars, undefined));
   });
   const pages = {
     ...config,
@@ -201,16 +203,14 @@ function registerJsonResources(server: McpServer, { kind, key, list, room, load,
   const template = new ResourceTemplate(`${whole}/{cursor}`, { list: undefined });
   server.registerResource(`${name}-page`, template, pages, (uri, variables) => {
     const id = variable(variables, key);
-    return readJson(uri, async () => pageOf(kind, id, await load(id), room, variable(variables, "cursor")));
+    return readJson(uri, async () => pageOf(kind, id, await load(id), maxChars, variable(variables, "cursor")));
   });
 }
 
-/** A page of a value's JSON; the value itself where it is short enough and no page of it was asked for. */
-function pageOf(kind: string, id: string, found: object | undefined, room: number, cursor: string | undefined) {
-  if (found === undefined || (cursor === undefined && surelyFits(found, room))) return found;
-  const json = JSON.stringify(found);
-  if (cursor === undefined && json.length <= room) return found;
-  const page = pageText(json, room - ENVELOPE, cursor, { kind: "json" });
+/** Returns a page of a value's JSON, or the value itself if it is short and no page was requested. */
+function pageOf(kind: string, id: string, found: object | undefined, maxChars: number, cursor: string | undefined) {
+  if (found === undefined || (cursor === undefined && fits(found, maxChars))) return found;
+  const page = pageText(JSON.stringify(found), maxChars - ENVELOPE, cursor, { kind: "json" });
   return compact({
     json_page: page.text,
     json_range: { from: page.from, to: page.to, total: page.total },
@@ -221,28 +221,28 @@ function pageOf(kind: string, id: string, found: object | undefined, room: numbe
   });
 }
 
-/** Reads a resource as JSON; undefined from `load` says that there is none. */
+/** Reads a resource as JSON. Throws if it does not exist. */
 async function readJson(uri: URL, load: () => Promise<object | undefined>): Promise<ReadResourceResult> {
   const found = await guarded(uri, load);
   if (found === undefined) throw new ResourceNotFoundError(uri.href);
   return { contents: [{ uri: uri.href, mimeType: "application/json", text: JSON.stringify(found) }] };
 }
 
-/** Runs what may fail: an error that is none of ours may hold a path or a stack, so its words stay here. */
+/** Turns errors into those of MCP. The message of an unexpected error may contain a path, so it is not passed on. */
 async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
     const missing = isPhasegateError(error) && isMissing(error.code);
     if (uri !== undefined && missing) throw new ResourceNotFoundError(uri.href);
-    // Where `error` is a word for the kind, the sentence stands in `message`.
+    // If `error` is a kind of error, the sentence is in `message`.
     const { error: kind, message = kind, code } = errorAnswer("", "", error);
     const kindOfError = code === "CURSOR_INVALID" ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
     throw new ProtocolError(kindOfError, String(message), { code });
   }
 }
 
-/** The one value of a template's variable; `""`, which names nothing, if it can't be read. */
+/** Returns the value of a template's variable; `""`, which names nothing, if it cannot be decoded. */
 function variable(variables: Variables, name: string): string {
   const value = variables[name];
   try {
@@ -252,7 +252,7 @@ function variable(variables: Variables, name: string): string {
   }
 }
 
-/** An id that can't be one is no resource either. */
+/** Returns true for errors that mean "not found". An invalid id names no resource either. */
 function isMissing(code: string): boolean {
   return code === "SESSION_NOT_FOUND" || code === "WORKFLOW_NOT_FOUND" || code === "INVALID_INPUT";
 }

@@ -1,45 +1,60 @@
+/**
+ * Serves one MCP client over a pair of streams. Every request that was read is answered before the connection ends, and a
+ * client that does not read its answers is not read from either. stdio-messages.ts reads the messages.
+ */
 import type { Readable, Writable } from "node:stream";
 import {
-  INVALID_REQUEST,
   isJSONRPCErrorResponse,
   isJSONRPCRequest,
   isJSONRPCResponse,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
   type JSONRPCNotification,
-  type JSONRPCRequest,
   type McpServer,
-  PARSE_ERROR,
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import {
+  createStdioLines,
+  lineTooLong,
+  type ReadMessage,
+  type RpcError,
+  readMessage,
+  type StdioLine,
+} from "./stdio-messages.js";
 
-/** How to serve. */
-interface StdioServing {
+/** The streams of a transport, and its size limit. */
+interface StdioStreams {
   readonly input: Readable;
   readonly output: Writable;
-  /** The longest message, in bytes: one over it is refused. */
+  /** Maximum size of a message, in bytes: a longer one is refused and dropped. */
   readonly maxMessageBytes: number;
-  /** How long requests under way may take once the end has come. */
-  readonly drainMs: number;
-  /** Told of what goes wrong beside the answers. */
+  /** Called with errors that no answer contains. */
   readonly onError: (error: Error) => void;
 }
 
-/** Why a connection ended; `abandoned` if some requests took too long to be answered. */
+/** Options of {@link serveOverStdio}. */
+interface StdioServing extends StdioStreams {
+  /** Time for requests under way after reading has stopped, in milliseconds. */
+  readonly drainMs: number;
+}
+
+/** Why nothing more is read: `close` was called, the client closed its end, or nothing can be written. */
+type StdioStop = "closed" | "input ended" | "broken";
+
+/** Why a connection ended; `abandoned` if some requests were not answered in time. */
 type StdioEnd = StdioStop | "abandoned";
 
 /** A connection that is being served. */
 interface StdioConnection {
-  /** Resolves when the connection has ended, with every answer written unless it was abandoned; never rejects. */
+  /** Resolves when the connection has ended. Unless it was abandoned, every answer was written. Never rejects. */
   readonly ended: Promise<StdioEnd>;
-  /** Reads no more, answers what was read, and ends the connection. */
+  /** Stops reading, answers what was read, and ends the connection. */
   close(): void;
 }
 
-/** Serves one client over a pair of streams. The factory may be called more than once; one server stays. */
+/** Serves one client over a pair of streams. The factory may be called more than once; the last server is used. */
 export function serveOverStdio(factory: () => McpServer, serving: StdioServing): StdioConnection {
   const { drainMs, onError, ...streams } = serving;
   const transport = new StdioTransport({ ...streams, onError });
@@ -47,8 +62,8 @@ export function serveOverStdio(factory: () => McpServer, serving: StdioServing):
   const ended = transport.stopped.then(async (reason): Promise<StdioEnd> => {
     const answered = await transport.idle(drainMs);
     if (!answered) {
-      onError(new Error("some requests took too long to be answered"));
-      // First the transport: what the SDK still wants to say would wait for a client that may not read.
+      onError(new Error("some requests were not answered in time"));
+      // The transport is closed first: messages of the SDK would wait for a client that may not read.
       await transport.close();
     }
     await handle.close();
@@ -58,46 +73,33 @@ export function serveOverStdio(factory: () => McpServer, serving: StdioServing):
   return { ended, close: () => transport.stop() };
 }
 
-/** What a transport reads, and where it writes. */
-interface StdioStreams {
-  readonly input: Readable;
-  readonly output: Writable;
-  /** The longest message, in bytes: a longer one is refused, and dropped. */
-  readonly maxMessageBytes: number;
-  /** Told of what goes wrong beside the answers. */
-  readonly onError: (error: Error) => void;
-}
-
-/** Why nothing is read any more: it was stopped here, the client closed its end, or nothing can be written. */
-type StdioStop = "closed" | "input ended" | "broken";
-
-/** As much as the client may leave unread before nothing more is read from it, in bytes. */
+/** Maximum number of bytes that the client may leave unread. Above it, nothing more is read from the client. */
 const UNREAD_BYTES = 16 * 1024 * 1024;
 
 /**
- * MCP over a pair of streams, in the place of the SDK's own transport, which drops requests under way when its input ends,
- * answers nothing to a line that is no message, takes a tenth of a millisecond for each notification that nobody
- * listens to, and keeps any number of answers for a client that doesn't read them.
+ * MCP over a pair of streams. It replaces the SDK's transport, which drops requests under way when its input ends, does not
+ * answer lines that are not messages, spends a tenth of a millisecond on each ignored notification, and keeps any number
+ * of answers in memory for a client that does not read them.
  */
 class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport["onmessage"];
-  /** Resolves when nothing is read any more. */
+  /** Resolves when reading has stopped. */
   readonly stopped: Promise<StdioStop>;
   readonly #streams: StdioStreams;
   readonly #lines: (chunk: Uint8Array) => StdioLine[];
-  /** Requests of the client that have no answer yet. */
+  /** Requests of the client without an answer. */
   readonly #open = new Set<RequestId>();
-  /** Subscriptions of the client, which stay open as long as the connection does. */
+  /** Subscriptions of the client, which stay open as long as the connection. */
   readonly #listening = new Set<RequestId>();
-  /** Requests of ours that the client hasn't answered yet. */
+  /** Requests to the client without an answer. */
   readonly #asked = new Set<RequestId>();
   readonly #waiting: (() => void)[] = [];
   #stop: (reason: StdioStop) => void = () => {};
   #reading = false;
   #closed = false;
-  /** Until the client reads on: set while it leaves too much unread. */
+  /** Resolves when the client reads again; set while it leaves too much unread. */
   #drained: Promise<void> | undefined;
   #release: () => void = () => {};
   #initialized = false;
@@ -116,25 +118,25 @@ class StdioTransport implements Transport {
     this.#reading = true;
     input.on("data", this.#read).on("end", this.#ended).on("close", this.#ended).on("error", this.#failed);
     output.on("error", this.#broken).on("close", this.#gone);
-    // These have told it before anybody listened.
+    // The streams may have ended before these listeners were added.
     if (output.destroyed) this.#gone();
     if (input.readableEnded || input.destroyed) this.#ended();
   }
 
-  /** Resolves when it is written, or, where the client leaves much unread, when it reads on or the connection closes. */
+  /** Resolves when the message is written. If too much is unread, that is when the client reads again or the connection closes. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCRequest(message)) this.#asked.add(message.id);
-    else if ("method" in message) this.#taken(message);
+    else if ("method" in message) this.#forgetCancelled(message);
     try {
       this.#write(message);
       await this.#drained;
     } finally {
       const answer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
-      if (answer && message.id !== undefined) this.#settle(message.id);
+      if (answer && message.id !== undefined) this.#finish(message.id);
     }
   }
 
-  /** Reads no more; what was read is still answered. */
+  /** Stops reading. What was read is still answered. */
   stop(reason: StdioStop = "closed"): void {
     if (this.#reading) {
       this.#reading = false;
@@ -149,19 +151,19 @@ class StdioTransport implements Transport {
     if (this.#closed) return;
     this.stop();
     this.#closed = true;
-    // The listeners for errors stay: one that comes later, of a stream that we let go of, is nobody's.
+    // The error listeners stay, so that a later error of a stream does not end the process.
     this.#open.clear();
     this.#release();
     this.#wake();
     this.onclose?.();
   }
 
-  /** Whether nothing can be written any more. */
+  /** True if nothing can be written any more. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
 
-  /** Resolves when every request has its answer, or after so many milliseconds: false if it took longer. */
+  /** Resolves with true when every request has its answer, or with false after `withinMs` milliseconds. */
   async idle(withinMs: number): Promise<boolean> {
     if (this.#isIdle()) return true;
     let timer: NodeJS.Timeout | undefined;
@@ -197,7 +199,7 @@ class StdioTransport implements Transport {
 
   #tooLong(): ReadMessage {
     const { maxMessageBytes } = this.#streams;
-    this.#report(new Error(`a message of the client's has more than ${maxMessageBytes} bytes`));
+    this.#report(new Error(`a message of the client has more than ${maxMessageBytes} bytes`));
     return { kind: "refused", answer: lineTooLong(maxMessageBytes) };
   }
 
@@ -208,7 +210,7 @@ class StdioTransport implements Transport {
         this.onmessage?.(read.message);
         return;
       case "notification":
-        if (this.#isHeard(read.message)) this.onmessage?.(read.message);
+        if (this.#isRelevant(read.message)) this.onmessage?.(read.message);
         return;
       case "response":
         this.#answered(read.id, read.message);
@@ -220,8 +222,8 @@ class StdioTransport implements Transport {
     }
   }
 
-  /** Most notifications mean nothing to this server, however many come: only those that do go on to the SDK. */
-  #isHeard({ method, params }: JSONRPCNotification): boolean {
+  /** Decides whether the SDK gets a notification. Most have no effect on this server, and would only cost time. */
+  #isRelevant({ method, params }: JSONRPCNotification): boolean {
     if (method === "notifications/initialized") {
       const isFirst = !this.#initialized;
       this.#initialized = true;
@@ -232,20 +234,20 @@ class StdioTransport implements Transport {
     if (typeof id !== "string" && typeof id !== "number") return false;
     if (this.#listening.delete(id)) return true;
     if (!this.#open.has(id)) return false;
-    // A request that was cancelled gets no answer.
-    this.#settle(id);
+    // A cancelled request gets no answer.
+    this.#finish(id);
     return true;
   }
 
-  /** An answer to what wasn't asked, or is waited for no more, means nothing. */
+  /** Passes on the answer to an open request, and ignores any other. */
   #answered(id: RequestId, message: object): void {
     if (!this.#asked.delete(id)) return;
     if (isJSONRPCResponse(message)) this.onmessage?.(message);
-    else this.#report(new Error("the client has answered a request with what is no JSON-RPC response"));
+    else this.#report(new Error("the client has answered a request with an invalid JSON-RPC response"));
   }
 
-  /** A request of ours that we cancel is waited for no more. */
-  #taken({ method, params }: JSONRPCNotification): void {
+  /** Forgets a request to the client that this server cancels. */
+  #forgetCancelled({ method, params }: JSONRPCNotification): void {
     const id = method === "notifications/cancelled" ? params?.requestId : undefined;
     if (typeof id === "string" || typeof id === "number") this.#asked.delete(id);
   }
@@ -258,8 +260,8 @@ class StdioTransport implements Transport {
   }
 
   /**
-   * Resolves when the client reads on, or the connection is closed. One listener for all that wait: each would have its own
-   * otherwise.
+   * Resolves when the client reads again or the connection is closed. All that wait share its promise, so that the stream
+   * has only one listener.
    */
   async #untilDrained(): Promise<void> {
     const { input, output } = this.#streams;
@@ -272,7 +274,7 @@ class StdioTransport implements Transport {
     if (this.#isIdle()) this.#wake();
   }
 
-  #settle(id: RequestId): void {
+  #finish(id: RequestId): void {
     this.#open.delete(id);
     if (this.#isIdle()) this.#wake();
   }
@@ -288,169 +290,4 @@ class StdioTransport implements Transport {
   #report(error: Error): void {
     this.#streams.onError(error);
   }
-}
-
-const LINE_FEED = 10;
-const FIRST_BYTES = 4096;
-
-/** A line without its end, or that a line is longer than it may be. */
-type StdioLine = Uint8Array | "too long";
-
-/**
- * Makes a function that cuts chunks into lines: it returns those that a chunk ends. Bytes of a line that has no end yet are
- * copied into one buffer, so that a line in chunks of one byte takes no more memory than its length. A line over `maxBytes`
- * is reported once it is over, and the rest of it is dropped.
- */
-export function createStdioLines(maxBytes: number): (chunk: Uint8Array) => StdioLine[] {
-  let held = new Uint8Array(0);
-  let length = 0;
-  let dropping = false;
-
-  const hold = (part: Uint8Array) => {
-    if (length + part.length > held.length) {
-      const larger = new Uint8Array(Math.max(held.length * 2, length + part.length, FIRST_BYTES));
-      larger.set(held.subarray(0, length));
-      held = larger;
-    }
-    held.set(part, length);
-    length += part.length;
-  };
-  const release = (): Uint8Array => {
-    const line = held.subarray(0, length);
-    held = new Uint8Array(0);
-    length = 0;
-    return line;
-  };
-  const ended = (part: Uint8Array): StdioLine | undefined => {
-    if (dropping) {
-      dropping = false;
-      return undefined;
-    }
-    if (length + part.length > maxBytes) {
-      release();
-      return "too long";
-    }
-    if (length === 0) return part;
-    hold(part);
-    return release();
-  };
-
-  return (chunk) => {
-    const lines: StdioLine[] = [];
-    let from = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      const line = ended(chunk.subarray(from, end));
-      if (line !== undefined) lines.push(line);
-      from = end + 1;
-    }
-    const rest = chunk.subarray(from);
-    if (dropping || rest.length === 0) return lines;
-    if (length + rest.length <= maxBytes) hold(rest);
-    else {
-      release();
-      dropping = true;
-      lines.push("too long");
-    }
-    return lines;
-  };
-}
-
-/** An error as JSON-RPC 2.0 has it; the id is null where the message's own can't be read. */
-interface RpcError {
-  readonly jsonrpc: "2.0";
-  readonly id: RequestId | null;
-  readonly error: { readonly code: number; readonly message: string };
-}
-
-/** What a line is. Notifications and responses have been looked at no further than it takes to know what they are. */
-type ReadMessage =
-  | { readonly kind: "request"; readonly message: JSONRPCRequest }
-  | { readonly kind: "notification"; readonly message: JSONRPCNotification }
-  | { readonly kind: "response"; readonly id: RequestId; readonly message: JsonObject }
-  | { readonly kind: "refused"; readonly answer: RpcError }
-  /** Blank, or something that JSON-RPC lets nobody answer: a broken notification or response. */
-  | { readonly kind: "nothing" };
-
-/**
- * Reads a line. The SDK's transport drops what is no message without an answer, and its checks cost fifty times as much for
- * a notification as parsing it, since they try a notification as each of the other kinds first.
- */
-export function readMessage(line: Uint8Array): ReadMessage {
-  const text = decoded(line);
-  if (text === undefined) return refusedAs(PARSE_ERROR, null, "the line is not UTF-8: send JSON in UTF-8");
-  if (text.trim() === "") return { kind: "nothing" };
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return refusedAs(PARSE_ERROR, null, `the line is not valid JSON: ${reason}`);
-  }
-  return messageOf(value);
-}
-
-/** What is answered to a line that is too long to be read. */
-function lineTooLong(maxBytes: number): RpcError {
-  return refusal(
-    INVALID_REQUEST,
-    null,
-    `a message may have ${maxBytes} bytes: send less in one, and leave out long logs`,
-  );
-}
-
-/** Leaves out a byte order mark at the beginning of a line. */
-const DECODER = new TextDecoder("utf-8", { fatal: true });
-
-function decoded(line: Uint8Array): string | undefined {
-  try {
-    return DECODER.decode(line);
-  } catch {
-    return undefined;
-  }
-}
-
-function messageOf(value: unknown): ReadMessage {
-  if (Array.isArray(value)) {
-    return refusedAs(INVALID_REQUEST, null, "batches are not taken: send each message in a line of its own");
-  }
-  if (!isJsonObject(value)) return refusedAs(INVALID_REQUEST, null, "a message is a JSON object");
-  const { jsonrpc, method, id } = value;
-  const known = isId(id) ? id : null;
-  if (jsonrpc !== "2.0") return refusedAs(INVALID_REQUEST, known, 'the member "jsonrpc" must be "2.0"');
-  if (method === undefined && ("result" in value || "error" in value)) return responseOf(value, known);
-  if (typeof method !== "string") return refusedAs(INVALID_REQUEST, known, 'the member "method" must be a string');
-  return "id" in value ? requestOf(value, known) : notificationOf(method, value.params);
-}
-
-function requestOf(value: JsonObject, id: RequestId | null): ReadMessage {
-  if (id === null) return refusedAs(INVALID_REQUEST, null, 'the member "id" must be a string or a whole number');
-  const { params } = value;
-  if (params !== undefined && !isJsonObject(params)) {
-    return refusedAs(INVALID_REQUEST, id, 'the member "params" must be an object');
-  }
-  if (isJSONRPCRequest(value)) return { kind: "request", message: value };
-  const message = 'a request has "jsonrpc", "id", "method" and "params" alone, and "params._meta" as MCP defines it';
-  return refusedAs(INVALID_REQUEST, id, message);
-}
-
-function notificationOf(method: string, params: unknown): ReadMessage {
-  if (params === undefined) return { kind: "notification", message: { jsonrpc: "2.0", method } };
-  if (!isJsonObject(params)) return { kind: "nothing" };
-  return { kind: "notification", message: { jsonrpc: "2.0", method, params } };
-}
-
-function responseOf(value: JsonObject, id: RequestId | null): ReadMessage {
-  return id === null ? { kind: "nothing" } : { kind: "response", id, message: value };
-}
-
-function isId(value: unknown): value is RequestId {
-  return typeof value === "string" || Number.isSafeInteger(value);
-}
-
-function refusedAs(code: number, id: RequestId | null, message: string): ReadMessage {
-  return { kind: "refused", answer: refusal(code, id, message) };
-}
-
-function refusal(code: number, id: RequestId | null, message: string): RpcError {
-  return { jsonrpc: "2.0", id, error: { code, message } };
 }

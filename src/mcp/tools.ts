@@ -1,51 +1,56 @@
-import type { CallToolResult, McpServer, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+/**
+ * Registers the tools of phased workflows, routed workflows and workspaces with a host's MCP server. This is the entry file
+ * of the folder:
+ *
+ * - tools.ts: tools, their annotations and answers; the prompt `run_workflow`
+ * - resources.ts: workflows and sessions as resources, in pages
+ * - list-changed.ts: tells clients that the list of resources has changed
+ * - elicit-approval.ts: asks the client's user for an approval
+ * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
+ */
+import type { CallToolResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
-import type { NotificationName } from "../phased/notifications.js";
-import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
-import type { WorkflowResponse } from "../tools/context.js";
-import { charactersFor } from "../tools/paging.js";
-import type { Action, ObjectSchema } from "../tools/phased/actions.js";
-import {
-  createWorkflowTool,
-  DEFAULT_TOKENS,
-  LEAST_TOKENS,
-  type WorkflowTool,
-  type WorkflowToolOptions,
-} from "../tools/phased/workflow-tool.js";
-import { READING, type RoutedTool, type RoutedToolAnswer } from "../tools/routed/face.js";
-import { createRoutedTools, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
-import { formatDiagnostic } from "../workflow/diagnostic.js";
+import { maxCharsFor } from "../tools/budget.js";
+import type { Action } from "../tools/phased/actions.js";
+import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
+import { READING } from "../tools/routed/calls.js";
+import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
+import { passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { ElicitedApproval } from "./elicit-approval.js";
+import { notifyListChanged, type WorkflowPoll } from "./list-changed.js";
 import { registerSessionResources, registerWorkflowResources } from "./resources.js";
-/** How a host wants workflows on its MCP server. */
+
+/** Options of {@link registerWorkflowTool}. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions {
-  /** Whether workflows and sessions are resources too; true if not given. */
+  /** Registers workflows and sessions as resources, too. Default true. */
   readonly resources?: boolean;
-  /** Looks for changed workflows from time to time, and says so to the client. */
+  /** Polls for changed workflows, and notifies the client. Default: no polling. */
   readonly poll?: WorkflowPoll;
 }
 
-/** What was registered. */
+/** A registered workflow tool. */
 export interface WorkflowRegistration {
+  /** The tool: its name, its schemas and its `dispatch`. */
   readonly tool: WorkflowTool;
   /**
-   * Stops the notifications: to be called when the server is done with. A host that makes a server for
-   * each connection, or each request, leaks a listener on the engine without it.
+   * Stops the notifications. Call it when the server is no longer used: a host that creates a server for each connection
+   * or request would otherwise leak a listener on the engine.
    */
   dispose(): void;
 }
 
 /**
- * Registers the workflow tool with a host's own MCP server (`@modelcontextprotocol/server` 2.x), with
- * structured output, and workflows and sessions as resources. Resources show no more than the actions
- * that the host gives: workflows with `list_workflows`, sessions with `get_session`. They come in pages of `maxTokens`, as
- * answers do.
+ * Registers the workflow tool with a host's own MCP server (`@modelcontextprotocol/server` 2.x), with structured output, and
+ * workflows and sessions as resources. Resources show no more than the actions that the host allows: workflows need
+ * `list_workflows`, sessions `get_session`. Like answers, they come in pages of `maxTokens`.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when `actions` is empty or contains an unknown action.
  */
 export function registerWorkflowTool(
   server: McpServer,
@@ -68,114 +73,33 @@ export function registerWorkflowTool(
         askPerson: ({ sessionId, workflowType, phase, ...request }) =>
           person.ask({ ...request, about: `Phase ${phase} of ${workflowType}, session ${sessionId}` }),
       });
-      return person.question() ?? callResult(response);
+      return person.question() ?? callResult(response, response.status === "error");
     },
   );
-  const tokens = Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS);
-  const dispose = resources
-    ? registerResources(server, engine, { ...tool, room: charactersFor(tokens) }, poll)
-    : () => {};
+  const maxChars = maxCharsFor(options.maxTokens);
+  const dispose = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : () => {};
   return { tool, dispose };
 }
 
 function registerResources(
   server: McpServer,
   engine: Engine,
-  { actions, room }: Pick<WorkflowTool, "actions"> & { readonly room: number },
+  { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
   poll: WorkflowPoll | undefined,
 ): () => void {
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
-  if (workflows) registerWorkflowResources(server, engine, room);
-  if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions"), room });
+  if (workflows) registerWorkflowResources(server, engine, maxChars);
+  if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions"), maxChars });
   return workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : () => {};
 }
 
-/** An answer of the tool as MCP carries it: structured, and as text for clients that know no other. */
-function callResult(response: WorkflowResponse): CallToolResult {
-  return {
-    content: [{ type: "text", text: JSON.stringify(response) }],
-    structuredContent: { ...response },
-    isError: response.status === "error",
-  };
+/** Returns an answer as MCP has it: structured, and as text for clients without structured output. */
+function callResult(answer: object, isError: boolean): CallToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: { ...answer }, isError };
 }
 
-/** What changes the list of sessions, or what it says of one. */
-const CHANGES: readonly NotificationName[] = ["started", "completed", "failed", "deleted"];
-
-/** Tells the server's client when the list of resources is another one; the function that comes back stops it. */
-function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {
-  const notify = () => void sendListChanged(server);
-  const stops = CHANGES.map((name) => engine.on(name, notify));
-  if (poll !== undefined) stops.push(pollWorkflows(poll, notify));
-  return () => {
-    for (const stop of stops) stop();
-  };
-}
-
-/** The client may go away at any time, which is nobody's error. */
-async function sendListChanged(server: McpServer): Promise<void> {
-  if (!server.isConnected()) return;
-  try {
-    await server.server.sendResourceListChanged();
-  } catch {
-    // The news was for a client that is gone.
-  }
-}
-
-/** Where changes are looked for, and how often. */
-export interface WorkflowPoll {
-  /** The engine's own provider. It is asked directly, so that the engine's figures stay those of its callers. */
-  readonly content: ContentProvider;
-  /** Milliseconds from one look to the next. */
-  readonly everyMs: number;
-}
-
-/** Calls `onChange` when the workflows are others than at the last look; the function that comes back stops it. */
-function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
-  let seen: string | undefined;
-  let stopped = false;
-  let looking = false;
-  const look = async () => {
-    // A look that takes longer than the time between two: more of them at once would make it slower still.
-    if (looking) return;
-    looking = true;
-    const found = await fingerprint(content);
-    looking = false;
-    if (stopped || found === undefined) return;
-    if (seen !== undefined && seen !== found) onChange();
-    seen = found;
-  };
-  const timer = setInterval(() => void look(), everyMs);
-  letProcessEnd(timer);
-  void look();
-  return () => {
-    stopped = true;
-    clearInterval(timer);
-  };
-}
-
-/** Undefined if the provider fails: that is told to whoever asks it for something. */
-async function fingerprint(content: ContentProvider): Promise<string | undefined> {
-  try {
-    return JSON.stringify((await content.list()).map(stateOf));
-  } catch {
-    return undefined;
-  }
-}
-
-function stateOf(listing: WorkflowListing): readonly unknown[] {
-  const revision = listing.status === "ready" ? listing.definition.structure.revision : undefined;
-  return [listing.type, revision, listing.diagnostics.map(formatDiagnostic)];
-}
-
-/** In Node a timer keeps its process alive; elsewhere it is a number. */
-function letProcessEnd(timer: unknown): void {
-  if (typeof timer !== "object" || timer === null || !("unref" in timer)) return;
-  if (typeof timer.unref === "function") timer.unref();
-}
-
-/** What changes no session. */
+/** The actions that change no session. */
 const WORKFLOW_READING: ReadonlySet<Action> = new Set([
   "list_workflows",
   "get_phase",
@@ -188,13 +112,13 @@ const WORKFLOW_READING: ReadonlySet<Action> = new Set([
   "get_metrics",
 ]);
 
-/** What a client may show of a tool with these actions, or ask its user about, before it is called. */
+/** Returns the hints from which a client decides whether to ask its user before it calls the tool. */
 function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
   const readOnly = actions.every((action) => WORKFLOW_READING.has(action));
   return {
     title: "Phase-gated workflows",
     readOnlyHint: readOnly,
-    // Only a deletion loses anything: a rollback stays in the log.
+    // Only a deletion loses data: a rollback stays in the log.
     destructiveHint: actions.includes("delete_session"),
     idempotentHint: readOnly,
     openWorldHint: false,
@@ -202,8 +126,10 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
 }
 
 /**
- * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): seed 003's
- * five, and suspend, cancel, retry and history beside them; or one for all. The tools that were registered come back.
+ * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): one for each
+ * call (list, start, advance, resume, status, suspend, cancel, retry, history), or a single one for all. Returns them.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when a call is unknown, or a name is invalid.
  */
 export function registerRoutedTools(
   server: McpServer,
@@ -231,7 +157,7 @@ function registerTool(server: McpServer, tool: RoutedTool): void {
       const answered = await tool.dispatch(input, {
         askPerson: (question) => person.ask({ ...question, warnings: [], about: aboutOf(question) }),
       });
-      return person.question() ?? resultOf(answered);
+      return person.question() ?? callResult(answered.body, answered.isError);
     },
   );
 }
@@ -240,30 +166,25 @@ function aboutOf({ step, workflowType, sessionId }: RoutedQuestion): string {
   return `The step ${step} of ${workflowType}, instance ${sessionId}`;
 }
 
-/** Structured, and as text for clients that know no other. */
-function resultOf({ body, isError }: RoutedToolAnswer): CallToolResult {
-  return { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
-}
-
 function annotations({ title, calls }: RoutedTool): ToolAnnotations {
   const readOnly = calls.every((call) => READING.has(call));
   return {
     title,
     readOnlyHint: readOnly,
-    // Only what is cancelled can't be gone on with.
+    // Only a cancelled instance cannot be continued.
     destructiveHint: calls.includes("cancel"),
     idempotentHint: readOnly,
     openWorldHint: false,
   };
 }
 
-/** What all answers share; short, since each tool says it. */
+/** The output schema of all workspace tools. It is short because each tool publishes it. */
 const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
 
 /**
  * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
  * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
- * connection, so its client may write the sessions that it has begun, and no others. The connection comes back.
+ * connection, so its client may write only to the sessions that it has created or reopened. Returns the connection.
  */
 export function registerWorkspaceTools(
   server: McpServer,
@@ -282,18 +203,14 @@ export function registerWorkspaceTools(
         outputSchema: passThroughSchema(ANSWER),
         annotations: {
           readOnlyHint: readOnly,
-          // An output that is saved again takes the place of the old one; the others only add. Of reading it is never asked.
+          // Saving an output again replaces it; the other tools only add. The hint is not defined for tools that only read.
           ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
           openWorldHint: false,
         },
       },
       async (input) => {
         const result = await connection.call(name, input);
-        return {
-          content: [{ type: "text", text: JSON.stringify(result) }],
-          structuredContent: { ...result },
-          isError: !result.success,
-        };
+        return callResult(result, !result.success);
       },
     );
   }
@@ -301,8 +218,8 @@ export function registerWorkspaceTools(
 }
 
 /**
- * Registers the prompt `run_workflow` with a host's own MCP server: what `workflowInstructions` says, with the workflows
- * that there are now, and the one that the user wants. Sections can be dropped or replaced.
+ * Registers the prompt `run_workflow` with a host's own MCP server: the text of `workflowInstructions` with the current
+ * workflows, and the one that the user chose. Sections can be removed or replaced.
  */
 export function registerWorkflowPrompt(
   server: McpServer,
@@ -314,7 +231,7 @@ export function registerWorkflowPrompt(
     "run_workflow",
     {
       title: "Run a workflow",
-      description: "How a workflow is run with the tools of this server",
+      description: "How to run a workflow with the tools of this server",
       argsSchema: z.object({ workflow }),
     },
     async ({ workflow: wanted }) => {
@@ -324,21 +241,4 @@ export function registerWorkflowPrompt(
       return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
     },
   );
-}
-
-/**
- * A Standard Schema that publishes a JSON Schema and lets everything through. The server would answer
- * a wrong call with its validator's words; `dispatch` knows the action that was meant, and says what
- * to write instead.
- */
-function passThroughSchema(schema: ObjectSchema): StandardSchemaWithJSON {
-  const published = () => ({ ...schema });
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "phasegate",
-      validate: (value) => ({ value }),
-      jsonSchema: { input: published, output: published },
-    },
-  };
 }

@@ -9,14 +9,13 @@ import type { Problem } from "../gate/verdict.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notBelieved } from "./approval/ledger.js";
-import { executeCommand, loadSession, requirePhase, sessionNow } from "./context.js";
+import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
-import { loadPlanned } from "./plan/load-planned.js";
 import { requireWorkflow } from "./start.js";
 import type { Actor } from "./state/commands.js";
 import type { EventOf, SessionEvent } from "./state/events.js";
-import { requireVerifiers } from "./verify/verify-context.js";
+import { requireVerifiers } from "./verify/run-verifiers.js";
 import { type PhaseView, type StateView, viewPhase, viewState, viewText } from "./views.js";
 
 /** A call that may be repeated. */
@@ -33,15 +32,19 @@ export interface Repeatable {
 
 /** A paused session. */
 export interface PauseResult extends Repeatable {
+  /** The session that was paused. */
   readonly sessionId: SessionId;
+  /** The number of the current phase. */
   readonly phase: number;
   /** ISO 8601, UTC. */
   readonly pausedAt: string;
+  /** The note of the request. */
   readonly note?: string;
 }
 
 /** A resumed session. */
 export interface ResumeResult extends Repeatable {
+  /** The session that was resumed. */
   readonly sessionId: SessionId;
   /** How long the session was paused, in seconds. */
   readonly pausedSeconds: number;
@@ -51,9 +54,11 @@ export interface ResumeResult extends Repeatable {
 
 /** A phase that may be tried again. */
 export interface RetryResult extends Repeatable {
+  /** The session whose phase may be tried again. */
   readonly sessionId: SessionId;
   /** If false, the next submission is merged over the last one. */
   readonly resetEvidence: boolean;
+  /** The current phase. */
   readonly phase: PhaseView;
   /** The problems of the last submission. */
   readonly previousProblems: readonly Problem[];
@@ -61,11 +66,15 @@ export interface RetryResult extends Repeatable {
 
 /** A session that was rolled back. */
 export interface RollbackResult extends Repeatable {
+  /** The session that was rolled back. */
   readonly sessionId: SessionId;
+  /** The number of the phase that it was in. */
   readonly from: number;
+  /** The number of the phase that it is in now. */
   readonly to: number;
   /** The phases that are no longer completed. */
   readonly cleared: readonly number[];
+  /** The current phase. */
   readonly phase: PhaseView;
 }
 
@@ -79,6 +88,7 @@ export interface MoveRequest extends Keyed {
 
 /** A session that the host has moved past a phase. */
 export interface MoveResult {
+  /** The session that was moved. */
   readonly sessionId: SessionId;
   /** The phase that was passed or skipped. */
   readonly phase: number;
@@ -88,6 +98,7 @@ export interface MoveResult {
 
 /** A deleted session. */
 export interface DeleteResult {
+  /** The id, which is never used again. */
   readonly sessionId: SessionId;
 }
 

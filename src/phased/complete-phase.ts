@@ -8,25 +8,22 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hashEvidence } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
-import { checkGate, checksOf } from "../gate/check-gate.js";
+import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
-import { compileRules } from "../gate/gate-rules.js";
-import type { Verdict } from "../gate/verdict.js";
+import { type Judged, judge } from "../gate/judge.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
-import type { JsonObject, JsonValue } from "../workflow/json.js";
-import { parseSessionId, type SessionId } from "../workflow/names.js";
+import type { JsonValue } from "../workflow/json.js";
+import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { loadEvidence } from "./artifacts.js";
-import { checkWorkflow, execute, requirePhase, sessionNotFound } from "./context.js";
-import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
+import { checkWorkflow, execute, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
+import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, groundOfRules, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
-import { loadPlanned } from "./plan/load-planned.js";
 import { submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, ValueRef, Verification } from "./state/events.js";
-import { asJson, isSame, storeValue } from "./stored-values.js";
 import { type Begun, beginPhase, withBegun } from "./verify/snapshots.js";
 import { verifyEvidence } from "./verify/verify.js";
 
@@ -40,50 +37,36 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
   readonly idempotencyKey?: string;
 }
 
-/** A request whose evidence was copied on arrival; if it is unsafe, `takeEvidence` throws. */
-interface TakenRequest extends Omit<CompleteRequest, "evidence"> {
-  readonly takeEvidence: () => SafeEvidence;
+/** A request whose evidence was checked and copied on arrival. */
+interface CopiedRequest extends Omit<CompleteRequest, "evidence"> {
+  readonly submission: SafeEvidence;
 }
 
 /** Takes evidence to the gate of the current phase, and advances the session if it passes. */
 export async function completePhase(
   context: EngineContext,
-  sessionId: string,
-  { phase, takeEvidence, idempotencyKey }: TakenRequest,
+  id: SessionId,
+  { phase, submission, idempotencyKey }: CopiedRequest,
 ): Promise<CompleteResult> {
-  const id = parseSessionId(sessionId);
-  const submission = takeEvidence();
   const request =
     idempotencyKey === undefined
       ? undefined
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
-  const judge = createJudge(context, phase, submission);
-  const prepare = (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
-    if (session === undefined || session.head.status === "deleted") return refuseMissing(context, id);
-    checkWorkflow(context, session);
-    return judge(session, confirm);
-  };
-  let outcome: PhasedOutcome;
-  try {
-    outcome = await execute(context, id, prepare, request);
-  } catch (error) {
-    outcome = await repeatQuestion(context, error);
-  }
+  const executed = await execute(context, id, createJudge(context, id, phase, submission), request);
+  // The session already waits for an approval of the same evidence: that question is the answer again.
+  const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 
 /** The verdict on a submission with everything that is recorded. */
-interface Evaluation {
-  readonly verdict: Verdict;
+interface Evaluation extends Judged<Verification> {
   readonly evidence: EvidenceRef;
   readonly output?: ValueRef;
-  /** The results of the gate's verifiers, if any were run. */
-  readonly verification?: readonly Verification[];
   readonly payloads: readonly Payload[];
 }
 
 /** A verdict with what it depends on, and the snapshots of the next phase. */
-interface Judged {
+interface KeptVerdict {
   readonly ground: string;
   readonly evaluation: Evaluation & { readonly evidenceHash?: string };
   readonly begun: Begun | undefined;
@@ -93,10 +76,12 @@ interface Judged {
  * Returns a function that judges the submission on the current state. After a conflict it is called again
  * and reuses its verdict, if nothing that it depends on has changed.
  */
-function createJudge(context: EngineContext, number: number, submission: SafeEvidence) {
+function createJudge(context: EngineContext, id: SessionId, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
-  let kept: Judged | undefined;
-  return async (session: PhasedSession, confirm: () => Promise<void>) => {
+  let kept: KeptVerdict | undefined;
+  return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    checkWorkflow(context, session);
     const known = pinned.structure(session);
     const structure = known instanceof Promise ? await known : known;
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
@@ -105,7 +90,7 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     if (checking !== undefined) await checking;
     const { structureVersion, submission: last, awaiting, baseline } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
-      throw new AlreadyAsked(session, awaiting.version);
+      return { answer: { asked: awaiting.version } };
     }
     const phase = requirePhase(structure, number);
     const merge = last?.merge === true ? last.version : 0;
@@ -131,18 +116,6 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
   };
 }
 
-/** The session already waits for an approval of the same evidence; that question is the answer again. */
-class AlreadyAsked extends Error {
-  readonly session: PhasedSession;
-  readonly version: number;
-
-  constructor(session: PhasedSession, version: number) {
-    super("the same evidence waits for an approval");
-    this.session = session;
-    this.version = version;
-  }
-}
-
 /** After a retry without a reset, a submission is merged over the one before it. */
 async function mergeLast(
   context: EngineContext,
@@ -166,47 +139,28 @@ interface Submitted {
   readonly submission: SafeEvidence;
 }
 
-/**
- * Runs the parts of a gate that are not pure, and checks the gate. Verifiers run last, and only for
- * evidence without other problems, since they may be slow. Their problems block whatever `strict` and
- * `enforcement` say.
- */
+/** Takes a submission to the gate of its phase. */
 async function evaluate(context: EngineContext, submitted: Submitted): Promise<Evaluation> {
   const { session, structure, phase, submission } = submitted;
   const { evidence } = submission;
   const stored = storeValue(evidence, submission.characters);
   const schema = phase.gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
   const schemaResult = schema && (await schema["~standard"].validate(evidence));
-  const judging = schemaResult
-    ? checkGate(phase.gate, evidence, { schemaResult })
-    : withRules(context, submitted, evidence);
-  const verdict = judging instanceof Promise ? await judging : judging;
   const made = outputOf(schemaResult, submission, structure);
   const output = made === undefined ? undefined : storeValue(made);
-  const judged = {
+  const judging = judge(phase.gate, evidence, {
+    enforcement: context.options.enforcement,
+    schemaResult,
+    surroundings: () => ruleSurroundings(context, session, structure, phase),
+    verify: () => verifyEvidence(context, session, structure, phase, evidence),
+  });
+  const judged = judging instanceof Promise ? await judging : judging;
+  return {
+    ...judged,
     evidence: stored.ref,
     ...(output === undefined ? {} : { output: output.ref }),
     payloads: output === undefined ? stored.payloads : [...stored.payloads, ...output.payloads],
   };
-  const verifying = verdict.passed ? verifyEvidence(context, session, structure, phase, evidence) : undefined;
-  if (verifying === undefined) return { verdict, ...judged };
-  const { problems, verification } = await verifying;
-  if (problems.length === 0) return { verdict, verification, ...judged };
-  return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification, ...judged };
-}
-
-/** Synchronous where the gate has no rules. */
-function withRules(
-  context: EngineContext,
-  { session, structure, phase }: Submitted,
-  evidence: JsonObject,
-): Verdict | Promise<Verdict> {
-  const { enforcement } = context.options;
-  const compiling = compileRules(phase.gate);
-  if (compiling === undefined) return checkGate(phase.gate, evidence, { enforcement });
-  return Promise.all([compiling, ruleSurroundings(context, session, structure, phase)]).then(([rules, surroundings]) =>
-    checkGate(phase.gate, evidence, { enforcement, rules, surroundings }),
-  );
 }
 
 /** Returns the output of a schema, where it differs from the evidence; it must be JSON to be stored. */
@@ -233,13 +187,4 @@ async function tickedBefore(
 ): Promise<readonly string[] | undefined> {
   const { earlierTicks } = await loadPlanned();
   return earlierTicks(context, session, structure, requirePhase(structure, number));
-}
-
-async function refuseMissing(context: EngineContext, id: SessionId): Promise<never> {
-  throw await sessionNotFound(context, id);
-}
-
-async function repeatQuestion({ kernel }: EngineContext, error: unknown): Promise<PhasedOutcome> {
-  if (!(error instanceof AlreadyAsked)) throw error;
-  return kernel.again(error.session.sessionId, error.version);
 }

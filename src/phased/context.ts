@@ -5,16 +5,14 @@
  */
 
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import type { Prepare } from "../log/log.js";
+import type { Prepare, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import { nearest, parseSessionId, type SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { reportFailure } from "./announce.js";
 import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import type { PhasedCommand, PhasedSession } from "./pinned.js";
-import { loadPlanned } from "./plan/load-planned.js";
-import { phaseOutOfRange, type SessionCommand } from "./state/commands.js";
+import { phaseOutOfRange, positionOf, type SessionCommand } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { begunBy, withBegun } from "./verify/snapshots.js";
 
@@ -29,9 +27,9 @@ export async function loadSession(context: EngineContext, sessionId: string): Pr
   checkWorkflow(context, session);
   const loaded = await believed(context, session);
   if (loaded.unapproved !== undefined || loaded.session.head.due === undefined) return loaded;
-  const { settleTicks } = await loadPlanned();
-  const settled = await settleTicks(context, session);
-  return { ...settled, structure: await context.pinned.structure(settled.session) };
+  const { writeDueTicks } = await loadPlanned();
+  const written = await writeDueTicks(context, session);
+  return { ...written, structure: await context.pinned.structure(written.session) };
 }
 
 /** Returns a session with its structure, up to the first approval that this host does not accept. */
@@ -52,30 +50,44 @@ export function checkWorkflow({ workflowType }: EngineContext, { sessionId, head
   });
 }
 
-/**
- * Executes a command that depends on nothing but the state; once per key, if it has one. `check` may refuse
- * the state by throwing.
- */
+/** A command that depends on nothing but the state. */
+type PlainCommand = Exclude<SessionCommand, { type: "start" }>;
+
+/** Executes a command that depends on nothing but the state; once per key, if it has one. */
+export function executeCommand(
+  context: EngineContext,
+  sessionId: string,
+  command: PlainCommand,
+  idempotencyKey?: string,
+): Promise<PhasedOutcome>;
+/** The same, unless `isMeant` is false for the state: then undefined, and nothing is written. */
+export function executeCommand(
+  context: EngineContext,
+  sessionId: string,
+  command: PlainCommand,
+  idempotencyKey: string | undefined,
+  isMeant: (session: PhasedSession) => boolean,
+): Promise<PhasedOutcome | undefined>;
 export async function executeCommand(
   context: EngineContext,
   sessionId: string,
-  command: Exclude<SessionCommand, { type: "start" }>,
+  command: PlainCommand,
   idempotencyKey?: string,
-  check: (session: PhasedSession) => void = () => {},
-): Promise<PhasedOutcome> {
+  isMeant: (session: PhasedSession) => boolean = () => true,
+): Promise<PhasedOutcome | undefined> {
   const id = parseSessionId(sessionId);
   const request = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
   const prepare = async (session: PhasedSession | undefined) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
-    check(session);
+    if (!isMeant(session)) return { answer: undefined };
     const structure = await context.pinned.structure(session);
     const begun = await begunBy(context, session, structure, command);
     const undone = command.type === "rollback" ? await context.approvalGuard.unapproved(session, structure) : undefined;
     const decided = undone === undefined ? command : { ...command, reopens: true };
     return withBegun({ command: decided, structure, limits: context.options.limits }, begun);
   };
-  return execute(context, id, prepare, request, {
+  const outcome = await execute(context, id, prepare, request, {
     // Writing ticks before a deletion would add a commit, so that a cleanup no longer finds the session stale.
     ticksFirst: command.type !== "delete",
     mayUndo: ({ position }, { phases }) => {
@@ -83,6 +95,7 @@ export async function executeCommand(
       return phases.findIndex(({ number }) => number === command.to) <= position;
     },
   });
+  return "answer" in outcome ? undefined : outcome;
 }
 
 /** Options for commands that differ from the usual. */
@@ -93,35 +106,54 @@ interface Execution {
   readonly mayUndo?: (pass: UnapprovedPass, structure: WorkflowStructure) => boolean;
 }
 
+/** Ticks must be written into the session's plan before the command is prepared. */
+const TICKS_DUE = Symbol("ticks due");
+
 /**
  * Executes a command, and writes due ticks into the session's plan before and after it. Throws
  * `APPROVAL_REFUSED` if the command, or the repeated answer, is behind an approval that this host does not
  * accept.
  */
-export async function execute(
+export function execute(
   context: EngineContext,
   id: SessionId,
   prepare: Prepare<PhasedCommand, SessionHead>,
   request: KeyedRequest | undefined,
+  execution?: Execution,
+): Promise<PhasedOutcome>;
+/** The same, for a command that may turn out to need no commit. */
+export function execute<Answer>(
+  context: EngineContext,
+  id: SessionId,
+  prepare: Prepare<PhasedCommand, SessionHead, Answer>,
+  request: KeyedRequest | undefined,
+  execution?: Execution,
+): Promise<PhasedOutcome | Unwritten<Answer>>;
+export async function execute<Answer>(
+  context: EngineContext,
+  id: SessionId,
+  prepare: Prepare<PhasedCommand, SessionHead, Answer>,
+  request: KeyedRequest | undefined,
   { ticksFirst = true, mayUndo }: Execution = {},
-): Promise<PhasedOutcome> {
-  let settled = !ticksFirst;
-  const guarded: typeof prepare = (session, confirm) => {
-    if (session?.head.due !== undefined && !settled) throw new DueError();
+): Promise<PhasedOutcome | Unwritten<Answer>> {
+  let mayBeDue = ticksFirst;
+  const guarded: Prepare<PhasedCommand, SessionHead, Answer | typeof TICKS_DUE> = (session, confirm) => {
+    if (mayBeDue && session?.head.due !== undefined) return { answer: TICKS_DUE };
     const checking = session && refuseUnapproved(context, session, mayUndo);
     return checking === undefined ? prepare(session, confirm) : checking.then(() => prepare(session, confirm));
   };
-  try {
+  for (;;) {
     const outcome = await context.kernel.execute(id, guarded, request);
-    if (outcome.replayed) await refuseUnapproved(context, outcome);
-    return outcome.head.due === undefined ? outcome : await withTicks(context, outcome);
-  } catch (error) {
-    if (!(error instanceof DueError)) throw error;
+    if (!("answer" in outcome)) {
+      if (outcome.replayed) await refuseUnapproved(context, outcome);
+      return outcome.head.due === undefined ? outcome : withTicks(context, outcome);
+    }
+    const { answer } = outcome;
+    if (answer !== TICKS_DUE) return { answer };
+    mayBeDue = false;
+    const session = await context.kernel.find(id);
+    if (session?.head.due !== undefined) await (await loadPlanned()).writeDueTicks(context, session);
   }
-  settled = true;
-  const session = await context.kernel.find(id);
-  if (session?.head.due !== undefined) await (await loadPlanned()).settleTicks(context, session);
-  return withTicks(context, await context.kernel.execute(id, guarded, request));
 }
 
 /** Returns the current session. The outcome of a repeated call may be far behind it. */
@@ -135,10 +167,7 @@ export async function sessionNow(context: EngineContext, outcome: PhasedOutcome)
 
 /** Returns a phase by its number. Throws `PHASE_OUT_OF_RANGE`. */
 export function requirePhase(structure: WorkflowStructure, number: number): PhaseDefinition {
-  const { phases } = structure;
-  // Numbers are usually consecutive and then give the position.
-  const there = phases[number - (phases[0]?.number ?? 0)];
-  const phase = there?.number === number ? there : phases.find((candidate) => candidate.number === number);
+  const phase = structure.phases[positionOf(structure, number)];
   if (phase === undefined) throw phaseOutOfRange(structure, number);
   return phase;
 }
@@ -161,13 +190,10 @@ async function newestSessions({ options, notifications }: EngineContext): Promis
     return (await options.storage.list({ limit: 50 })).items.map((summary) => summary.sessionId);
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    reportFailure(notifications, "list sessions", error);
+    notifications.report("list sessions", error);
     return [];
   }
 }
-
-/** Ticks are due in the session's plan. */
-class DueError extends Error {}
 
 /** Returns undefined, with nothing to await, if there is nothing to check. */
 function refuseUnapproved(
@@ -175,7 +201,7 @@ function refuseUnapproved(
   session: PhasedSession,
   mayUndo?: Execution["mayUndo"],
 ): Promise<void> | undefined {
-  if (session.head.status === "deleted") return undefined;
+  if (session.head.status === "deleted" || !approvalGuard.knowsApprovers) return undefined;
   const check = (structure: WorkflowStructure) =>
     approvalGuard.unapproved(session, structure)?.then((pass) => {
       if (pass !== undefined && mayUndo?.(pass, structure) !== true) throw notBelieved(pass);
@@ -189,6 +215,23 @@ async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promis
   if (outcome.head.due === undefined) return outcome;
   const session = outcome.replayed ? await context.kernel.find(outcome.sessionId) : outcome;
   if (session?.head.due === undefined) return outcome;
-  const { settleTicks } = await loadPlanned();
-  return { ...outcome, ticks: (await settleTicks(context, session, outcome)).ticks };
+  const { writeDueTicks } = await loadPlanned();
+  return { ...outcome, ticks: (await writeDueTicks(context, session, outcome)).ticks };
+}
+
+type Planned = typeof import("./plan/planned.js");
+
+let planned: Planned | undefined;
+
+/**
+ * Returns the operations; not a promise once they are loaded. They are cached here, since `import()` of a
+ * loaded module costs as much as half a call.
+ */
+export function loadPlanned(): Planned | Promise<Planned> {
+  return planned ?? load();
+}
+
+async function load(): Promise<Planned> {
+  planned = await import("./plan/planned.js");
+  return planned;
 }

@@ -15,7 +15,7 @@ import type { ResolvedOptions } from "./options.js";
 import type { ArtifactNames, PhasedKernel, PhasedSession, Pinned } from "./pinned.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
-import type { VerifyContext } from "./verify/verify-context.js";
+import type { VerifyContext } from "./verify/run-verifiers.js";
 
 /** What the operations of an engine share. */
 export interface EngineContext {

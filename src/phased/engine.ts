@@ -6,13 +6,11 @@
 import type { Receipt } from "../log/commit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import type { OperationMetrics } from "../runtime/metrics.js";
+import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-workflow.js";
 import type { JsonObject } from "../workflow/json.js";
-import type { SessionAudit } from "./approval/audit.js";
-import type { ApprovalRequest, AwaitedApproval } from "./approval/awaited.js";
-import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
-import type { CleanupRequest, CleanupResult } from "./cleanup.js";
+import type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./approval/ledger.js";
+import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
 import type {
   DeleteResult,
   Keyed,
@@ -25,12 +23,11 @@ import type {
 } from "./commands.js";
 import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
-import type { SessionPage } from "./lists.js";
+import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
 import { type NotificationListener, type NotificationName, Notifications } from "./notifications.js";
-import { Operations } from "./operations.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import { Session } from "./session.js";
+import { type LoadedPhased, Session } from "./session.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { Actor } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
@@ -50,12 +47,25 @@ export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: Evi
  */
 export class Engine {
   readonly #options: ResolvedOptions;
-  readonly #operations: Operations;
+  readonly #operations: Operations<LoadedPhased>;
   readonly #notifications = new Notifications();
+  #loaded: LoadedPhased | undefined;
 
+  /** @internal Engines are made by {@link createEngine}. */
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
-    this.#operations = new Operations(this.#options, this.#notifications);
+    this.#operations = new Operations({
+      context: () => this.#loaded ?? this.#load(),
+      notifications: this.#notifications,
+      maxConcurrent: this.#options.limits.maxConcurrent,
+    });
+  }
+
+  async #load(): Promise<LoadedPhased> {
+    const { phased, createContext } = await import("./phased.js");
+    // Concurrent first calls share one context.
+    this.#loaded ??= { phased, context: createContext(this.#options, this.#notifications) };
+    return this.#loaded;
   }
 
   /** Adds a listener for a notification; returns a function that removes it. */
@@ -75,13 +85,14 @@ export class Engine {
    */
   session(sessionId: string): Session;
   session(workflowOrId: Workflow | string, sessionId = ""): Session {
-    if (typeof workflowOrId === "string") return new Session(this.#operations, workflowOrId);
-    return new Session(this.#operations, sessionId, workflowOrId.definition.structure.type);
+    const { evidenceLimits } = this.#options;
+    if (typeof workflowOrId === "string") return new Session(this.#operations, evidenceLimits, workflowOrId);
+    return new Session(this.#operations, evidenceLimits, sessionId, workflowOrId.definition.structure.type);
   }
 
   /** Lists all workflows; broken ones with their diagnostics. */
   listWorkflows(): Promise<readonly WorkflowListing[]> {
-    return this.#operations.run("listWorkflows", (_, { workflows }) => workflows.all());
+    return this.#operations.run("listWorkflows", ({ context: { workflows } }) => workflows.all());
   }
 
   /**
@@ -96,7 +107,7 @@ export class Engine {
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when a text can't be read.
    */
   start(request: StartRequest): Promise<StartResult> {
-    return this.#operations.run("start", (phased, context) => phased.startSession(context, request));
+    return this.#operations.run("start", ({ phased, context }) => phased.startSession(context, request));
   }
 
   /**
@@ -106,7 +117,7 @@ export class Engine {
    * @throws {PhasegateError} `CURSOR_INVALID` when `query.cursor` is not a cursor of this storage.
    */
   listSessions(query: SessionQuery = {}): Promise<SessionPage> {
-    return this.#operations.run("listSessions", (phased, context) => phased.listSessions(context, query));
+    return this.#operations.run("listSessions", ({ phased, context }) => phased.listSessions(context, query));
   }
 
   /**
@@ -129,7 +140,7 @@ export class Engine {
    * @throws {PhasegateError} `INVALID_INPUT` when an age or a status is invalid.
    */
   cleanup(request: CleanupRequest = {}): Promise<CleanupResult> {
-    return this.#operations.run("cleanup", (phased, context) => phased.cleanup(context, request));
+    return this.#operations.run("cleanup", ({ phased, context }) => phased.cleanup(context, request));
   }
 
   /** Returns counts and durations of every operation since the engine was created. */
@@ -147,18 +158,41 @@ export class Engine {
     await this.#options.storage.close?.();
   }
 
-  /** Returns the current phase, or a completed one. See {@link Session.phase}. */
+  /**
+   * Returns the current phase, or a completed one.
+   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
+   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
+   */
   async getPhase(sessionId: string, phase?: number): Promise<PhaseView> {
     const session = this.session(sessionId);
     return phase === undefined ? session.currentPhase() : session.phase(phase);
   }
 
-  /** Returns a task of the current phase, or of a completed one. See {@link Session.task}. */
+  /**
+   * Returns a task of the current phase, or of a completed one.
+   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
+   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
+   * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
+   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
+   *   open.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
+   */
   async getTask(sessionId: string, phase: number, task: number): Promise<TaskView> {
     return this.session(sessionId).task(phase, task);
   }
 
-  /** Submits evidence to the gate of the current phase. See {@link Session.completePhase}. */
+  /**
+   * Submits evidence to the gate of the current phase.
+   * @throws {PhasegateError} `EVIDENCE_UNSAFE` when the evidence is not plain JSON.
+   * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `limits.maxEvidenceBytes`.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when the phase was tried `limits.maxAttemptsTotal` times.
+   * @throws {PhasegateError} `DEFINITION_CHANGED` when the gate's schema is no longer the pinned one.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the output of the gate's schema is not JSON.
+   */
   async completePhase(sessionId: string, { phase, evidence, ...request }: CompleteRequest): Promise<CompleteResult> {
     const session: Session<number, Record<number, unknown>> = this.session(sessionId);
     return session.completePhase(phase, evidence, request);
@@ -166,7 +200,7 @@ export class Engine {
 
   /** Lists the approvals that all sessions wait for. */
   approvals(): Promise<readonly AwaitedApproval[]> {
-    return this.#operations.run("approvals", (phased, context) => phased.listApprovals(context));
+    return this.#operations.run("approvals", ({ phased, context }) => phased.listApprovals(context));
   }
 
   /** Returns the approval that a session waits for, with its evidence; undefined if it waits for none. */
@@ -174,14 +208,23 @@ export class Engine {
     return this.session(sessionId).approval();
   }
 
-  /** Approves what a session waits for: its phase passes. For the host only. See {@link Session.approve}. */
+  /**
+   * Approves what a session waits for: its phase passes. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count;
+   *   `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   */
   async approve(sessionId: string, request: ApproveRequest): Promise<ApprovalResult> {
     return this.session(sessionId).approve(request);
   }
 
   /**
-   * Denies what a session waits for: a failed attempt with the note as its problem. For the host only. See
-   * {@link Session.deny}.
+   * Denies what a session waits for: a failed attempt with the note as its problem. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count;
+   *   `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    */
   async deny(sessionId: string, request: DenyRequest): Promise<ApprovalResult> {
     return this.session(sessionId).deny(request);
@@ -212,19 +255,31 @@ export class Engine {
     return this.session(sessionId).errors();
   }
 
-  /** Pauses an active session. See {@link Session.pause}. */
+  /**
+   * Pauses an active session.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
+   */
   async pause(sessionId: string, request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
     return this.session(sessionId).pause(request);
   }
 
-  /** Resumes a paused session. See {@link Session.resume}. */
+  /**
+   * Resumes a paused session.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not paused.
+   */
   async resume(sessionId: string, request: Keyed = {}): Promise<ResumeResult> {
     return this.session(sessionId).resume(request);
   }
 
   /**
-   * Resets the failed attempts of the current phase. `by` is `host` by default; an agent's retries are
-   * limited. See {@link Session.retryPhase}.
+   * Resets the failed attempts of the current phase. `by` is `host` by default; an agent's retries are limited.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed, or the session is neither
+   *   active nor failed.
+   * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal`
+   *   failures.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
    */
   async retryPhase(
     sessionId: string,
@@ -233,7 +288,11 @@ export class Engine {
     return this.session(sessionId).retryPhase(phase, request);
   }
 
-  /** Returns to an earlier phase; it and all later ones must be done again. See {@link Session.rollback}. */
+  /**
+   * Returns to an earlier phase; it and all later ones must be done again.
+   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when `to` is not an earlier phase of the session.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
+   */
   async rollback(
     sessionId: string,
     { to, ...request }: Keyed & { readonly to: number; readonly by?: Actor },
@@ -242,38 +301,54 @@ export class Engine {
   }
 
   /**
-   * Passes the current phase without evidence, where its gate allows it. For the host only. See {@link
-   * Session.overrideGate}.
+   * Passes the current phase without evidence, where its gate allows it. For the host only.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the gate does not allow it.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
    */
   async overrideGate(sessionId: string, request: MoveRequest & { readonly phase: number }): Promise<MoveResult> {
     return this.session(sessionId).overrideGate(request.phase, request);
   }
 
   /**
-   * Skips the current phase, where the definition allows it. For the host only. See {@link
-   * Session.skipPhase}.
+   * Skips the current phase, where the definition allows it. For the host only.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the definition does not allow it.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
    */
   async skipPhase(sessionId: string, request: MoveRequest & { readonly phase: number }): Promise<MoveResult> {
     return this.session(sessionId).skipPhase(request.phase, request);
   }
 
   /**
-   * Moves a session to the newest definition of its workflow, which is recorded. For the host only. See
-   * {@link Session.migrate}.
+   * Moves a session to the newest definition of its workflow, which is recorded. For the host only.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the new definition does not begin with the phases up to the
+   *   current one.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
+   * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when the workflow no longer exists.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.
    */
   async migrate(sessionId: string, request: Keyed & { readonly by: string }): Promise<StateView> {
     return this.session(sessionId).migrate(request);
   }
 
   /**
-   * Compares a session's plan with the pinned one and, unless it is a preview, adopts it. See {@link
-   * Session.syncPlan}.
+   * Compares a session's plan with the pinned one and, unless it is a preview, adopts it.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the session has no plan, the current phase is no longer in
+   *   it, or only the host may adopt it.
+   * @throws {PhasegateError} `PLAN_PARSE` when the plan is missing or can't be read.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
    */
   async syncPlan(sessionId: string, request: SyncRequest = {}): Promise<SyncResult> {
     return this.session(sessionId).syncPlan(request);
   }
 
-  /** Deletes a session with a tombstone that records the reason; its id is never used again. */
+  /**
+   * Deletes a session with a tombstone that records the reason; its id is never used again.
+   * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
+   */
   async deleteSession(sessionId: string, request: { readonly reason?: string } = {}): Promise<DeleteResult> {
     return this.session(sessionId).delete(request);
   }

@@ -5,12 +5,13 @@
 
 import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
+import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
 import { hasRules, type RuleSurroundings, rulesOf } from "../gate/rule-set.js";
 import type { Problem } from "../gate/verdict.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, Reveal, WorkflowStructure } from "../workflow/structure.js";
-import { type AwaitedApproval, awaitedBy } from "./approval/awaited.js";
+import { type AwaitedApproval, awaitedBy } from "./approval/ledger.js";
 import { loadArtifacts } from "./artifacts.js";
 import { requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
@@ -97,7 +98,7 @@ export function describe(
     passed: false,
     ...answered(outcome, structure, event),
     problems,
-    attemptsLeft: attemptsLeft(context, head),
+    attemptsLeft: leftFor(head, context.options.limits),
     status: head.status,
     exhausted: exhausted(head, context.options.limits) !== undefined,
     requiredFormat: requiredFormat(gate),
@@ -154,10 +155,9 @@ function answered(
   return { sessionId, phase, attempt, version, replayed, ...verified, reveal: revealOf(gate) };
 }
 
-function attemptsLeft({ options }: EngineContext, head: SessionHead): number {
-  const { maxAttempts, maxAttemptsTotal } = options.limits;
+function leftFor(head: SessionHead, limits: AttemptLimits): number {
   if (head.status !== "active") return 0;
-  return Math.max(0, Math.min(maxAttempts - head.attempts, maxAttemptsTotal - spentAt(head, head.position)));
+  return attemptsLeft({ inARow: head.attempts, inTotal: spentAt(head, head.position) }, limits);
 }
 
 /** Returns what the plan says about the phase, without empty keys. */

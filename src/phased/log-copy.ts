@@ -66,7 +66,9 @@ export interface CopyOptions extends SessionChoice {
 
 /** A session that was not copied, or not completely. */
 export interface RefusedSession {
+  /** The session that is not copied. */
   readonly sessionId: SessionId;
+  /** Why it is not copied. */
   readonly reason: RefusalReason;
   /** The reason in a sentence. */
   readonly message: string;

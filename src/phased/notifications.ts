@@ -8,7 +8,9 @@ import type { PlanChanges } from "./state/events.js";
 
 /** The session of a notification. */
 export interface SessionNotification {
+  /** The session that was changed. */
   readonly sessionId: SessionId;
+  /** The type of its workflow. */
   readonly workflowType: string;
   /** The time of the event: ISO 8601, UTC. */
   readonly at: string;
@@ -16,8 +18,11 @@ export interface SessionNotification {
 
 /** A person's decision at a gate. */
 export interface PersonsDecision {
+  /** The phase's number. */
   readonly phase: number;
+  /** The name of the person. */
   readonly by: string;
+  /** The person's comment; for a denial, what to fix. */
   readonly note?: string | undefined;
   /** True if it was signed with that approver's key. */
   readonly authenticated: boolean;
@@ -25,9 +30,13 @@ export interface PersonsDecision {
 
 /** The notifications by name, with their payloads. */
 export interface EngineNotifications {
+  /** A session was started. */
   started: SessionNotification & { readonly target: string; readonly phase: number };
+  /** A session has entered a phase. */
   phaseEntered: SessionNotification & { readonly phase: number };
+  /** A gate was passed with evidence. */
   gatePassed: SessionNotification & { readonly phase: number; readonly attempt: number };
+  /** Evidence was refused at a gate, or denied by a person. */
   gateFailed: SessionNotification & {
     readonly phase: number;
     readonly attempt: number;
@@ -41,14 +50,23 @@ export interface EngineNotifications {
     readonly prompt: string;
     readonly approvers?: readonly string[] | undefined;
   };
+  /** A person has approved what a gate waits for. */
   approved: SessionNotification & PersonsDecision;
+  /** A person has denied what a gate waits for. */
   denied: SessionNotification & PersonsDecision;
+  /** The host has passed a gate without evidence. */
   gateOverridden: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
+  /** The host has skipped a phase. */
   phaseSkipped: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
+  /** A session was paused. */
   paused: SessionNotification & { readonly note?: string | undefined };
+  /** A session was resumed. */
   resumed: SessionNotification;
+  /** The failed attempts at a phase were reset. */
   retried: SessionNotification & { readonly phase: number; readonly by: "agent" | "host" };
+  /** A session has returned to an earlier phase. */
   rolledBack: SessionNotification & { readonly from: number; readonly to: number; readonly by: "agent" | "host" };
+  /** A session was moved to the newest definition of its workflow. */
   migrated: SessionNotification & { readonly revision: string; readonly by: string };
   /** A session has adopted its current plan; `differences.takenAway` is what is no longer required. */
   planSynced: SessionNotification & {
@@ -66,8 +84,11 @@ export interface EngineNotifications {
   };
   /** The plan could not be written; the next call on the session tries again. */
   planTicksPending: SessionNotification & { readonly path: string; readonly reason: string; readonly error: unknown };
+  /** A session has passed its last phase. */
   completed: SessionNotification;
+  /** A session has failed: the attempts at a phase are used up. */
   failed: SessionNotification & { readonly phase: number; readonly attempts: number };
+  /** A session was deleted. */
   deleted: SessionNotification & { readonly reason?: string | undefined };
   /** Another writer's commit came first; the command was decided again. */
   conflict: { readonly sessionId: SessionId; readonly version: number };

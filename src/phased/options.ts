@@ -1,6 +1,7 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import type { Enforcement } from "../gate/verdict.js";
@@ -9,10 +10,13 @@ import type { ContentProvider, PlanSource, SourceParser } from "../ports/content
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
 import type { Verifier } from "../ports/verifier.js";
 import { shown } from "../workflow/names.js";
-import type { AttemptLimits } from "./state/commands.js";
 
 /** The limits of an engine. */
-export interface EngineLimits extends AttemptLimits {
+export interface EngineLimits {
+  /** After this many failures in a row the session is `failed`. Default 3. */
+  readonly maxAttempts: number;
+  /** After this many failures in total at one phase only the host can grant more attempts. Default 12. */
+  readonly maxAttemptsTotal: number;
   /** Bytes of JSON in one submission. Default 10 MiB. */
   readonly maxEvidenceBytes: number;
   /** The nesting depth of evidence. Default 64. */
@@ -45,7 +49,7 @@ export type AgentSync = "keeps-gates" | "any";
 /** All statuses except `deleted`. */
 export const LIVING = ["active", "paused", "completed", "failed"] as const satisfies readonly SessionStatus[];
 /** The status of a session that is not deleted. */
-export type LivingStatus = (typeof LIVING)[number];
+export type LivingStatus = Exclude<SessionStatus, "deleted">;
 
 /**
  * How long sessions are kept after their last commit, in milliseconds, by status; those of a status that is
@@ -101,14 +105,6 @@ export interface EngineOptions {
   readonly retention?: Retention;
   /** Tells the time. Default: the system's clock. */
   readonly clock?: Clock;
-}
-
-/** Which approvals count. */
-export interface ApprovalOptions {
-  /** Public keys by name. */
-  readonly approvers: ReadonlyMap<string, string>;
-  /** True if unsigned approvals count. */
-  readonly unsigned: boolean;
 }
 
 /** Options with all defaults filled in. */

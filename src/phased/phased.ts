@@ -5,39 +5,34 @@
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows (commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
- * - approval/: which approvals count: authenticate.ts checks an answer, ledger.ts checks those in the log,
- *   guard.ts stops work behind one that does not count
+ * - approval/: requests.ts takes a person's decision, ledger.ts checks those in the log; the rules that routed
+ *   sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), and what they compare with (snapshots.ts)
  * - plan/: pinned plans: which changes a sync accepts (rebuild.ts), and when ticks are written (ticks.ts)
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked
  * - context.ts: how a session is loaded, and how a command is executed
- * - lists.ts: lists show what a session's log says, not what the storage's summary says
- * - cleanup.ts: which sessions are deleted
- * - announce.ts: who is notified of which error
+ * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
+ *   cleanup deletes
  */
 
+import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
-import { announce, reportFailure } from "./announce.js";
-import { auditSession } from "./approval/audit.js";
-import { decide } from "./approval/decide.js";
-import { ApprovalGuard } from "./approval/guard.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
-import { listApprovals } from "./approval/list.js";
-import { viewRequest } from "./approval/views.js";
+import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { readEvents } from "./artifacts.js";
-import { cleanup } from "./cleanup.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
-import { isBelieved, listSessions } from "./lists.js";
+import { cleanup, isBelieved, listSessions } from "./lists.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
 import { startSession } from "./start.js";
+import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import { Beginnings } from "./verify/snapshots.js";
@@ -45,7 +40,6 @@ import { startOptions, viewFullState, viewPhase, viewState, viewTask } from "./v
 
 /** The operations on sessions. */
 export const phased = {
-  auditSession,
   cleanup,
   completePhase,
   decide,
@@ -61,7 +55,6 @@ export const phased = {
   phaseHistory,
   readCommit: readPhasedCommit,
   readEvents,
-  reportFailure,
   resume,
   retryPhase,
   rollback,
@@ -98,4 +91,66 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
 /** Checks and reads a single stored commit, including its summary. */
 function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedCommit {
   return readWhole(phasedMachine, commit, hashKey);
+}
+
+/** Notifies the host of the events in a commit. */
+function announce(notifications: Notifications, { sessionId, head, events, at }: PhasedCommit): void {
+  const of = { sessionId, workflowType: head.workflowType, at };
+  for (const event of events) announceEvent(notifications, of, event);
+}
+
+function announceEvent(
+  notifications: Notifications,
+  of: { readonly sessionId: PhasedCommit["sessionId"]; readonly workflowType: string; readonly at: string },
+  event: SessionEvent,
+): void {
+  switch (event.type) {
+    case "started":
+      return notifications.notify("started", { ...of, target: event.target, phase: event.structure.startPhase });
+    case "phase_entered":
+      return notifications.notify("phaseEntered", { ...of, phase: event.phase });
+    case "approval_requested": {
+      const { phase, attempt, evidenceHash, prompt, approvers } = event;
+      return notifications.notify("approvalRequested", { ...of, phase, attempt, evidenceHash, prompt, approvers });
+    }
+    case "approved":
+    case "denied": {
+      const { phase, by, note, authenticated } = event;
+      return notifications.notify(event.type, { ...of, phase, by, note, authenticated });
+    }
+    case "gate_passed":
+      return notifications.notify("gatePassed", { ...of, phase: event.phase, attempt: event.attempt });
+    case "gate_failed": {
+      const { phase, attempt, problems } = event;
+      return notifications.notify("gateFailed", { ...of, phase, attempt, problems });
+    }
+    case "gate_overridden":
+      return notifications.notify("gateOverridden", { ...of, phase: event.phase, by: event.by, reason: event.reason });
+    case "phase_skipped":
+      return notifications.notify("phaseSkipped", { ...of, phase: event.phase, by: event.by, reason: event.reason });
+    case "paused":
+      return notifications.notify("paused", { ...of, note: event.note });
+    case "resumed":
+      return notifications.notify("resumed", of);
+    case "retried":
+      return notifications.notify("retried", { ...of, phase: event.phase, by: event.by });
+    case "rolled_back":
+      return notifications.notify("rolledBack", { ...of, from: event.from, to: event.to, by: event.by });
+    case "migrated":
+      return notifications.notify("migrated", { ...of, revision: event.structure.revision, by: event.by });
+    case "plan_synced": {
+      const { changes: differences, by } = event;
+      return notifications.notify("planSynced", { ...of, changes: differences.count, differences, by });
+    }
+    case "plan_ticked": {
+      const { ticked, unticked, missing, unwritable = [] } = event;
+      return notifications.notify("planTicked", { ...of, ticked, unticked, missing, unwritable });
+    }
+    case "completed":
+      return notifications.notify("completed", of);
+    case "failed":
+      return notifications.notify("failed", { ...of, phase: event.phase, attempts: event.attempts });
+    case "deleted":
+      return notifications.notify("deleted", { ...of, reason: event.reason });
+  }
 }

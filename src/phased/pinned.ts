@@ -5,7 +5,7 @@
  */
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { type Current, type Recorded, tampered } from "../log/commit.js";
 import { LogFold } from "../log/fold.js";
@@ -13,10 +13,10 @@ import type { Kernel } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { RecentMap } from "../runtime/cache.js";
-import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { SessionCommand, TransitionContext } from "./state/commands.js";
-import { type EventOf, SESSION_SCHEMA, type SessionEvent, sessionEventSchema, type ValueRef } from "./state/events.js";
+import { SESSION_SCHEMA, sessionEventSchema } from "./state/event-schemas.js";
+import type { EventOf, SessionEvent, ValueRef } from "./state/events.js";
 import { type SessionHead, sessionHeadSchema } from "./state/head.js";
 import { type ArtifactName, artifactNames } from "./state/history.js";
 import { transition } from "./state/transition.js";
@@ -37,16 +37,14 @@ export type PhasedSession = Current<SessionHead>;
 /** The session of a structure. */
 type Owner = Pick<PhasedSession, "sessionId" | "head">;
 
-/** Limits for how many sessions structures are cached. */
-const SESSIONS_KEPT = 256;
-/** Limits the structures of one session: a repeated call may need an earlier one. */
-const STRUCTURES_KEPT = 4;
+/** Limits how many structures are cached. */
+const STRUCTURES_KEPT = 1024;
 
 /** The structures that sessions are bound to, from their logs, with the schemas in code. */
 export class Pinned {
   readonly #kernel: PhasedKernel;
   readonly #content: ContentProvider;
-  readonly #structures = new RecentMap<SessionId, RecentMap<number, WorkflowStructure>>(SESSIONS_KEPT);
+  readonly #structures = new RecentMap<string, WorkflowStructure>(STRUCTURES_KEPT);
 
   constructor(kernel: PhasedKernel, content: ContentProvider) {
     this.#kernel = kernel;
@@ -55,14 +53,12 @@ export class Pinned {
 
   /** Returns the structure that a session is bound to; not a promise if it is cached. */
   structure(session: Owner): WorkflowStructure | Promise<WorkflowStructure> {
-    return this.#structures.get(session.sessionId)?.get(session.head.structureVersion) ?? this.#read(session);
+    return this.#structures.get(`${session.sessionId} ${session.head.structureVersion}`) ?? this.#read(session);
   }
 
   /** Caches the structure of a session that this engine has just started. */
   remember({ sessionId, head }: Owner, structure: WorkflowStructure): void {
-    const kept = this.#structures.get(sessionId) ?? new RecentMap<number, WorkflowStructure>(STRUCTURES_KEPT);
-    kept.set(head.structureVersion, structure);
-    this.#structures.set(sessionId, kept);
+    this.#structures.set(`${sessionId} ${head.structureVersion}`, structure);
   }
 
   async #read(session: Owner): Promise<WorkflowStructure> {

@@ -1,12 +1,12 @@
 /** A handle on one session of an engine: the public operations without a session id. */
 
-import { checkEvidenceSafety } from "../gate/evidence.js";
+import { checkEvidenceSafety, type EvidenceLimits, type SafeEvidence } from "../gate/evidence.js";
 import type { Receipt } from "../log/commit.js";
+import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import type { SessionAudit } from "./approval/audit.js";
-import type { ApprovalRequest } from "./approval/awaited.js";
-import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
+import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
+import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
 import type {
   DeleteResult,
   Keyed,
@@ -19,12 +19,17 @@ import type {
 } from "./commands.js";
 import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
-import type { Operations } from "./operations.js";
 import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { Actor } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { FullStateView, PhaseView, StateView, TaskView } from "./views.js";
+
+/** The operations once they are loaded, and what they share. */
+export interface LoadedPhased {
+  readonly phased: Phased;
+  readonly context: EngineContext;
+}
 
 /**
  * One session of an engine, for a host that works with one agent. It has no state, so it can be created
@@ -40,12 +45,14 @@ export class Session<
 > {
   /** The session's id. */
   readonly id: SessionId;
-  readonly #operations: Operations;
+  readonly #operations: Operations<LoadedPhased>;
+  readonly #evidenceLimits: EvidenceLimits;
   readonly #workflowType: string | undefined;
 
   /** @internal Sessions are made by {@link Engine.session}. */
-  constructor(operations: Operations, id: string, workflowType?: string) {
+  constructor(operations: Operations<LoadedPhased>, evidenceLimits: EvidenceLimits, id: string, workflowType?: string) {
     this.#operations = operations;
+    this.#evidenceLimits = evidenceLimits;
     this.#workflowType = workflowType;
     this.id = parseSessionId(id);
   }
@@ -78,7 +85,7 @@ export class Session<
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
    */
   task(phase: Phase, task: number): Promise<TaskView> {
-    return this.#run("getTask", async (phased, context) =>
+    return this.#run("getTask", async ({ phased, context }) =>
       phased.viewTask(context, await phased.loadSession(context, this.id), phase, task),
     );
   }
@@ -95,18 +102,23 @@ export class Session<
    * @throws {PhasegateError} `DEFINITION_INVALID` when the output of the gate's schema is not JSON.
    */
   completePhase<N extends Phase>(phase: N, evidence: Evidence[N], request: Keyed = {}): Promise<CompleteResult> {
-    // Copied at once: later changes by the caller must not become evidence.
-    const takeEvidence = evaluatedNow(() => checkEvidenceSafety(evidence, this.#operations.evidenceLimits));
+    let submission: SafeEvidence;
+    try {
+      // Copied at once: later changes by the caller must not become evidence.
+      submission = checkEvidenceSafety(evidence, this.#evidenceLimits);
+    } catch (error) {
+      return this.#run("completePhase", () => Promise.reject(error));
+    }
     return this.#run(
       "completePhase",
-      (phased, context) => phased.completePhase(context, this.id, { phase, takeEvidence, ...request }),
+      ({ phased, context }) => phased.completePhase(context, this.id, { phase, submission, ...request }),
       (answer) => answer.passed || answer.awaiting !== undefined,
     );
   }
 
   /** Returns the approval that the session waits for, with its evidence; undefined if it waits for none. */
   approval(): Promise<ApprovalRequest | undefined> {
-    return this.#run("getApproval", async (phased, context) =>
+    return this.#run("getApproval", async ({ phased, context }) =>
       phased.viewRequest(context, await phased.loadSession(context, this.id)),
     );
   }
@@ -119,7 +131,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    */
   approve(request: ApproveRequest): Promise<ApprovalResult> {
-    return this.#run("approve", (phased, context) => phased.decide(context, this.id, "approve", request));
+    return this.#run("approve", ({ phased, context }) => phased.decide(context, this.id, "approve", request));
   }
 
   /**
@@ -130,26 +142,26 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    */
   deny(request: DenyRequest): Promise<ApprovalResult> {
-    return this.#run("deny", (phased, context) => phased.decide(context, this.id, "deny", request));
+    return this.#run("deny", ({ phased, context }) => phased.decide(context, this.id, "deny", request));
   }
 
   /** Returns the state of the session, from its head alone. */
   state(): Promise<StateView> {
-    return this.#run("getState", async (phased, context) =>
+    return this.#run("getState", async ({ phased, context }) =>
       phased.viewState(context, await phased.loadSession(context, this.id)),
     );
   }
 
   /** Returns the state of the session with its artifacts and options; reads the whole log. */
   fullState(): Promise<FullStateView> {
-    return this.#run("getFullState", async (phased, context) =>
+    return this.#run("getFullState", async ({ phased, context }) =>
       phased.viewFullState(context, await phased.loadSession(context, this.id)),
     );
   }
 
   /** Returns the options that the session was started with. */
   options(): Promise<JsonObject> {
-    return this.#run("getOptions", async (phased, context) => {
+    return this.#run("getOptions", async ({ phased, context }) => {
       const { session } = await phased.loadSession(context, this.id);
       return phased.startOptions(context, session.sessionId);
     });
@@ -157,12 +169,14 @@ export class Session<
 
   /** Returns every attempt at every phase, oldest first. */
   history(): Promise<readonly PhaseAttempt[]> {
-    return this.#run("history", async (phased, context) => phased.phaseHistory(await this.#events(phased, context)));
+    return this.#run("history", async ({ phased, context }) =>
+      phased.phaseHistory(await this.#events(phased, context)),
+    );
   }
 
   /** Returns every failure at a gate, oldest first. */
   errors(): Promise<readonly GateFailure[]> {
-    return this.#run("errors", async (phased, context) => phased.gateFailures(await this.#events(phased, context)));
+    return this.#run("errors", async ({ phased, context }) => phased.gateFailures(await this.#events(phased, context)));
   }
 
   /**
@@ -171,7 +185,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
    */
   pause(request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
-    return this.#run("pause", (phased, context) => phased.pause(context, this.id, request));
+    return this.#run("pause", ({ phased, context }) => phased.pause(context, this.id, request));
   }
 
   /**
@@ -179,7 +193,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not paused.
    */
   resume(request: Keyed = {}): Promise<ResumeResult> {
-    return this.#run("resume", (phased, context) => phased.resume(context, this.id, request));
+    return this.#run("resume", ({ phased, context }) => phased.resume(context, this.id, request));
   }
 
   /**
@@ -196,7 +210,7 @@ export class Session<
     phase: Phase,
     request: Keyed & { readonly resetEvidence?: boolean; readonly by?: Actor } = {},
   ): Promise<RetryResult> {
-    return this.#run("retryPhase", (phased, context) => phased.retryPhase(context, this.id, { phase, ...request }));
+    return this.#run("retryPhase", ({ phased, context }) => phased.retryPhase(context, this.id, { phase, ...request }));
   }
 
   /**
@@ -205,7 +219,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    */
   rollback(to: Phase, request: Keyed & { readonly by?: Actor } = {}): Promise<RollbackResult> {
-    return this.#run("rollback", (phased, context) => phased.rollback(context, this.id, { to, ...request }));
+    return this.#run("rollback", ({ phased, context }) => phased.rollback(context, this.id, { to, ...request }));
   }
 
   /**
@@ -216,7 +230,7 @@ export class Session<
    *   is not the current one.
    */
   overrideGate(phase: Phase, request: MoveRequest): Promise<MoveResult> {
-    return this.#run("overrideGate", (phased, context) =>
+    return this.#run("overrideGate", ({ phased, context }) =>
       phased.movePast(context, this.id, "overrideGate", { phase, ...request }),
     );
   }
@@ -229,7 +243,7 @@ export class Session<
    *   is not the current one.
    */
   skipPhase(phase: Phase, request: MoveRequest): Promise<MoveResult> {
-    return this.#run("skipPhase", (phased, context) =>
+    return this.#run("skipPhase", ({ phased, context }) =>
       phased.movePast(context, this.id, "skipPhase", { phase, ...request }),
     );
   }
@@ -243,7 +257,7 @@ export class Session<
    * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.
    */
   migrate(request: Keyed & { readonly by: string }): Promise<StateView> {
-    return this.#run("migrate", (phased, context) => phased.migrate(context, this.id, request));
+    return this.#run("migrate", ({ phased, context }) => phased.migrate(context, this.id, request));
   }
 
   /**
@@ -255,7 +269,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
    */
   syncPlan(request: SyncRequest = {}): Promise<SyncResult> {
-    return this.#run("syncPlan", async (_phased, context) => {
+    return this.#run("syncPlan", async ({ context }) => {
       const { syncPlan } = await import("./plan/sync.js");
       return syncPlan(context, this.id, request);
     });
@@ -266,20 +280,20 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
    */
   delete(request: { readonly reason?: string } = {}): Promise<DeleteResult> {
-    return this.#run("deleteSession", (phased, context) => phased.deleteSession(context, this.id, request));
+    return this.#run("deleteSession", ({ phased, context }) => phased.deleteSession(context, this.id, request));
   }
 
   /** Checks the session's log, against a receipt if one is given. */
   audit(receipt?: Receipt): Promise<SessionAudit> {
-    return this.#run("audit", async (phased, context) => {
-      const report = await phased.auditSession(context, this.id, receipt);
+    return this.#run("audit", async ({ phased, context }) => {
+      const report = await context.approvalGuard.audit(this.id, receipt);
       if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
       return report;
     });
   }
 
   #phase(number: number | undefined): Promise<PhaseView> {
-    return this.#run("getPhase", async (phased, context) => {
+    return this.#run("getPhase", async ({ phased, context }) => {
       const loaded = await phased.loadSession(context, this.id);
       return phased.viewPhase(context, loaded, number ?? loaded.session.head.phase);
     });
@@ -293,23 +307,12 @@ export class Session<
   /** Runs an operation on this session, which must be on the workflow that the host has named. */
   #run<T>(
     operation: string,
-    work: (phased: Phased, context: EngineContext) => Promise<T>,
+    work: (loaded: LoadedPhased) => Promise<T>,
     succeeded?: (outcome: T) => boolean,
   ): Promise<T> {
     const workflowType = this.#workflowType;
-    const own = (context: EngineContext) => (workflowType === undefined ? context : { ...context, workflowType });
-    return this.#operations.run(operation, (phased, context) => work(phased, own(context)), succeeded);
-  }
-}
-
-/** Runs a function now; its result or error comes when the returned function is called. */
-function evaluatedNow<T>(work: () => T): () => T {
-  try {
-    const value = work();
-    return () => value;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
+    if (workflowType === undefined) return this.#operations.run(operation, work, succeeded);
+    const own = ({ phased, context }: LoadedPhased) => work({ phased, context: { ...context, workflowType } });
+    return this.#operations.run(operation, own, succeeded);
   }
 }

@@ -21,14 +21,13 @@ import {
   shown,
 } from "../workflow/names.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { sessionNow } from "./context.js";
+import { loadPlanned, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
-import { loadPlanned } from "./plan/load-planned.js";
+import { requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
-import { requireVerifiers } from "./verify/verify-context.js";
 import { type PhaseView, viewPhase, viewText } from "./views.js";
 
 /** Starts a session. */
@@ -57,8 +56,11 @@ export interface StartedPlan {
 
 /** A started session. */
 export interface StartResult {
+  /** The session's id, for all later calls. */
   readonly sessionId: SessionId;
+  /** The type of its workflow. */
   readonly workflowType: string;
+  /** The subject of the work: a path relative to the project root. */
   readonly target: string;
   /** The current phase: the first one, unless an earlier call has started the session. */
   readonly phase: PhaseView;
@@ -199,14 +201,13 @@ async function appendStart(
   for (let copy = 1; ; copy += 1) {
     const id = sessionIdFor(structure.type, target, `${stamp}${copySuffix(copy)}`);
     try {
-      return await context.kernel.execute(id, (current) => {
-        if (current !== undefined) throw new TakenError();
-        return prepare(id);
-      });
+      const started = await context.kernel.execute(id, (current) =>
+        current === undefined ? prepare(id) : { answer: "id in use" as const },
+      );
+      if (!("answer" in started)) return started;
     } catch (error) {
       // An unreadable session occupies its id too.
-      const isTaken = isPhasegateError(error, "CONFLICT") || isPhasegateError(error, "TAMPERED");
-      if (!(error instanceof TakenError) && !isTaken) throw error;
+      if (!isPhasegateError(error, "CONFLICT") && !isPhasegateError(error, "TAMPERED")) throw error;
     }
   }
 }
@@ -244,9 +245,6 @@ function copySuffix(copy: number): string {
   if (copy === 1) return "";
   return copy <= COUNTED_COPIES ? `_${copy}` : `_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
 }
-
-/** The id is used by another session. */
-class TakenError extends Error {}
 
 function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): { plan?: StartedPlan } {
   if (plan === undefined) return {};

@@ -5,30 +5,32 @@
 
 import { PhasegateError } from "../errors.js";
 import type { Content } from "../ports/content-provider.js";
+import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
-import type { AwaitedApproval, Denial } from "./approval/awaited.js";
-import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
-import { viewAwaited, viewDenial } from "./approval/views.js";
+import { type AwaitedApproval, type Denial, notBelieved, type UnapprovedPass } from "./approval/ledger.js";
+import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
-import { requirePhase } from "./context.js";
+import { loadPlanned, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
-import { loadPlanned } from "./plan/load-planned.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, readingRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import { inRanges, type Ranges } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 
-/** The part of a session's state that decides what is possible. */
-export interface Standing {
+/** The facts about a session that decide what is possible. */
+export interface SessionFacts {
+  /** The session's id. */
   readonly sessionId: SessionId;
-  readonly status: SessionHead["status"];
+  /** The session's status. */
+  readonly status: SessionStatus;
   /** The number of the current phase. */
   readonly currentPhase: number;
+  /** The number of phases. */
   readonly totalPhases: number;
   /** True if the agent has used all its attempts at the current phase: only the host can grant more. */
   readonly exhausted: boolean;
@@ -38,6 +40,7 @@ export interface Standing {
 
 /** A text with the facts that were read from it. */
 export interface TextView {
+  /** The text with its revision. */
   readonly content: Content;
   /** Title, duration, steps and the like, as far as the Markdown has them. */
   readonly facts: MarkdownFacts;
@@ -46,9 +49,10 @@ export interface TextView {
 }
 
 /** A phase as an agent may see it. */
-export interface PhaseView extends Standing, TextView {
+export interface PhaseView extends SessionFacts, TextView {
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
+  /** The type of the session's workflow. */
   readonly workflowType: string;
   /** The requested phase: the current one, or a completed one. */
   readonly phase: PhaseDefinition;
@@ -59,10 +63,12 @@ export interface PhaseView extends Standing, TextView {
 }
 
 /** A task as an agent may see it. */
-export interface TaskView extends Standing, TextView {
+export interface TaskView extends SessionFacts, TextView {
   /** For a task from a plan: its state, and the other tasks of its phase. */
   readonly plan?: PlannedTaskView;
+  /** The phase of the task. */
   readonly phase: PhaseDefinition;
+  /** The requested task. */
   readonly task: TaskDefinition;
 }
 
@@ -75,16 +81,20 @@ export interface UnapprovedView extends UnapprovedPass {
 }
 
 /** The state of a session. */
-export interface StateView extends Standing {
+export interface StateView extends SessionFacts {
   /** The version of the last commit. */
   readonly version: number;
   /** A receipt for {@link Engine.audit}: keep it outside the storage. */
   readonly hash: string;
+  /** The session's head: attempts, completed phases and the like, as the log has them. */
   readonly head: SessionHead;
+  /** The phases and gates that the session is bound to. */
   readonly structure: WorkflowStructure;
   /** ISO 8601, UTC. */
   readonly updatedAt: string;
+  /** The numbers of the phases whose gates passed. */
   readonly completedPhases: readonly number[];
+  /** The numbers of the phases that the host has skipped. */
   readonly skippedPhases: readonly number[];
   /** The plan that its phases come from, if they do. */
   readonly plan?: PlanView;
@@ -102,6 +112,7 @@ export interface StateView extends Standing {
 
 /** The state of a session with its artifacts and options. */
 export interface FullStateView extends StateView {
+  /** The artifacts of the completed phases, by phase. */
   readonly artifacts: readonly ArtifactView[];
   /** The options that it was started with. */
   readonly options: JsonObject;
@@ -217,7 +228,7 @@ export async function startOptions({ kernel }: EngineContext, sessionId: Session
 export function standingOf(
   { options }: EngineContext,
   { sessionId, head }: { readonly sessionId: SessionId; readonly head: SessionHead },
-): Standing {
+): SessionFacts {
   return {
     sessionId,
     status: head.status,

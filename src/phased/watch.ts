@@ -2,13 +2,15 @@
 
 import { PhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
-import type { Operations } from "./operations.js";
+import type { LoadedPhased } from "./session.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 
 /** A checked commit of a session. */
 export interface SessionCommit {
+  /** The session that was changed. */
   readonly sessionId: SessionId;
   /** 1 for the first commit, without gaps. */
   readonly version: number;
@@ -33,12 +35,12 @@ export type WatchQuery = Pick<SessionQuery, "status" | "workflowType" | "target"
  */
 export function watchCommits(
   storage: StorageAdapter,
-  operations: Operations,
+  operations: Operations<LoadedPhased>,
   query: WatchQuery,
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<SessionCommit, undefined> {
   return watchKind(storage, { ...query, kind: "phased" }, signal, (next) =>
-    operations.guard("watch", async (phased, context) => {
+    operations.guard("watch", async ({ phased, context }) => {
       for (;;) {
         const commit = await next();
         if (commit === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The dialects of tasks.md: what is different in each, as a table over one reader. A plan that mixes them is
- * read all the same; a dialect decides only what can't be told from the text itself.
+ * The dialects of tasks.md, as a table for one reader, and the drafts that the reader fills. A plan that mixes dialects
+ * is read too; a dialect only decides what is ambiguous in the text itself.
  */
 import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
@@ -9,24 +9,24 @@ import type { SourceText } from "./source.js";
 import { isTicked } from "./task-line.js";
 import { labelOf, type TaskIds } from "./titles.js";
 
-/** What a dialect decides. */
+/** The properties of a dialect. */
 export interface Dialect {
   readonly name: string;
-  /** What only sources of this dialect have. */
+  /** Text that only sources of this dialect have. */
   readonly sign: RegExp;
-  /** How tasks are named, in the order in which the forms are tried. */
+  /** The forms of task ids, in the order in which they are tried. */
   readonly ids: readonly TaskIds[];
-  /** What `[~]` says. */
+  /** The meaning of `[~]`. */
   readonly tilde: TaskState;
-  /** True if checkboxes with an id of their own below a task are tasks too, or its acceptance criteria. */
+  /** Checkboxes with an id below a task are tasks too, or its acceptance criteria. */
   readonly nested: "tasks" | "criteria";
-  /** The only section that has tasks, where a dialect knows of one. */
+  /** The only section with tasks, if the dialect has one. */
   readonly section?: RegExp;
 }
 
 const COMMON = { tilde: "queued", nested: "tasks" } as const;
 
-/** In the order in which their signs are looked for. Blanks before one are of its line: others are gone over for each line. */
+/** All dialects, in the order in which they are tried. A sign matches blanks of its own line only, for linear time. */
 const DIALECTS: readonly Dialect[] = [
   {
     ...COMMON,
@@ -63,13 +63,13 @@ const DIALECTS: readonly Dialect[] = [
   },
 ];
 
-/** What a plan is read as that has no sign of any. */
+/** The dialect of a plan without a sign. */
 const PLAIN: Dialect = { ...COMMON, name: "plain", sign: /(?:)/, ids: ["task", "T", "number"] };
 
 /** The names of all dialects. */
 export const DIALECT_NAMES: readonly string[] = [...DIALECTS, PLAIN].map(({ name }) => name);
 
-/** Returns the dialect of that name, or the one that a source shows itself to be. Throws `INVALID_INPUT` for an unknown name. */
+/** Returns the dialect with this name, or the one that is recognised. Throws `INVALID_INPUT` for an unknown name. */
 export function chooseDialect(markdown: string, name: string | undefined): Dialect {
   if (name === undefined) return DIALECTS.find(({ sign }) => sign.test(markdown)) ?? PLAIN;
   const dialect = [...DIALECTS, PLAIN].find((candidate) => candidate.name === name);
@@ -83,7 +83,7 @@ export function chooseDialect(markdown: string, name: string | undefined): Diale
 
 /** A task while it is read. */
 export interface TaskDraft {
-  /** As it is written; missing where the source gives none. */
+  /** The id as it is written; missing if the source has none. */
   readonly id?: string;
   readonly name: string;
   readonly position: PlanPosition;
@@ -91,58 +91,58 @@ export interface TaskDraft {
   readonly optional: boolean;
   readonly parallel: boolean;
   readonly story?: string;
-  /** How deep its list item is nested; the level of its heading, as `heading`. */
+  /** The nesting depth of its list item, or the level of its heading. */
   readonly place: { readonly item: number } | { readonly heading: number };
   time?: string;
   status?: string;
   marked?: boolean;
-  /** What is said of dependencies, as it is written. */
+  /** The texts about dependencies, as they are written. */
   readonly dependencies: string[];
   readonly criteria: PlanItem[];
   readonly requirements: string[];
   readonly files: string[];
-  /** Its lines: the first, and the one after the last; those that are told elsewhere. */
+  /** Its first line, and the line after its last one. */
   readonly firstLine: number;
   endLine: number;
 }
 
 /** A phase while it is read. */
 export interface PhaseDraft {
-  /** As it is written; missing where the source gives none. */
+  /** The number or letter as it is written; missing if the source has none. */
   readonly key?: string;
   readonly name: string;
   readonly level: number;
   readonly position: PlanPosition;
   goal?: string;
   duration?: string;
-  /** What stands in brackets behind its name, if that is a time. */
+  /** The text in parentheses after its name, if it is a duration. */
   readonly timeInTitle?: string;
   readonly tasks: TaskDraft[];
   readonly gate: PlanItem[];
 }
 
-/** An item while it is read: what is below it is still to come. */
+/** An item while it is read: its details follow. */
 export interface ItemDraft extends Omit<PlanItem, "details"> {
   details?: string[];
 }
 
-/** Items of a list below a label: those with checkboxes, or the bullets if there is none. */
+/** The items of a list below a label. */
 export interface ItemBlock {
   readonly items: ItemDraft[];
   readonly bullets: ItemDraft[];
-  /** What stands beside the label. */
+  /** The text after the label. */
   readonly text?: PlanItem;
 }
 
-/** Returns the items of a block that count: those with checkboxes, or the bullets if there are none. */
+/** Returns the items that count: those with checkboxes, else the bullets, else the text after the label. */
 export function itemsOf({ items, bullets, text }: ItemBlock): readonly PlanItem[] {
   if (items.length > 0) return items;
   return bullets.length > 0 || text === undefined ? bullets : [text];
 }
 
 /**
- * Returns what a plan says of a task beside what is told elsewhere, as Markdown: code, notes and lists as they
- * are, so that whoever does the task loses nothing. Lines are moved to the left together.
+ * Returns the lines of a task that are nowhere else in the plan, as Markdown, with code, notes and lists unchanged. The
+ * common indentation is removed.
  */
 export function descriptionOf(
   { firstLine, endLine }: TaskDraft,
@@ -160,23 +160,23 @@ export function descriptionOf(
   return withoutLabel(withoutRulesAtEnd(text)).trim();
 }
 
-/** Ids of tasks, each of which is there once. */
+/** Makes the ids of tasks unique. */
 export class UniqueIds {
   readonly #given: ReadonlySet<string>;
   readonly #used = new Set<string>();
   readonly #copies = new Map<string, number>();
 
-  /** `given`: all ids that the source has, so that none that is made up is one of them. */
+  /** `given` are all ids of the source; generated ids differ from them. */
   constructor(given: Iterable<string>) {
     this.#given = new Set(given);
   }
 
-  /** Returns the id, if no task before has it; else the first of `1.1-2`, `1.1-3`, … that is free. */
+  /** Returns the id if no earlier task has it; else the first free one of `1.1-2`, `1.1-3`, … */
   take(id: string): string {
     return this.#used.has(id) ? this.#another(id) : this.#use(id);
   }
 
-  /** Returns an id for a task without one: never one that the source gives to another task. */
+  /** Returns an id for a task without one; never one that the source gives to another task. */
   make(id: string): string {
     return this.#used.has(id) || this.#given.has(id) ? this.#another(id) : this.#use(id);
   }
@@ -194,7 +194,7 @@ export class UniqueIds {
   }
 }
 
-/** Returns what the checkbox says; without one, what its status says, or its criteria. */
+/** Returns the state by the checkbox; without one, by the status line, else by the criteria. */
 export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport): TaskState {
   const { checkbox, status, criteria } = draft;
   if (checkbox === undefined) {
@@ -211,7 +211,7 @@ export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport
   report.warn(
     "STATE_UNKNOWN",
     position,
-    `'[${mark}]' says nothing; the task counts as open`,
+    `'[${mark}]' has no meaning; the task counts as pending`,
     "Write [ ], [x], [-] or [~].",
   );
   return "pending";
@@ -223,7 +223,7 @@ function outdent(lines: readonly string[]): string[] {
   return lines.map((line) => line.slice(Math.min(least, /^[ \t]*/.exec(line)?.[0].length ?? 0)));
 }
 
-/** `**Description:** text` is its text. */
+/** Returns the text of `**Description:** text` without the label. */
 function withoutLabel(text: string): string {
   const end = text.indexOf("\n");
   const first = end === -1 ? text : text.slice(0, end);
@@ -234,7 +234,7 @@ function withoutLabel(text: string): string {
 
 const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
 
-/** Rules part a task from what follows it, and belong to neither. */
+/** Removes rules at the end, which separate a task from what follows it. */
 function withoutRulesAtEnd(text: string): string {
   const lines = text.split("\n");
   return lines.slice(0, lines.findLastIndex((line) => line.trim() !== "" && !RULE.test(line)) + 1).join("\n");

@@ -14,21 +14,21 @@ import { phaseTitle } from "./titles.js";
 /** Durations by the key of a phase. */
 type Durations = ReadonlyMap<string, string>;
 
-/** What overviews and graphs say of phases and tasks. */
-interface SaidElsewhere {
+/** The durations and waves of overviews and graphs. */
+interface Overviews {
   readonly durations: Durations;
   readonly waves: Waves;
 }
 
-/** Makes the plan. */
-export function finishPlan(state: ReaderState, said: SaidElsewhere, report: PlanReport): Plan {
+/** Returns the plan of the drafts. */
+export function finishPlan(state: ReaderState, overviews: Overviews, report: PlanReport): Plan {
   const phases = numberTasks(numberPhases(state.phases, report), state.outline.identified, report);
-  const linked = phases.map((phase) => linkedPhase(phase, said.waves));
+  const linked = phases.map((phase) => linkedPhase(phase, overviews.waves));
   const links = linkTasks(linked, report);
   return {
     dialect: state.dialect.name,
     phases: phases.map(({ draft, number, tasks }): PlanPhase => {
-      const duration = draft.duration ?? draft.timeInTitle ?? said.durations.get(draft.key ?? `${number}`);
+      const duration = draft.duration ?? draft.timeInTitle ?? overviews.durations.get(draft.key ?? `${number}`);
       return {
         number,
         name: draft.name === "" ? `Phase ${number}` : draft.name,
@@ -42,16 +42,16 @@ export function finishPlan(state: ReaderState, said: SaidElsewhere, report: Plan
   };
 }
 
-/** Says so where a task had to get another id than it has in the source. */
+/** Reports a task that gets another id than it has in the source. */
 export function reportRepeated(given: string, id: string, position: PlanPosition, report: PlanReport): void {
   if (id === given) return;
-  const message = `the id ${given} is there already; this task is ${id} here`;
-  report.warn("TASK_ID_REPEATED", position, message, "Give each task an id of its own.");
+  const message = `an earlier task has the id ${given}; this task is ${id} here`;
+  report.warn("TASK_ID_REPEATED", position, message, "Give each task its own id.");
 }
 
 const LISTED = /^\*\*Phase\s+(\d+)(?!\d)[^*]*\*\*(.*)/is;
 
-/** Reads the durations that overviews give; the first one counts. */
+/** Reads the durations in overviews. The first one of a phase counts. */
 export function readDurations(rows: readonly Row[]): Durations {
   const found = new Map<string, string>();
   let columns: { readonly phase: number; readonly time: number } | undefined;
@@ -73,11 +73,11 @@ export function readDurations(rows: readonly Row[]): Durations {
 }
 
 const HINT =
-  "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or take it out.";
+  "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or remove it.";
 
 /**
- * Looks through all lines outside of code. A checkbox counts wherever it stands: at the beginning of a line
- * or an item, in a table, in the middle of a sentence.
+ * Reports the checkboxes outside of code that have no place in the plan: at the start of a line or an item, in a table,
+ * or in the middle of a sentence.
  */
 export function reportUnplaced(
   source: SourceText,
@@ -111,7 +111,7 @@ interface NumberedPhase {
   readonly tasks: readonly { readonly draft: TaskDraft; readonly id: string }[];
 }
 
-/** `identified`: tasks have ids in this plan, so that one without is worth a word. */
+/** Gives each task its id. `identified` means that the plan has ids, so that a task without one is reported. */
 function numberTasks(
   phases: readonly { readonly draft: PhaseDraft; readonly number: number }[],
   identified: boolean,
@@ -126,14 +126,14 @@ function numberTasks(
       if (task.id !== undefined) reportRepeated(task.id, id, task.position, report);
       else if (identified) {
         const message = `this task has no id; it is ${id} here`;
-        report.warn("TASK_WITHOUT_ID", task.position, message, "Give it an id of its own.");
+        report.warn("TASK_WITHOUT_ID", task.position, message, "Give it an id.");
       }
       return { draft: task, id };
     }),
   }));
 }
 
-/** Numbers that are given count as long as they ascend; whatever doesn't fit is counted on. */
+/** Gives each phase its number: the given one if it ascends, else the next one. */
 function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
   let before = -1;
   return drafts.map((draft) => {
@@ -141,7 +141,7 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
     const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
     before = number;
     if (draft.key !== undefined && number !== given) {
-      const message = `'Phase ${draft.key}' is phase ${number} here: numbers must be whole, and ascend`;
+      const message = `'Phase ${draft.key}' is phase ${number} here: numbers must be whole and ascending`;
       report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}.`);
     }
     if (draft.tasks.length === 0) {
@@ -149,7 +149,7 @@ function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
         "PHASE_EMPTY",
         draft.position,
         `phase ${number} has no tasks`,
-        "Add its tasks, or take the heading out.",
+        "Add its tasks, or remove the heading.",
       );
     }
     return { draft, number };
@@ -210,15 +210,15 @@ function columnsOf(cells: readonly string[]) {
   return phase === -1 || time === -1 ? undefined : { phase, time };
 }
 
-/** Lines that are not read, by why; of code only what strict Markdown takes for code too. */
+/** Returns the lines that are not read, with the reason. Checkboxes in `code` are not reported. */
 function hiddenLines(regions: readonly Region[], strictText: ReadonlySet<number>): Map<number, string> {
   const hidden = new Map<number, string>();
   for (const { kind, start, end, strictEnd, unclosed } of regions) {
     for (let line = start; line < end; line += 1) {
       if (kind === "comment") hidden.set(line, "in a comment");
-      else if (unclosed) hidden.set(line, "in code that nothing closes");
-      else if (strictEnd !== undefined && line >= strictEnd) hidden.set(line, "in a sample within a sample");
-      else hidden.set(line, strictText.has(line) ? "in code that strict Markdown takes for text" : "code");
+      else if (unclosed) hidden.set(line, "in code that is never closed");
+      else if (strictEnd !== undefined && line >= strictEnd) hidden.set(line, "in a sample in a sample");
+      else hidden.set(line, strictText.has(line) ? "in code that strict Markdown reads as text" : "code");
     }
   }
   return hidden;

@@ -42,36 +42,38 @@ export function planOrder(plan: Plan): PlanOrder {
   return { order: waves.flat(), waves, cycles };
 }
 
-/** What a text names: tasks by id, phases by key; and what it names that is neither. */
+/** The tasks and phases in a text about dependencies. */
 interface Named {
+  /** Ids of tasks. */
   readonly tasks: readonly string[];
+  /** Numbers or letters of phases. */
   readonly phases: readonly string[];
-  /** Words that name nothing, where the whole text does. */
+  /** The text, if it names neither. */
   readonly unread?: string;
-  /** Ranges of which only the ends are named. */
+  /** Ranges that are too long, of which only the two ends count. */
   readonly tooLong?: readonly string[];
 }
 
-/** A task and what it says that it depends on. */
+/** A task and its dependencies as they are written. */
 export interface LinkedTask {
   readonly id: string;
   readonly position: PlanPosition;
-  /** Read when it is asked for: a word such as `1.1-1.99` may be many ids. */
+  /** Reads the dependencies, on demand: a word such as `1.1-1.99` may be many ids. */
   readonly named: () => readonly Named[];
 }
 
-/** A phase whose tasks are linked; `key` is what dependencies call it. */
+/** A phase whose tasks are linked. Dependencies refer to it by `key`. */
 export interface LinkedPhase {
   readonly key: string;
   readonly tasks: readonly LinkedTask[];
 }
 
-/** So many dependencies a plan has at most: a phase stands for all its tasks, and each task may name it. */
+/** Maximum number of dependencies of a plan. A phase means all its tasks, and each task may name it. */
 const EDGES_MAX = 500_000;
 
 /**
- * Returns the ids that each task depends on, by its own. A phase stands for all its tasks. What isn't there, or is
- * the task itself, is reported and left out.
+ * Returns the ids that each task depends on, by the task's id. A phase means all its tasks. Unknown ids and the task itself
+ * are reported and left out.
  */
 export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): Map<string, readonly string[]> {
   const tasks = phases.flatMap((phase) => phase.tasks);
@@ -92,7 +94,8 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
       }
       edges += found.size;
       if (edges > EDGES_MAX && found.size > 0) {
-        reportUnread({ unread: `so much that there are more than ${EDGES_MAX} dependencies in all` }, task, report);
+        const message = `the plan has more than ${EDGES_MAX} dependencies; those of task ${task.id} are ignored`;
+        report.warn("DEPENDENCY_UNREAD", task.position, message, "Name fewer tasks and phases.");
       }
       links.set(task.id, edges > EDGES_MAX ? [] : [...found]);
     }
@@ -120,7 +123,7 @@ const NUMBERS = new RegExp(
   "gi",
 );
 
-/** Reads what is said of dependencies. Remarks in brackets name nothing. */
+/** Reads a text about dependencies. Remarks in parentheses are ignored. */
 export function readDependencies(text: string): Named {
   const said = text.replace(/[*_`]/g, "").trim();
   if (said === "" || NOTHING.test(said)) return { tasks: [], phases: [] };
@@ -148,10 +151,10 @@ export function readDependencies(text: string): Named {
   return { tasks, phases, ...(tooLong.length === 0 ? {} : { tooLong }) };
 }
 
-/** What tasks wait for, by their ids. */
+/** The dependencies of tasks, by their ids, as graphs of waves give them. */
 export type Waves = ReadonlyMap<string, readonly string[]>;
 
-/** Reads all graphs of a source; a block that is none says nothing. */
+/** Reads all graphs of waves in a source. */
 export function readWaves(source: SourceText, regions: readonly Region[]): Waves {
   const found = new Map<string, readonly string[]>();
   for (const region of regions) {
@@ -166,8 +169,8 @@ export function readWaves(source: SourceText, regions: readonly Region[]): Waves
 }
 
 /**
- * Returns a plan as a Mermaid flowchart: a box for each phase, in order, with its tasks and what they depend on. Ids
- * of nodes are made up, so that no id of a plan can break the graph.
+ * Returns a plan as a Mermaid flowchart: a box for each phase, in order, with its tasks and their dependencies. Ids of
+ * nodes are generated, so that no id of a plan can break the graph.
  */
 export function planMermaid({ phases }: Plan): string {
   const tasks = phases.flatMap((phase) => phase.tasks);
@@ -184,10 +187,10 @@ export function planMermaid({ phases }: Plan): string {
   return ["flowchart TD", ...lines, ...order, ...edges].join("\n");
 }
 
-/** So many tasks that aren't there are named for each task. */
+/** Maximum number of unknown tasks that are reported for each task. */
 const MISSING_MAX = 10;
 
-/** So many ids at most come out of one range: `1.1-1.999999` is a slip. */
+/** Maximum number of ids in a range: `1.1-1.999999` is a mistake. */
 const RANGE_MAX = 100;
 
 function reportUnread(
@@ -196,15 +199,15 @@ function reportUnread(
   report: PlanReport,
 ): void {
   for (const range of tooLong.slice(0, MISSING_MAX)) {
-    const said = `of '${range}', which task ${id} depends on, only the two ends count: it is more than ${RANGE_MAX} tasks`;
-    report.warn("DEPENDENCY_UNREAD", position, said, "Name the phase instead, or shorter ranges.");
+    const message = `task ${id}: the range '${range}' has more than ${RANGE_MAX} tasks, so only its two ends count`;
+    report.warn("DEPENDENCY_UNREAD", position, message, "Name the phase instead, or shorter ranges.");
   }
   if (unread === undefined) return;
-  const message = `'${unread}' names no task that ${id} depends on`;
+  const message = `task ${id}: the dependency '${unread}' names no task`;
   report.warn("DEPENDENCY_UNREAD", position, message, "Name tasks by their ids, or write None.");
 }
 
-/** That its own phase comes first goes without saying, and would be a circle. */
+/** Returns the ids of a phase's tasks; none for the task's own phase, which would be a cycle. */
 function tasksOfPhase(
   key: string,
   { id, position }: LinkedTask,
@@ -218,8 +221,8 @@ function tasksOfPhase(
 }
 
 function unknown(what: string, id: string, position: PlanPosition, report: PlanReport): void {
-  const hint = "Name what is in this plan, or take the dependency out.";
-  report.warn("DEPENDENCY_UNKNOWN", position, `task ${id} depends on ${what}, which is not there`, hint);
+  const hint = "Name a task or phase of this plan, or remove the dependency.";
+  report.warn("DEPENDENCY_UNKNOWN", position, `task ${id} depends on ${what}, which is not in the plan`, hint);
 }
 
 function tasksNamed(
@@ -233,7 +236,7 @@ function tasksNamed(
   if (missing.length > MISSING_MAX) unknown(`${missing.length - MISSING_MAX} more tasks`, id, position, report);
   const found = names.flatMap((name) => known.get(name.toLowerCase()) ?? []);
   if (found.includes(id)) {
-    report.warn("DEPENDENCY_SELF", position, `task ${id} depends on itself`, "Take the dependency out.");
+    report.warn("DEPENDENCY_SELF", position, `task ${id} depends on itself`, "Remove the dependency.");
   }
   return found.filter((other) => other !== id);
 }
@@ -246,15 +249,15 @@ function reportCycle(
   const cycle = findCycle(links);
   if (cycle === undefined) return;
   const position = tasks.find(({ id }) => id === cycle[0])?.position ?? { line: 1 };
-  const message = `tasks wait for each other: ${[...cycle, cycle[0]].join(" → ")}`;
-  report.error("DEPENDENCY_CYCLE", position, message, "Take one of these dependencies out.");
+  const message = `tasks depend on each other: ${[...cycle, cycle[0]].join(" → ")}`;
+  report.error("DEPENDENCY_CYCLE", position, message, "Remove one of these dependencies.");
 }
 
-/** Some tasks that wait for each other, in the order in which they do; undefined if there are none. */
+/** Returns the tasks of a cycle, in order; undefined if there is none. */
 function findCycle(links: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
   const state = new Map<string, "open" | "done">();
   for (const root of links.keys()) {
-    // By hand, not by recursion: a plan may have a chain of thousands.
+    // Iterative, because a plan may have a chain of thousands of tasks.
     const path: { readonly id: string; next: number }[] = [{ id: root, next: 0 }];
     if (state.has(root)) continue;
     state.set(root, "open");
@@ -277,7 +280,7 @@ function findCycle(links: ReadonlyMap<string, readonly string[]>): readonly stri
 
 const BETWEEN = /[-–—]|to|through/i;
 
-/** `1-3, 5` as 1, 2, 3, 5. */
+/** Returns the numbers of a list: `1-3, 5` is 1, 2, 3, 5. */
 function numbersIn(list: string, tooLong: string[]): string[] {
   return list.split(/,|&|\band\b/i).flatMap((part) => {
     const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
@@ -286,10 +289,10 @@ function numbersIn(list: string, tooLong: string[]): string[] {
   });
 }
 
-/** One end of a range: what stands before its last number, and that number. */
+/** One end of a range: the text before its last number, and that number. */
 type Ends = readonly [head: string, number: string];
 
-/** Returns all numbers of a range, behind what stands before its first one; its ends alone, where it counts down or is too long. */
+/** Returns all ids of a range; only its ends if it counts down or is too long. */
 function countUp([head, first]: Ends, [tail, last]: Ends, tooLong: string[]): string[] {
   const steps = Number(last) - Number(first);
   if (steps >= RANGE_MAX) tooLong.push(`${head}${first}-${tail}${last}`);
@@ -298,7 +301,7 @@ function countUp([head, first]: Ends, [tail, last]: Ends, tooLong: string[]): st
   return Array.from({ length: steps + 1 }, (_, step) => `${head}${String(Number(first) + step).padStart(width, "0")}`);
 }
 
-/** `1.2-1.4` as 1.2, 1.3, 1.4; two ends that don't belong together are two ids. */
+/** Returns the ids of a range: `1.2-1.4` is 1.2, 1.3, 1.4. Ends of different form are two ids. */
 function idRange(first: string, last: string, tooLong: string[]): string[] {
   const [head, from] = endOf(first);
   const [tail, to] = endOf(last);
@@ -306,7 +309,7 @@ function idRange(first: string, last: string, tooLong: string[]): string[] {
   return countUp([head, from], [tail, to], tooLong);
 }
 
-/** Returns what stands before the number that an id ends with, and that number; no number, where it ends with a letter. */
+/** Splits an id before the number at its end. The number is empty if the id ends with a letter. */
 function endOf(id: string): Ends {
   let start = id.length;
   while (/^\d$/.test(id.charAt(start - 1))) start -= 1;
@@ -328,13 +331,13 @@ function wavesOf(source: SourceText, { start, end }: Region) {
   }
 }
 
-/** Mermaid reads quotes, brackets of tags and line ends in a text; entities stand for them. */
+/** Returns a text for Mermaid, with entities for quotes, angle brackets and other syntax. */
 function quoted(text: string): string {
   const short = text.length > 80 ? `${text.slice(0, 79)}…` : text;
   return short.replace(/[#&"<>`\\]/g, (char) => `#${char.charCodeAt(0)};`).replace(/\s+/g, " ");
 }
 
-/** Done tasks have round ends. */
+/** Returns the node of a task. Done tasks have round ends. */
 function shape({ id, name, state }: PlanTask): string {
   const text = quoted(`${id} ${name}`);
   return state === "done" ? `(["${text}"])` : `["${text}"]`;

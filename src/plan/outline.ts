@@ -1,6 +1,6 @@
 /**
- * Which headings begin a phase. Plans name their phases more than once: in an overview, in summaries, in
- * lists of dependencies and risks. The heading that counts is the one below which the tasks are.
+ * Finds the headings that begin a phase, and the rows that name a task. Plans name their phases more than once, in
+ * overviews, summaries and lists of risks; the heading that counts is the one above the tasks.
  */
 import type { Dialect } from "./drafts.js";
 import type { Row } from "./rows.js";
@@ -19,31 +19,31 @@ import {
 /** The ids of tasks in a plan. */
 interface TaskRows {
   readonly idOf: ReadonlyMap<Row, string>;
-  /** How often each id stands at the beginning of a row with a checkbox, or of a heading. */
+  /** Number of rows with a checkbox, and of headings, that begin with each id. */
   readonly mentions: ReadonlyMap<string, number>;
 }
 
-/** Where a phase begins. */
+/** The title of a phase. */
 export interface PhaseStart {
-  /** The number or letter as it is written; missing where there is none. */
+  /** The number or letter as it is written; missing if there is none. */
   readonly key?: string;
   readonly name: string;
   readonly level: number;
 }
 
-/** The shape of a plan. */
+/** The phases and task ids of a plan. */
 export interface Outline extends TaskRows {
-  /** By the index of the row. */
+  /** The titles of phases by the index of their row. */
   readonly starts: ReadonlyMap<number, PhaseStart>;
-  /** True if there are no headings of phases, and tasks `2`, `2.1`, `2.2` are phase 2. */
+  /** True if no heading names a phase, and the tasks `2`, `2.1`, `2.2` are phase 2. */
   readonly grouped: boolean;
-  /** True if tasks have ids: then a checkbox without one is something else, as a rule. */
+  /** True if tasks have ids, so that a checkbox without one is usually not a task. */
   readonly identified: boolean;
-  /** The index of the first task, where tasks with ids stand below no heading at all. */
+  /** The index of the first task, if tasks with ids are below no heading. */
   readonly untitled?: number;
 }
 
-/** What makes a row a task of its section: its id, or, where there are none, its line. */
+/** Returns the id of a row that is a task of its section; in a plan without ids, its line. */
 type Weight = (index: number) => string | undefined;
 
 /** Finds the phases of a plan. */
@@ -65,16 +65,16 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
 }
 
 /**
- * Finds the ids. A heading or an item with a checkbox is a task by its id. Of the lines without either one is,
- * where no such row has the id, or where those that do, further down, say nothing more: a list to check them off.
+ * Finds the ids of tasks. A heading or an item with a checkbox and an id is a task. Of other rows with an id, one is a
+ * task if no heading or checkbox has the id, or if those are further down with nothing below them, as in a checklist.
  */
 function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
   const idOf = new Map<Row, string>();
   const mentions = new Map<string, number>();
   for (const [id, { marked, bare }] of byId(mentionsIn(rows, dialect))) {
     const first = marked[0]?.row.line ?? Number.POSITIVE_INFINITY;
-    const said = bare !== undefined && (marked.length === 0 || (bare.said > 0 && bare.row.line < first));
-    if (bare !== undefined && said && marked.every((mention) => mention.said === 0)) {
+    const hasMore = bare !== undefined && (marked.length === 0 || (bare.below > 0 && bare.row.line < first));
+    if (bare !== undefined && hasMore && marked.every((mention) => mention.below === 0)) {
       idOf.set(bare.row, id);
     } else {
       for (const { row } of marked) idOf.set(row, id);
@@ -88,20 +88,20 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
 interface Mention {
   readonly id: string;
   readonly row: Row;
-  /** True if it is a heading, or has a checkbox. */
+  /** True if the row is a heading or has a checkbox. */
   readonly marked: boolean;
-  /** How many rows stand below it. */
-  said: number;
+  /** Number of rows below it. */
+  below: number;
 }
 
-/** Returns the mentions of each id; of those without a mark the one below which the most is said, of equals the first. */
+/** Returns the mentions of each id; of those without a mark, the one with the most rows below it. */
 function byId(mentions: readonly Mention[]) {
   const found = new Map<string, { readonly marked: Mention[]; bare?: Mention }>();
   for (const mention of mentions) {
     const entry = found.get(mention.id) ?? { marked: [] };
     found.set(mention.id, entry);
     if (mention.marked) entry.marked.push(mention);
-    else if (mention.said > (entry.bare?.said ?? -1)) entry.bare = mention;
+    else if (mention.below > (entry.bare?.below ?? -1)) entry.bare = mention;
   }
   return found;
 }
@@ -114,10 +114,10 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect): Mention[] {
     const marked = row.kind === "heading" ? headingId(row, forms) : checkedId(row, dialect);
     const id = marked ?? bareId(row, dialect);
     if (id !== undefined) {
-      open = { id, row, marked: marked !== undefined, said: 0 };
+      open = { id, row, marked: marked !== undefined, below: 0 };
       found.push(open);
     } else if (open !== undefined && isBelow(row, open.row)) {
-      open.said += 1;
+      open.below += 1;
     } else {
       open = undefined;
     }
@@ -125,7 +125,7 @@ function mentionsIn(rows: readonly Row[], dialect: Dialect): Mention[] {
   return found;
 }
 
-/** `1.2 Name` as a heading is a task where no item has an id; else it is a section that holds tasks. */
+/** Returns the forms of ids in headings. `1.2 Name` is a task if no item has an id, else a section with tasks. */
 function headingForms(rows: readonly Row[], { ids }: Dialect): readonly TaskIds[] {
   const named = ids.filter((form) => form !== "number");
   const phased = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
@@ -141,7 +141,7 @@ const PLAIN_TASK = /^(?:\*\*|__)?Task[ \t]/i;
 
 function headingId({ text }: Row, forms: readonly TaskIds[]): string | undefined {
   const id = taskTitle(text, forms)?.id;
-  // `2. Setup` is a section, also where `2.1 Tables` is a task.
+  // `2. Setup` is a section, even if `2.1 Tables` is a task.
   return id === undefined || (/^\d+$/.test(id) && !PLAIN_TASK.test(text)) ? undefined : id;
 }
 
@@ -149,7 +149,7 @@ function checkedId({ kind, checkbox, text }: Row, { ids }: Dialect): string | un
   return kind === "item" && checkbox !== undefined ? taskTitle(text, ids)?.id : undefined;
 }
 
-/** A line that begins with `**Task 1.1**`, or is all in bold: it may be a task, or speak of one. */
+/** A line that begins with `**Task 1.1**`: it may be a task, or mention one. */
 const BOLD_TASK = /^(?:\*\*|__)Task\b/i;
 
 function bareId({ kind, depth, checkbox, text }: Row, { ids }: Dialect): string | undefined {
@@ -158,7 +158,7 @@ function bareId({ kind, depth, checkbox, text }: Row, { ids }: Dialect): string 
   return item || line ? taskTitle(text, ids)?.id : undefined;
 }
 
-/** Checks whether a row is said of the one before: deeper in its list, or a line of text. */
+/** Checks whether a row belongs to the one above: deeper in its list, or a line of text. */
 function isBelow({ kind, depth }: Row, above: Row): boolean {
   return kind === "text" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
 }
@@ -171,13 +171,13 @@ function plainTask(row: Row | undefined): string | undefined {
 interface Candidate extends PhaseStart {
   readonly index: number;
   readonly parent: number;
-  /** Ids of tasks below it; for plans without ids, one for each checkbox. */
+  /** Ids of the tasks below it; in plans without ids, one for each checkbox. */
   readonly tasks: readonly string[];
 }
 
 /**
- * Headings with what is below them: up to the next candidate, or to a heading that isn't deeper and belongs
- * to no task and no gate. `direct`: up to the next heading of any kind.
+ * Returns headings with the tasks below them: up to the next candidate, or to a heading that isn't deeper and belongs to
+ * no task and no gate; with `direct`, up to any heading.
  */
 function candidates(
   rows: readonly Row[],
@@ -208,8 +208,8 @@ function candidates(
 }
 
 /**
- * Returns a heading, or in a plan that has none of phases a line in bold. `keys` are the phases that have a title as it
- * should be.
+ * Returns the phase of a heading or, in a plan without titles of phases, of a line in bold. `keys` are the phases with a
+ * regular title.
  */
 function namedPhase(row: Row, keys: ReadonlySet<string>): PhaseStart | undefined {
   const bold = keys.size === 0 && row.kind === "text" && row.depth === -1 && /^\*\*[^*]+\*\*:?$/.test(row.text);
@@ -226,7 +226,7 @@ function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undef
   return title === undefined || keys.has(title.key) ? undefined : title;
 }
 
-/** Of the headings with one number, the first with tasks, and those that have others; empty ones beside them. */
+/** Returns, for each number, the headings with tasks that no earlier one has; and empty ones at the same level. */
 function chosen(all: readonly Candidate[]): Candidate[] {
   const seen = new Set<string>();
   const full = all.filter(({ tasks }) => {
@@ -234,12 +234,12 @@ function chosen(all: readonly Candidate[]): Candidate[] {
     for (const id of fresh) seen.add(id);
     return fresh.length > 0;
   });
-  const taken = new Set(full.map(({ key }) => key));
+  const keys = new Set(full.map(({ key }) => key));
   const places = new Set(full.map(placeOf));
   const empty = all.filter((candidate) => {
-    const beside = full.length === 0 || places.has(placeOf(candidate));
-    if (!beside || taken.has(candidate.key)) return false;
-    taken.add(candidate.key);
+    const isSibling = full.length === 0 || places.has(placeOf(candidate));
+    if (!isSibling || keys.has(candidate.key)) return false;
+    keys.add(candidate.key);
     return true;
   });
   return [...full, ...empty].sort((a, b) => a.index - b.index);
@@ -249,7 +249,7 @@ function full(all: readonly Candidate[]): Candidate[] {
   return all.filter(({ tasks }) => tasks.length > 0);
 }
 
-/** Returns how deep a heading is, and below which other one. */
+/** Returns the level of a heading and its parent, as a key. */
 function placeOf({ level, parent }: Candidate): string {
   return `${level} ${parent}`;
 }
@@ -263,8 +263,8 @@ function startsOf(phases: readonly Candidate[]): Map<number, PhaseStart> {
 type Ids = readonly (string | undefined)[];
 
 /**
- * Sections with tasks, in a plan without phases. Where they are numbered, each has what is below its deeper
- * headings too, and one without a number may have tasks without ids.
+ * Returns the sections with tasks, in a plan without phases. If sections are numbered, each includes its deeper headings,
+ * and one without a number may have tasks without ids.
  */
 function sectionsOf(rows: readonly Row[], ids: Ids, weight: Weight, dialect: Dialect): Candidate[] {
   const start = (row: Row) => anySection(row, dialect);
@@ -278,7 +278,7 @@ function sectionsOf(rows: readonly Row[], ids: Ids, weight: Weight, dialect: Dia
   return full(candidates(rows, any, shallow)).filter(({ key, name }) => key !== undefined || !NO_TASKS.test(name));
 }
 
-/** In a plan without phases every section with tasks is one. */
+/** Returns any heading as a phase: in a plan without phases, every section with tasks is one. */
 function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
   if (row.kind !== "heading") return undefined;
   if (section !== undefined && !section.test(row.text)) return undefined;
@@ -293,7 +293,7 @@ function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined 
   return start?.key === undefined ? undefined : start;
 }
 
-/** Returns the number that all tasks of a section without one begin with. */
+/** Gives a section without a number the one that all its tasks begin with. */
 function withKey(section: Candidate): Candidate {
   const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
   const [key] = parts;

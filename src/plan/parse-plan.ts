@@ -1,4 +1,20 @@
-/** Reads a tasks.md as a plan. Pure: text in, plan and diagnostics out. */
+/**
+ * Reads a tasks.md as a plan, without I/O: source, rows, outline, drafts and plan, in this order. This is the entry file
+ * of the folder.
+ *
+ * Rules that are decided in this folder:
+ * - source.ts: which lines are code or comments
+ * - rows.ts: headings, list items and lines of text
+ * - titles.ts: titles of phases, tasks and gates, and labels
+ * - task-line.ts: the parts of a task's line, and which brackets are checkboxes
+ * - outline.ts: which headings begin a phase, and which rows name a task
+ * - drafts.ts: what differs between dialects
+ * - reader.ts, reader-lines.ts, reader-state.ts: the task, gate or list to which an item or line belongs
+ * - finish.ts: numbers, ids, durations, and checkboxes without a place in the plan
+ * - order.ts: dependencies, cycles and waves
+ * - task-master.ts: tasks.json
+ * - tick.ts: writing ticks
+ */
 import { chooseDialect } from "./drafts.js";
 import { finishPlan, readDurations, reportUnplaced } from "./finish.js";
 import { readWaves } from "./order.js";
@@ -8,9 +24,9 @@ import { readPhases } from "./reader.js";
 import { parseSections, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
 
-/** How a source is read. */
+/** The options of `parsePlan`. */
 export interface ParsePlanOptions {
-  /** `praxis-os`, `spec-kit`, `openspec`, `kiro`, `spec-workflow`, `bmad` or `plain`; recognised if not given. */
+  /** `praxis-os`, `spec-kit`, `openspec`, `kiro`, `spec-workflow`, `bmad` or `plain`. Default: recognised. */
   readonly dialect?: string;
   /** The name of the source in diagnostics and errors. Default `tasks.md`. */
   readonly file?: string;
@@ -35,8 +51,8 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(file);
   const state = readPhases(rows, source, dialect, outline);
   const report = new PlanReport(file);
-  const said = { durations: readDurations(rows), waves: readWaves(source, regions) };
-  const plan = finishPlan(state, said, report);
+  const overviews = { durations: readDurations(rows), waves: readWaves(source, regions) };
+  const plan = finishPlan(state, overviews, report);
   reportRegions(regions, report);
   reportUnplaced(source, regions, rows, state.placed, report);
   return { plan, diagnostics: report.sorted() };
@@ -52,10 +68,10 @@ function reportRegions(regions: readonly Region[], report: PlanReport): void {
     const place = { line: start + 1 };
     if (unclosed) {
       const what = kind === "comment" ? "this comment" : "this code";
-      report.warn("FENCE_UNCLOSED", place, `nothing closes ${what}: all that follows is part of it`, "Close it.");
+      report.warn("FENCE_UNCLOSED", place, `${what} is never closed: everything after it is part of it`, "Close it.");
     } else if (strictEnd !== undefined) {
-      const message = `this sample holds another one; strict Markdown would end it in line ${strictEnd}`;
-      report.warn("FENCE_NESTED", place, message, "Begin and end the outer one with four backticks.");
+      const message = `this sample contains another one; strict Markdown would end it in line ${strictEnd}`;
+      report.warn("FENCE_NESTED", place, message, "Open and close the outer one with four backticks.");
     }
   }
 }

@@ -1,37 +1,45 @@
-/** A plan: the phases and tasks that a source such as a tasks.md describes. */
-
+/**
+ * The types of a plan: the phases and tasks that a source such as a tasks.md describes, the parsers of sources, and the
+ * report of diagnostics.
+ */
 import { PhasegateError } from "../errors.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 
-/** A place in the source, as editors count: line and column from 1, offset in characters from 0. */
+/** A position in the source, counted as in editors. */
 export interface PlanPosition {
+  /** The line, from 1. */
   readonly line: number;
+  /** The column, from 1. */
   readonly column: number;
+  /** The offset in characters, from 0. */
   readonly offset: number;
 }
 
 /**
- * What the source says of a task: `[ ]` is pending, `[x]` done, `[-]` in progress; `[~]` is queued or
- * blocked, as the dialect has it.
+ * The state of a task in the source: `[ ]` is pending, `[x]` done, `[-]` in progress. `[~]` is queued or blocked, by
+ * dialect.
  */
 export type TaskState = "pending" | "in_progress" | "queued" | "blocked" | "done";
 
-/** A pair of brackets in the source, and what stands in it. */
+/** A pair of brackets in the source. */
 export interface Checkbox {
-  /** What stands between the brackets; empty for `[]`. */
+  /** The text between the brackets; empty for `[]`. */
   readonly mark: string;
-  /** Where that is. */
+  /** The position of that text. */
   readonly position: PlanPosition;
 }
 
-/** One thing to check: an acceptance criterion, or an item of a validation gate. */
+/** An acceptance criterion, or an item of a validation gate. */
 export interface PlanItem {
+  /** The text of the item, without markers and comments. */
   readonly text: string;
+  /** True if the item is ticked. */
   readonly checked: boolean;
-  /** Plain bullets and lines below it. */
+  /** Plain bullets and lines below the item. */
   readonly details?: readonly string[];
-  /** Missing where the item is a plain bullet or a sentence. */
+  /** The checkbox; missing if the item is a plain bullet or a sentence. */
   readonly checkbox?: Checkbox;
+  /** The position of the item's text. */
   readonly position: PlanPosition;
 }
 
@@ -39,14 +47,19 @@ export interface PlanItem {
 export interface PlanTask {
   /** The plan's own id: `1.3`, `T012`. Unique in the plan. */
   readonly id: string;
+  /** The name of the task. */
   readonly name: string;
+  /** The rest of the task's text, as Markdown. */
   readonly description?: string;
+  /** The estimate as it is written: `2-3 hours`. */
   readonly estimatedTime?: string;
   /** Ids of the tasks that must be done first. All are in the plan, and none is the task's own. */
   readonly dependencies: readonly string[];
+  /** The acceptance criteria, in order. */
   readonly acceptanceCriteria: readonly PlanItem[];
+  /** The state by the checkbox; without one, by the status line or the criteria. */
   readonly state: TaskState;
-  /** The task's own checkbox, if it has one: headings have none, as a rule. */
+  /** The task's own checkbox; headings usually have none. */
   readonly checkbox?: Checkbox;
   /** True if the plan marks it as optional. */
   readonly optional: boolean;
@@ -54,9 +67,11 @@ export interface PlanTask {
   readonly parallel: boolean;
   /** The user story that it belongs to: `US1`. */
   readonly story?: string;
-  /** What it is done for: an id or a range of ids each (`1.2`, `FR-001`), or what is said instead. */
+  /** Its requirements: an id or a range of ids each (`1.2`, `FR-001`), or the text in their place. */
   readonly requirements: readonly string[];
+  /** Paths of the files that the task names. */
   readonly files: readonly string[];
+  /** The position of the task's line, after its markers. */
   readonly position: PlanPosition;
 }
 
@@ -64,33 +79,65 @@ export interface PlanTask {
 export interface PlanPhase {
   /** The plan's own number: unique, ascending. */
   readonly number: number;
+  /** The name of the phase. */
   readonly name: string;
+  /** The goal of the phase. */
   readonly goal?: string;
+  /** The estimate as it is written: `1-2 days`. */
   readonly estimatedDuration?: string;
+  /** The tasks, in the order of the source. */
   readonly tasks: readonly PlanTask[];
+  /** The items of the validation gate, in order. */
   readonly validationGate: readonly PlanItem[];
+  /** The position of the phase's title. */
   readonly position: PlanPosition;
 }
 
-/** What a source plans. */
+/** The phases and tasks of a source. */
 export interface Plan {
-  /** How the source was read: `praxis-os`, `spec-kit`, … */
+  /** The dialect by which the source was read: `praxis-os`, `spec-kit`, … */
   readonly dialect: string;
-  /** In ascending order of their numbers; at least one. */
+  /** The phases, in ascending order of their numbers; at least one. */
   readonly phases: readonly PlanPhase[];
 }
 
-/** The result of reading a source: a plan, and everything unclear or wrong about it. */
+/** The result of reading a source. */
 export interface PlanReading {
+  /** The plan. */
   readonly plan: Plan;
-  /** In the order of the source. */
+  /** Everything that is unclear or wrong about the source, in its order. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Which check a diagnostic of a plan comes from. */
+/** The changes that {@link SourceParser.tick} writes into a source. */
+export interface TickRequest {
+  /** Ids of tasks. */
+  readonly tasks: readonly string[];
+  /** True if the acceptance criteria of these tasks are ticked too. */
+  readonly criteria: boolean;
+  /** `false` removes ticks. */
+  readonly done: boolean;
+}
+
+/** A parser that reads sources of one kind as plans. A host registers its own under a name. */
+export interface SourceParser {
+  /**
+   * Reads a source. `file` is its name in diagnostics and errors.
+   *
+   * @throws {PhasegateError} `PLAN_PARSE` when the source can't be a plan.
+   */
+  parse(text: string, file: string): PlanReading;
+  /**
+   * Returns the text with these tasks ticked and every other character unchanged; ids of other tasks are ignored. `plan`
+   * is the result of `parse` for this text. Leave it out if sources of this kind are never written.
+   */
+  tick?(text: string, plan: Plan, request: TickRequest): string;
+}
+
+/** The code of a diagnostic of a plan. */
 type PlanCode = keyof typeof PLAN_CODES;
 
-/** Collects what is unsure or wrong about a plan. */
+/** Collects the diagnostics of a plan. */
 export class PlanReport {
   readonly #file: string;
   readonly #diagnostics: Diagnostic[] = [];
@@ -99,6 +146,7 @@ export class PlanReport {
     this.#file = file;
   }
 
+  /** Adds a warning. Columns count from 1, which is the default. */
   warn(
     code: PlanCode,
     place: { readonly line: number; readonly column?: number },
@@ -108,6 +156,7 @@ export class PlanReport {
     this.#add("warning", code, place, message, hint);
   }
 
+  /** Adds an error. Columns count from 1, which is the default. */
   error(
     code: PlanCode,
     place: { readonly line: number; readonly column?: number },
@@ -117,7 +166,7 @@ export class PlanReport {
     this.#add("error", code, place, message, hint);
   }
 
-  /** In the order of the source. */
+  /** Returns the diagnostics in the order of the source. */
   sorted(): Diagnostic[] {
     return this.#diagnostics.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   }
@@ -134,7 +183,7 @@ export class PlanReport {
   }
 }
 
-/** Something that can't be a plan: where, what is wrong, and what to write instead. */
+/** Returns the error for a source that can't be a plan. */
 export function planError(
   place: { readonly file: string; readonly line?: number; readonly column?: number },
   message: string,
@@ -146,7 +195,7 @@ export function planError(
   });
 }
 
-/** The longest source, in characters. */
+/** Maximum length of a source, in characters. */
 export const PLAN_MAX = 5 * 1024 * 1024;
 
 /** Throws `PLAN_PARSE` for a source that is too long. */
@@ -155,18 +204,18 @@ export function checkLength(text: string, file: string): void {
   throw planError({ file, line: 1 }, `it has more than ${PLAN_MAX} characters`, "Split it into several plans.");
 }
 
-/** What can be said of a plan, and what it means. */
+/** The codes of diagnostics, with their meaning. */
 const PLAN_CODES = {
-  CHECKBOX_UNPLACED: "a checkbox that is no task, no criterion and no item of a gate",
-  FENCE_NESTED: "a code sample within a sample, which strict Markdown reads otherwise",
-  FENCE_UNCLOSED: "a fence or a comment that nothing closes",
-  PHASE_RENUMBERED: "a phase that is counted otherwise than it is written",
+  CHECKBOX_UNPLACED: "a checkbox that is not a task, a criterion or an item of a gate",
+  FENCE_NESTED: "a code sample in a code sample, which strict Markdown reads in another way",
+  FENCE_UNCLOSED: "a fence or a comment that is not closed",
+  PHASE_RENUMBERED: "a phase that gets another number than it has in the source",
   PHASE_EMPTY: "a phase without tasks",
-  TASK_ID_REPEATED: "an id that a task before has",
+  TASK_ID_REPEATED: "an id that an earlier task has",
   TASK_WITHOUT_ID: "a task without an id among others with one",
-  STATE_UNKNOWN: "a mark between brackets that says nothing",
-  DEPENDENCY_UNKNOWN: "a dependency on a task or a phase that is not there",
-  DEPENDENCY_UNREAD: "a dependency in words that name no task",
+  STATE_UNKNOWN: "a mark between brackets without a meaning",
+  DEPENDENCY_UNKNOWN: "a dependency on a task or a phase that is not in the plan",
+  DEPENDENCY_UNREAD: "a dependency that names no task",
   DEPENDENCY_SELF: "a task that depends on itself",
   DEPENDENCY_CYCLE: "tasks that wait for each other",
 } as const;

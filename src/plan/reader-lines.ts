@@ -1,12 +1,11 @@
-/** Puts list items where they belong: tasks, criteria, and what the list of a label or a gate holds. */
-
+/** Decides to which task, criterion, gate or list an item, a label or a line of text belongs. */
 import type { PhaseDraft, TaskDraft } from "./drafts.js";
 import { type Block, type ReaderState, startTask } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn, readReferences } from "./task-line.js";
 import { type Field, type Label, labelOf, mentionedPhase, NO_TASKS } from "./titles.js";
 
-/** Takes in an item. */
+/** Reads an item of a list. */
 export function readItem(state: ReaderState, row: Row): void {
   const { block } = state;
   if (block !== undefined) {
@@ -27,7 +26,7 @@ export function readItem(state: ReaderState, row: Row): void {
   }
 }
 
-/** Takes a label in. Returns whether it was one that means anything here. */
+/** Reads a label. */
 export function readLabel(state: ReaderState, label: Label, row: Row): void {
   const { block } = state;
   if (block?.kind === "gate" && staysInGate(block.section || block.items.length + block.bullets.length === 0, label)) {
@@ -43,20 +42,20 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
   openOther(state, label, row);
 }
 
-/** A label that means nothing to a plan: the checkboxes below it are no tasks, and no criteria. */
+/** Opens the list of a label without a meaning: its checkboxes are neither tasks nor criteria. */
 export function openOther(state: ReaderState, { field, name }: Label, row: Row): void {
   if (!state.outline.identified && field === "other" && !NO_TASKS.test(name)) return;
   state.open({ kind: "other", depth: row.depth, section: false, name, done: () => {} });
 }
 
-/** How deep a line in bold is that stands for a heading. */
-const LINE = 7;
+/** The level of a line in bold that is used as a heading. */
+const BOLD_LEVEL = 7;
 
-/** Takes in a line. */
+/** Reads a line of text. */
 export function readText(state: ReaderState, row: Row): void {
   if (state.phase !== undefined && state.outline.idOf.has(row)) {
     state.close();
-    return startTask(state, row, { heading: LINE });
+    return startTask(state, row, { heading: BOLD_LEVEL });
   }
   const label = labelOf(row.text);
   const { phase, task, field } = state;
@@ -71,12 +70,12 @@ export function readText(state: ReaderState, row: Row): void {
   }
 }
 
-/** The list that follows is the gate of a phase. */
+/** Opens the gate of a phase for the list that follows. */
 export function openGateOf(state: ReaderState, phase: PhaseDraft, name: string, depth: number, section: boolean): void {
   state.open({ kind: "gate", depth, section, name, done: (items) => phase.gate.push(...items) });
 }
 
-/** Checks whether an item is one of the list below a label: the first decides how deep the others are at least. */
+/** Checks whether an item belongs to the list below a label. The first item sets the minimum depth of the others. */
 function isInside({ depth, first }: Block, row: Row): boolean {
   const bold = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? labelOf(row.text) : undefined;
   if (bold !== undefined && bold.field !== "other" && row.depth <= (first ?? depth)) return false;
@@ -84,7 +83,7 @@ function isInside({ depth, first }: Block, row: Row): boolean {
   return row.depth > depth || row.checkbox !== undefined || labelOf(row.text) === undefined;
 }
 
-/** Checks whether an item of a list is a task of its own. Those of a gate may name tasks that are elsewhere. */
+/** Checks whether an item of a list is a task. Items of a gate may mention tasks that are elsewhere. */
 function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
   if (state.phase === undefined || isBelowTask(state, row) || !isTask(state, row)) return false;
   const id = state.outline.idOf.get(row);
@@ -92,12 +91,12 @@ function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
   return kind !== "gate" || (row.depth === 0 && state.outline.mentions.get(id) === 1);
 }
 
-/** Checks whether an item is deeper than the task that is open. */
+/** Checks whether an item is deeper than the open task. */
 function isBelowTask({ task }: ReaderState, row: Row): boolean {
   return task !== undefined && "item" in task.place && row.depth > task.place.item;
 }
 
-/** Checks whether an item is a task: by its id, or, where ids say nothing, by its checkbox. */
+/** Checks whether an item is a task, by its id or, in a plan without ids, by its checkbox. */
 function isTask(state: ReaderState, row: Row): boolean {
   const { phase, task, dialect, outline } = state;
   if (phase === undefined) return false;
@@ -105,29 +104,29 @@ function isTask(state: ReaderState, row: Row): boolean {
   if (below && dialect.nested === "criteria") return false;
   if (outline.idOf.has(row)) return true;
   if (row.checkbox === undefined || below) return false;
-  // In a plan with ids a checkbox without one is a task only beside tasks.
+  // In a plan with ids, a checkbox without one is a task only among tasks.
   return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
 }
 
-/** In the section of a gate other labels group its items, or lead up to them. */
+/** Checks whether a label belongs to the open gate: it groups its items, or precedes them. */
 function staysInGate(open: boolean, { field }: Label): boolean {
   return open && (field === "other" || field === "gate" || field === "success" || field === "criteria");
 }
 
-/** `**Checkpoint**: …`: where no list follows, the sentence is what must hold. */
+/** Adds the sentence of `**Checkpoint**: …`, which is the item of the gate if no list follows. */
 function addText(state: ReaderState, { name, text }: Label, row: Row): void {
   const { block } = state;
   if (block === undefined || text === "" || /quality|exit/i.test(name)) return;
   state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
 }
 
-/** Checks whether a label names a group of criteria: it is where the first criterion would be, or follows such a label. */
+/** Checks whether a label names a group of criteria: before the first criterion, or after such a label. */
 function groups(block: Block): boolean {
   if (block.items.length + block.bullets.length === 0) block.grouped = true;
   return block.grouped === true;
 }
 
-/** Labels that a task has also where they are not indented as the task is. */
+/** Labels that belong to the last task even if they are not indented. */
 const OF_TASKS: ReadonlySet<Field> = new Set([
   "criteria",
   "dependencies",
@@ -139,7 +138,7 @@ const OF_TASKS: ReadonlySet<Field> = new Set([
   "status",
 ]);
 
-/** Returns the task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
+/** Returns the task of a label: the one around it or, for a field that only tasks have, the last one. */
 function taskOf({ task }: ReaderState, { field, name }: Label, row: Row): TaskDraft | undefined {
   if (task === undefined || (field === "success" && /\bphase\b/i.test(name))) return undefined;
   if ("heading" in task.place || OF_TASKS.has(field)) return task;
@@ -147,7 +146,7 @@ function taskOf({ task }: ReaderState, { field, name }: Label, row: Row): TaskDr
   return inside ? task : undefined;
 }
 
-/** A gate of the phase that it names, else of the one that it stands in. Outside of all it must name one. */
+/** Opens the gate of the phase that a label names, else of the open phase. */
 function openGate(state: ReaderState, label: Label, row: Row): void {
   const mentioned = mentionedPhase(label.name);
   const phase = (mentioned === undefined ? undefined : state.phaseOf(mentioned)) ?? state.phase;
@@ -170,11 +169,11 @@ function ofTask(state: ReaderState, task: TaskDraft, label: Label, row: Row): vo
       task.marked = /^(?:y|true)/i.test(text);
       return state.tell(row);
     case "dependencies":
-      return take(state, label, row, (said) => task.dependencies.push(said));
+      return readValue(state, label, row, (said) => task.dependencies.push(said));
     case "files":
-      return take(state, label, row, (said) => task.files.push(...filesOf(said)));
+      return readValue(state, label, row, (said) => task.files.push(...filesOf(said)));
     case "requirements":
-      return take(state, label, row, (said) => task.requirements.push(...readReferences(bare(said))));
+      return readValue(state, label, row, (said) => task.requirements.push(...readReferences(bare(said))));
     case "criteria":
     case "success":
       return openCriteria(state, task, label, row);
@@ -183,8 +182,8 @@ function ofTask(state: ReaderState, task: TaskDraft, label: Label, row: Row): vo
   }
 }
 
-/** A label whose value stands beside it, or in the list or the text below. */
-function take(state: ReaderState, label: Label, row: Row, said: (text: string) => void): void {
+/** Reads the value of a label: the text after it, or the items of the list below it. */
+function readValue(state: ReaderState, label: Label, row: Row, said: (text: string) => void): void {
   state.tell(row);
   if (label.text !== "") return said(label.text);
   const { name } = label;
@@ -230,7 +229,7 @@ function ofPhase(state: ReaderState, phase: PhaseDraft, label: Label, row: Row):
   }
 }
 
-/** Below a heading of all gates a line in bold may name the phase whose items follow. */
+/** Reads a label. Below a heading for all gates, a line in bold may name the phase of the items after it. */
 function readGroupedLabel(state: ReaderState, row: Row): void {
   const label = labelOf(row.text);
   if (label === undefined) return;
@@ -243,7 +242,7 @@ function readGroupedLabel(state: ReaderState, row: Row): void {
   }
 }
 
-/** Checks whether a line is in bold from its beginning to its end. */
+/** Checks whether a whole line is in bold. */
 function isBold(text: string): boolean {
   return /^(\*\*|__)[^*]+\1:?$/.test(text);
 }
@@ -252,7 +251,7 @@ function itemless({ items, bullets }: Block): boolean {
   return items.length + bullets.length === 0;
 }
 
-/** What stands in a gate's section in words, where it has no list. */
+/** Adds the sentence in the section of a gate without a list. */
 function addSentence(state: ReaderState, block: Block, row: Row): void {
   if (!block.section || block.text !== undefined || /:\s*\**$/.test(row.text)) return;
   state.block = { ...block, text: state.item(row) };

@@ -1,4 +1,4 @@
-/** The state of the reader while it walks through a plan: the open phase, task and list. */
+/** The state of the reader of a plan: the open phase, task and list. */
 import { type Dialect, type ItemBlock, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
 import type { Outline, PhaseStart } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
@@ -7,43 +7,43 @@ import type { SourceText } from "./source.js";
 import { bare, isTicked, readTaskLine, splitTime, withoutComments } from "./task-line.js";
 import type { TaskIds } from "./titles.js";
 
-/** The list that belongs to a label or to a heading. */
+/** The list of a label or of a heading. */
 export interface Block extends ItemBlock {
   readonly kind: "criteria" | "gate" | "list" | "other";
-  /** Items that are deeper belong to it; as long as it has none, so does the next list, wherever it stands. */
+  /** Deeper items belong to it; until it has one, the next list at any depth does. */
   readonly depth: number;
-  /** A section of its own, which labels without a meaning don't end. */
+  /** True for a section, which labels without a meaning don't end. */
   readonly section: boolean;
   readonly name: string;
-  /** How deep its first item is nested. */
+  /** The nesting depth of its first item. */
   first?: number;
   /** True if labels name groups of its items. */
   grouped?: boolean;
-  /** Takes what the block holds when it ends. */
+  /** Receives the items when the block ends. */
   readonly done: (items: readonly PlanItem[]) => void;
 }
 
-/** How a block begins. */
+/** A block before its items. */
 type BlockStart = Pick<Block, "kind" | "depth" | "section" | "name" | "done"> & { readonly text?: PlanItem };
 
-/** The state of a walk over the rows of a plan. */
+/** The state while the rows of a plan are read. */
 export class ReaderState {
   readonly source: SourceText;
   readonly dialect: Dialect;
   readonly outline: Outline;
   readonly phases: PhaseDraft[] = [];
-  /** Offsets of the checkboxes that are something. */
+  /** Offsets of the checkboxes with a place in the plan. */
   readonly placed = new Set<number>();
-  /** Lines that are told elsewhere than in a task's description. */
+  /** Lines that are not part of a task's description, because the plan has them elsewhere. */
   readonly told = new Set<number>();
   phase: PhaseDraft | undefined;
   task: TaskDraft | undefined;
   block: Block | undefined;
-  /** The level of a heading such as `Phase Validation Gates`, below which each phase has its gate. */
+  /** The level of a heading such as `Phase Validation Gates`, below which the gates of all phases are. */
   gates: number | undefined;
-  /** True if this is a part of the phase, such as its notes, that has had no task with an id. */
+  /** True in a part of the phase without a task so far, such as its notes. */
   aside = false;
-  /** Takes the text that follows a label without one. */
+  /** Receives the text after a label without one. */
   field: ((text: string) => void) | undefined;
 
   constructor(source: SourceText, dialect: Dialect, outline: Outline) {
@@ -52,22 +52,23 @@ export class ReaderState {
     this.outline = outline;
   }
 
-  /** Returns the phase that was begun last, also when it has ended. */
+  /** Returns the last phase, also after its end. */
   get lastPhase(): PhaseDraft | undefined {
     return this.phases.at(-1);
   }
 
-  /** Returns the phase of that key. Phases come before their gates, so those that are still to come are not found. */
+  /** Returns the phase with this key. Later phases are not found, because a gate follows its phase. */
   phaseOf(key: string): PhaseDraft | undefined {
     return key === "final" ? this.lastPhase : this.phases.findLast((phase) => phase.key === key);
   }
 
+  /** Opens a block; the one before ends. */
   open(start: BlockStart): void {
     this.close();
     this.block = { ...start, items: [], bullets: [] };
   }
 
-  /** Ends the list that is open, and the text. */
+  /** Ends the open list and text. */
   close(): void {
     const { block } = this;
     this.block = undefined;
@@ -75,17 +76,19 @@ export class ReaderState {
     if (block !== undefined) block.done(itemsOf(block));
   }
 
+  /** Ends the open task before a line. */
   endTask(line: number): void {
     if (this.task !== undefined) this.task.endLine = Math.min(this.task.endLine, line);
     this.task = undefined;
   }
 
+  /** Ends the open phase and its task before a line. */
   endPhase(line: number): void {
     this.endTask(line);
     this.phase = undefined;
   }
 
-  /** Puts an item into a block: as one with a checkbox, as a bullet, or as a detail of the one before. */
+  /** Adds an item to a block: with its checkbox, as a bullet, or as a detail of the item before. */
   collect(block: Block, row: Row): void {
     block.first ??= row.depth;
     if (row.checkbox !== undefined) {
@@ -120,13 +123,13 @@ export class ReaderState {
     return { mark: checkbox.mark, position };
   }
 
-  /** What a row says is told elsewhere than in a description. */
+  /** Keeps a row out of the task's description. */
   tell({ line }: Row): void {
     this.told.add(line);
   }
 }
 
-/** Begins a phase; what was open ends. */
+/** Begins a phase. The open phase, task and list end. */
 export function startPhase(state: ReaderState, { key, name, level }: PhaseStart, row: Row): void {
   state.close();
   state.endPhase(row.line);
@@ -146,7 +149,7 @@ export function startPhase(state: ReaderState, { key, name, level }: PhaseStart,
   state.phase = phase;
 }
 
-/** Begins a task of the phase that is open; the task before ends. */
+/** Begins a task of the open phase. The task before ends. */
 export function startTask(state: ReaderState, row: Row, place: TaskDraft["place"]): void {
   state.endTask(row.line);
   state.aside = false;

@@ -1,19 +1,6 @@
 /**
- * Reads the rows of a plan into drafts. A label or a gate's heading opens a block to which the list that follows
- * belongs; everything else follows from the nesting of a row. This is the entry file of the folder's reader.
- *
- * Rules that are decided in this folder:
- * - source.ts: which lines are code or comments
- * - rows.ts: headings, list items and lines of text
- * - titles.ts: titles of phases, tasks and gates, and labels
- * - task-line.ts: the parts of a task's line, and what is a checkbox
- * - outline.ts: which headings begin a phase, and which rows name a task
- * - drafts.ts: what differs between dialects
- * - reader-lines.ts, reader-state.ts: where items and lines belong
- * - finish.ts: numbers, ids, durations, and checkboxes that have no place
- * - order.ts: dependencies, cycles and waves
- * - task-master.ts: tasks.json
- * - tick.ts: writing ticks back
+ * Reads the rows of a plan into drafts of phases and tasks. A label or the heading of a gate opens a block, which gets the
+ * list after it; for everything else, the nesting of a row decides.
  */
 import type { Dialect } from "./drafts.js";
 import type { Outline } from "./outline.js";
@@ -60,7 +47,7 @@ function readHeading(state: ReaderState, row: Row): void {
     openOther(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
 }
 
-/** Checks whether a heading is a task: with the word, a `T012`, or `1.2` in phase 1, below the phase's own heading. */
+/** Checks whether a heading is a task: with the word "task", a `T012`, or `1.2` below the heading of phase 1. */
 function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
   const id = outline.idOf.get(row);
   if (phase === undefined || id === undefined) return false;
@@ -68,7 +55,7 @@ function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
   return named || (row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`));
 }
 
-/** The section of a gate: of the phase that its title names, else of the last one that was begun. */
+/** Opens the section of a gate: of the phase that its title names, else of the last phase. */
 function startGate(state: ReaderState, row: Row, mentioned: string | undefined): void {
   state.endTask(row.line);
   const phase = mentioned === undefined ? state.lastPhase : (state.phaseOf(mentioned) ?? state.phase);

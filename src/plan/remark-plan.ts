@@ -6,11 +6,11 @@ import { type ParsePlanOptions, parsePlan } from "./parse-plan.js";
 import type { Plan } from "./plan.js";
 
 /**
- * Reads the file as a plan and puts it on `file.data.plan`, its diagnostics on `file.messages`: an error is a
- * message that is fatal. It reads the file's text, not the tree: what GFM takes for plain text, such as
- * `[-]` or what stands behind a fence in a fence, is still to be seen there. The tree is left as it is.
+ * Reads the file as a plan. The plan is in `file.data.plan`, its diagnostics in `file.messages`; an error is a fatal
+ * message. The plugin reads the text of the file and doesn't change the tree: what GFM reads as plain text, such as
+ * `[-]`, is only in the text.
  *
- * A file that can't be a plan has one fatal message and no plan.
+ * A file that can't be a plan gets one fatal message and no plan.
  */
 export const remarkPlan: Plugin<[Omit<ParsePlanOptions, "file">?]> = (options = {}) => {
   return (_tree, file) => {

@@ -1,7 +1,7 @@
 /**
- * The blocks of a source as rows: headings, list items and lines of text. A long source is parsed in pieces, because
- * micromark takes quadratic time; it is only cut where no block continues. Code and comments are blanked out first, and
- * inline marks are not parsed.
+ * Reads the blocks of a source as rows: headings, list items and lines of text. A long source is parsed in pieces,
+ * because micromark takes quadratic time; it is only cut where no block continues. Code and comments are blanked out
+ * first, and inline marks are not parsed.
  */
 import type { BlockContent, DefinitionContent, List, Nodes, Paragraph, RootContent } from "mdast";
 import { fromMarkdown, hasTooManyLines } from "../workflow/from-markdown.js";
@@ -9,27 +9,24 @@ import { planError } from "./plan.js";
 import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./task-line.js";
 
-/** One line of a plan that may say something. */
+/** One line of a plan that may have a meaning. */
 export interface Row {
-  /** A `rule` is a line that parts sections. */
+  /** A `rule` is a line that separates sections. */
   readonly kind: "heading" | "item" | "text" | "rule";
-  /**
-   * The level of a heading; how deep an item is nested, from 0; of a line of text, the depth of the item
-   * that it belongs to, or -1.
-   */
+  /** The level of a heading; the nesting depth of an item, from 0; for a line of text, that of its item, or -1. */
   readonly depth: number;
-  /** From 0. */
+  /** The line, from 0. */
   readonly line: number;
-  /** Where the text begins, from 0: after markers, before a checkbox. */
+  /** The column of the text, from 0: after markers, before a checkbox. */
   readonly column: number;
-  /** What stands after markers and checkbox, as it is written. */
+  /** The text after markers and checkbox, as it is written. */
   readonly text: string;
   readonly checkbox?: FoundCheckbox;
 }
 
-/** The blocks of one piece. */
+/** The blocks of one piece of the source. */
 interface Section {
-  /** What has to be added to the line numbers of the blocks, which begin at 1, for lines from 0. */
+  /** Added to the line numbers of the blocks, which count from 1, to get lines from 0. */
   readonly base: number;
   readonly blocks: readonly RootContent[];
 }
@@ -41,18 +38,18 @@ export function readRows(source: SourceText, sections: Iterable<Section>): Row[]
   return rows;
 }
 
-/** So many characters a piece has at least, if anything follows: parsing many small ones costs more. */
+/** Minimum length of a piece that is not the last, in characters. Parsing many small pieces costs more. */
 const PIECE = 400;
 
-/** Constructs within a line: they say nothing of what is a heading, a list or code. */
+/** Constructs inside a line, which don't matter for headings, lists and code. */
 const INLINE = [
   ...["attention", "autolink", "htmlText", "labelStartImage", "labelStartLink", "labelEnd", "codeText"],
   ...["characterReference", "characterEscape", "hardBreakEscape"],
 ] as const;
 
 /**
- * Constructs that are not read. Indented code is none here: lists that are indented too far are still lists.
- * HTML isn't either: a list between `<details>` and `</details>` is still a list.
+ * Disables constructs that plans don't need. Indented code: a list that is indented too far is still a list. HTML: a list
+ * between `<details>` and `</details>` is still a list.
  */
 const BLOCKS_ONLY = { disabled: ["codeIndented", "definition", "htmlFlow", "setextUnderline", ...INLINE] };
 
@@ -75,7 +72,7 @@ export function* parseSections(source: SourceText, regions: readonly Region[], f
   }
 }
 
-/** Returns the lines, from 0, of such checkboxes. Where no code holds any, nothing is parsed. */
+/** Returns the lines, from 0, of checkboxes in code that strict Markdown reads as text. Parses only if there may be some. */
 export function strictTextLines(source: SourceText, regions: readonly Region[]): ReadonlySet<number> {
   const lines = regions.flatMap((region) => linesWithCheckbox(source, region));
   if (lines.length === 0) return new Set();
@@ -118,7 +115,7 @@ function addList(list: List, reading: Reading, depth: number): void {
   }
 }
 
-/** A paragraph, line by line; the first line of an item is the item. */
+/** Adds a paragraph, line by line. The first line of an item is the item. */
 function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: boolean): void {
   const first = firstLine(paragraph, reading);
   const last = reading.base + (paragraph.position?.end.line ?? 1);
@@ -140,7 +137,7 @@ const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
 
 const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 
-/** Returns an underlined heading: with `=`, or a plan's title with `-`, which otherwise is a rule. */
+/** Checks for an underlined heading: with `=`, or a title of the plan with `-`, which otherwise is a rule. */
 function isUnderlined(source: SourceText, first: number, last: number): boolean {
   const next = source.text(first + 1);
   if (last > first + 1 || !RULE.test(next)) return false;
@@ -149,7 +146,7 @@ function isUnderlined(source: SourceText, first: number, last: number): boolean 
 
 const HEADING = /^[ \t>]*#{1,6}[ \t]*/;
 
-/** In a list a heading is a line like others. Its checkbox may stand at its end. */
+/** Adds a heading. In a list it is a line like others. Its checkbox may be at its end. */
 function addHeading(line: number, level: number, { source, rows }: Reading, depth: number): void {
   const text = source
     .text(line)
@@ -174,7 +171,7 @@ const INDENT = /^[ \t>]*/;
 
 function rowAt(text: string, line: number, depth: number, item: boolean): Row {
   const indent = (item ? MARKERS : INDENT).exec(text)?.[0].length ?? 0;
-  // A number other than 1 doesn't interrupt a paragraph, and a marker without a space isn't one: with a checkbox it is.
+  // In strict Markdown, a number other than 1 and a marker without a space begin no item. With a checkbox they do here.
   const marked = indent + markerLength(text.slice(indent));
   const checkbox = checkboxAt(text, marked);
   if (checkbox === undefined)
@@ -184,7 +181,7 @@ function rowAt(text: string, line: number, depth: number, item: boolean): Row {
   return { kind: "item", depth: item ? depth : depth + 1, line, column: marked, text: rest, checkbox };
 }
 
-/** GFM wants a space after a marker; before a checkbox people leave it out. */
+/** GFM requires a space after a marker; before a checkbox people omit it. */
 const BARE_MARKER = /^[-*+](?=\[)/;
 
 function markerLength(text: string): number {
@@ -194,9 +191,9 @@ function markerLength(text: string): number {
 
 const ATX_HEADING = /^#{1,6}(?:[ \t]|$)/;
 
-/** The longest piece between two headings, in characters. */
+/** Maximum number of characters between two headings. */
 const SECTION_MAX = 64 * 1024;
-/** How deep lists and quotes may be nested in one line. */
+/** Maximum nesting depth of lists and quotes in one line. */
 const NESTING_MAX = 50;
 
 const NESTED = new RegExp(String.raw`^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){${NESTING_MAX}}`);
@@ -205,8 +202,8 @@ function checkSections(lines: readonly string[], file: string): void {
   if (hasTooManyLines(lines)) {
     throw planError(
       { file, line: 1 },
-      `${lines.length} lines are too many for its length`,
-      "Take out what is no plan.",
+      `it has ${lines.length} lines, too many for its length`,
+      "Remove what is not part of the plan.",
     );
   }
   let start = 0;
@@ -218,23 +215,27 @@ function checkSections(lines: readonly string[], file: string): void {
     }
     length += text.length + 1;
     if (length > SECTION_MAX) {
-      const hint = "Put headings into it, or split the file.";
+      const hint = "Add headings, or split the file.";
       throw planError(
         { file, line: start + 1 },
-        `more than ${SECTION_MAX} characters stand between two headings`,
+        `there are more than ${SECTION_MAX} characters between two headings`,
         hint,
       );
     }
     if (NESTED.test(text)) {
-      const hint = "Take out the markers of lists and quotes that are too many.";
-      throw planError({ file, line: line + 1 }, `lists and quotes are nested more than ${NESTING_MAX} deep`, hint);
+      const hint = "Remove some of the markers of lists and quotes.";
+      throw planError(
+        { file, line: line + 1 },
+        `lists and quotes are nested more than ${NESTING_MAX} levels deep`,
+        hint,
+      );
     }
   }
 }
 
 const BULLET = /^[-*+][ \t]+\S/;
 
-/** Checks whether nothing before a line has to do with it: headings and bullets end all, as does a blank line. */
+/** Checks whether no block continues in a line: it is a heading or a bullet, or follows a blank line. */
 function beginsAnew(lines: readonly string[], line: number): boolean {
   const text = lines[line] ?? "";
   return ATX_HEADING.test(text) || BULLET.test(text) || (/^\S/.test(text) && (lines[line - 1] ?? "").trim() === "");
@@ -246,12 +247,12 @@ function linesWithCheckbox(source: SourceText, { kind, start, end }: Region): nu
   return lines.filter((line) => checkboxesIn(source.text(line)).length > 0);
 }
 
-/** A source up to this length is parsed as a whole; a longer one between headings, as parsing takes long. */
+/** Maximum length of a source that is parsed as a whole. A longer one is parsed between headings. */
 const WHOLE_MAX = 256 * 1024;
 
 const HEADING_LINE = /^#{1,6}[ \t]/;
 
-/** Returns the whole, or what stands between headings that are in no code. */
+/** Returns the whole source, or the lines between headings outside of code. */
 function stretches(source: SourceText, regions: readonly Region[]): (readonly [number, number])[] {
   const last = source.lines.length;
   if ((source.lines.at(-1)?.offset ?? 0) <= WHOLE_MAX) return [[0, last]];
@@ -261,7 +262,7 @@ function stretches(source: SourceText, regions: readonly Region[]): (readonly [n
   return [0, ...cuts].map((start, index) => [start, cuts[index] ?? last] as const);
 }
 
-/** HTML that holds code; what stands in other HTML is text. */
+/** HTML elements with code; the content of others is text. */
 const RAW = /^<(?:pre|script|style|textarea)(?=[\s>]|$)/i;
 
 function addCode(source: SourceText, start: number, end: number, code: Set<number>): void {

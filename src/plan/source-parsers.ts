@@ -1,14 +1,13 @@
-/** The parsers of plans that come with the library, by name. */
+/** The built-in parsers of plans, by name. */
 import { DIALECT_NAMES } from "./drafts.js";
 import { parsePlan } from "./parse-plan.js";
-import type { Plan } from "./plan.js";
-import type { SourceParser, TickRequest } from "./source-parser.js";
+import type { Plan, SourceParser, TickRequest } from "./plan.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";
 
 /**
- * `spec_tasks_parser` and `spec_tasks_md`, as workflows call it, recognise the dialect; a dialect's own name
- * reads that one alone. `task-master` reads a tasks.json.
+ * The built-in parsers. `spec_tasks_parser`, `spec_tasks_md` and `markdown` recognise the dialect; the name of a dialect
+ * reads only that one. `task-master` reads a tasks.json.
  */
 export const builtInParsers: Readonly<Record<string, SourceParser>> = {
   spec_tasks_parser: markdownParser(),
@@ -18,7 +17,7 @@ export const builtInParsers: Readonly<Record<string, SourceParser>> = {
   "task-master": taskMasterParser,
 };
 
-/** Reads Markdown: in one dialect, or in whichever it is. */
+/** Returns the parser of Markdown in one dialect, or in a dialect that it recognises. */
 function markdownParser(dialect?: string): SourceParser {
   return {
     parse: (text, file) => parsePlan(text, { file, ...(dialect === undefined ? {} : { dialect }) }),

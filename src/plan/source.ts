@@ -1,22 +1,23 @@
 /**
  * The lines of a Markdown source, and which of them are code or comments. CommonMark ends a fence at the first bare
- * fence, so a sample within a sample turns code and text around. Here a fence with a language inside another one opens
- * a level of its own, if both are closed and the outer one holds no headings of the plan.
+ * fence, so a sample in a sample turns code into text and text into code. Here a fence with a language inside another
+ * one opens a new level, if both are closed and the outer one has no headings of the plan.
  */
 import type { PlanPosition } from "./plan.js";
 
 /** One line of a source, without its line end. */
 interface SourceLine {
   readonly text: string;
-  /** Where it begins, in characters of the source. */
+  /** The offset of its first character in the source. */
   readonly offset: number;
 }
 
 /**
- * A source by its lines, whatever their ends are. Everything that is read later names its place by line
- * and column here, so that positions are those of the file: with CRLF, with a byte order mark, with tabs.
+ * A source by its lines, with any line ends. All positions are computed here, so that they are those of the file, also
+ * with CRLF, a byte order mark and tabs.
  */
 export class SourceText {
+  /** The lines, in order; at least one. */
   readonly lines: readonly SourceLine[];
 
   constructor(source: string) {
@@ -33,17 +34,17 @@ export class SourceText {
     this.lines = lines;
   }
 
-  /** Returns the text of a line, from 0; empty for one that is not there. */
+  /** Returns the text of a line, counted from 0; empty for a line that doesn't exist. */
   text(line: number): string {
     return this.lines[line]?.text ?? "";
   }
 
-  /** Returns the place of a character: line and column from 0, as they are counted here. */
+  /** Returns the position of a character by line and column, which count from 0 here. */
   position(line: number, column: number): PlanPosition {
     return { line: line + 1, column: column + 1, offset: (this.lines[line]?.offset ?? 0) + column };
   }
 
-  /** Returns the place of a character by its offset. */
+  /** Returns the position of a character by its offset. */
   at(offset: number): PlanPosition {
     let [low, high] = [0, this.lines.length - 1];
     while (low < high) {
@@ -55,21 +56,21 @@ export class SourceText {
   }
 }
 
-/** What a line is, where it isn't Markdown to be read. */
+/** Lines that are not read as Markdown. */
 type RegionKind = "code" | "comment";
 
-/** Lines that belong together: from the first to before the last. */
+/** Lines of code or of a comment, from `start` to before `end`, counted from 0. */
 export interface Region {
   readonly kind: RegionKind;
   readonly start: number;
   readonly end: number;
-  /** Where strict CommonMark would end it: only for a sample within a sample. */
+  /** The line where strict CommonMark would end it; only for a sample in a sample. */
   readonly strictEnd?: number;
-  /** True if nothing closes it: it runs to the end. */
+  /** True if it is never closed, so that it ends with the source. */
   readonly unclosed: boolean;
 }
 
-/** So many lines are looked through for the ends of samples that hold others, for each line of the source. */
+/** Budget for lines that are searched for the ends of nested samples, for each line of the source. */
 const LOOK_AHEAD = 20;
 
 /** Finds all code and all comments, in order. */
@@ -88,14 +89,14 @@ export function findRegions(source: SourceText): Region[] {
   return regions;
 }
 
-/** Where a fence stands. */
+/** The list item or quote around a fence. */
 interface Container {
-  /** How many columns its text must be moved to the right to be still in it. */
+  /** The minimum indentation of its content, in columns. */
   readonly column: number;
   readonly quoted: boolean;
 }
 
-/** Headings, fences, comments and rules end a text; what begins an item or a quote is no part of the text before. */
+/** Headings, fences, comments and rules end a paragraph. The start of an item or a quote is not part of one. */
 const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}[^`]*$|~{3}|<)/;
 const RULE = /^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
 const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
@@ -106,23 +107,23 @@ const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
 
 const QUOTED = /^[ \t]*>/;
 
-/** Follows the lines of a source, and knows which list items are open. */
+/** Follows the lines of a source, and tracks the open list items. */
 class Containers {
-  /** The columns at which the text of the items that are open begins. */
+  /** The columns where the text of the open items begins. */
   #open: number[] = [];
-  /** True if the line before is text that the next one may go on with. */
+  /** True if the line before is part of a paragraph that the next line may continue. */
   #text = false;
 
-  /** Takes in the next line outside of code. */
+  /** Reads the next line outside of code. */
   follow(text: string): void {
-    const goesOn = this.#text;
+    const continues = this.#text;
     this.#text = text.trim() !== "" && !NO_TEXT.test(text) && !RULE.test(text);
-    // A text goes on in lines that aren't indented as it is.
-    if (text.trim() === "" || (goesOn && this.#text && !BEGINS.test(text))) return;
+    // A paragraph continues in lines that are indented less.
+    if (text.trim() === "" || (continues && this.#text && !BEGINS.test(text))) return;
     const outside = this.#open.length === 0;
     this.#close(text);
-    // A list that interrupts a text must begin with 1.
-    if (goesOn && outside && LATER.test(text)) return;
+    // A list that interrupts a paragraph must begin with 1.
+    if (continues && outside && LATER.test(text)) return;
     let rest = text;
     let column = 0;
     for (let match = MARKER.exec(rest); match !== null; match = MARKER.exec(rest)) {
@@ -132,7 +133,7 @@ class Containers {
     }
   }
 
-  /** Returns what a line stands in that begins code. */
+  /** Returns the container of a line that begins code. */
   around(text: string): Container {
     this.#close(text);
     const column = this.#open.at(-1) ?? 0;
@@ -154,14 +155,13 @@ function columnsOf(text: string, from = 0): number {
   return column - from;
 }
 
-/** By how many columns a line is indented. */
+/** Returns the indentation of a line, in columns. */
 function indentOf(text: string): number {
   return columnsOf(/^[ \t]*/.exec(text)?.[0] ?? "");
 }
 
-/** What is known of the lines before. */
+/** The remaining budget of lines that may be searched without a result. */
 interface Before {
-  /** How many lines may still be looked through in vain. */
   lines: number;
 }
 
@@ -195,17 +195,17 @@ function fenceOf(text: string): Fence | undefined {
   return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };
 }
 
-/** What ends code that stands in a list item and isn't indented as the item is. */
+/** Lines that end code in a list item that is indented less than the item. */
 const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
 
-/** A fence of Markdown may hold headings of its own. */
+/** The languages of fences that may contain headings. */
 const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
-/** What no code holds: behind it somebody has forgotten to close a fence. */
+/** A heading of the plan: code that contains one was probably never closed. */
 const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
 
 /**
- * Code ends with its fence, or with the list item or the quote that it stands in; lines of code that aren't
- * indented as their item is are still code, if the fence comes before anything that no code would be.
+ * Returns the region of a fence. It ends with the closing fence, or with the list item or quote around it. Lines that are
+ * indented less than their item are still code if the closing fence comes before a line that can't be code.
  */
 function fenced(source: SourceText, start: number, opening: Fence, container: Container, before: Before): Region {
   let depth = 1;
@@ -236,7 +236,7 @@ function fenced(source: SourceText, start: number, opening: Fence, container: Co
   return { kind: "code", start, end: last, unclosed: true };
 }
 
-/** Checks whether a line stands outside of a container, which ends there. */
+/** Checks whether a line is outside a container, which ends there. */
 function leaves(text: string, { column, quoted }: Container): boolean {
   if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
   return column > 0 && text.trim() !== "" && indentOf(text) < column;
@@ -255,7 +255,7 @@ function comment(source: SourceText, start: number, from: number): Region {
   return { kind: "comment", start, end: source.lines.length, unclosed: true };
 }
 
-/** `<pre>` and the like: up to the end of the tag, or of the item or quote that it stands in. */
+/** Returns the region of `<pre>` and similar tags: up to the closing tag, or the end of the item or quote around it. */
 function tagged(source: SourceText, start: number, close: string, container: Container): Region {
   for (let line = start; line < source.lines.length; line += 1) {
     const text = source.text(line);

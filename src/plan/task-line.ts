@@ -1,12 +1,11 @@
 /**
- * The parts of the line that names a task, and checkboxes as people write them. GFM accepts only `[ ]` and `[x]` after
- * a list marker; here `[-]`, `[~]`, `[]`, a bare `[ ]`, and checkboxes in bold or in tables count too, so that none is
- * lost.
+ * Reads the parts of a task's line, and checkboxes as people write them. GFM accepts only `[ ]` and `[x]` after a list
+ * marker; here `[-]`, `[~]`, `[]`, a bare `[ ]`, and checkboxes in bold or in tables count too, so that none is lost.
  */
 import { codeParts } from "../workflow/from-markdown.js";
 import { type TaskIds, taskTitle } from "./titles.js";
 
-/** A task's line, taken apart. */
+/** The parts of a task's line. */
 interface TaskLine {
   readonly id?: string;
   readonly name: string;
@@ -14,7 +13,7 @@ interface TaskLine {
   readonly parallel: boolean;
   readonly story?: string;
   readonly time?: string;
-  /** `(depends on T012, T013)`, `(AC: 1, 2)`: what is said in brackets at the end. */
+  /** The text in parentheses at the end: `(depends on T012, T013)`. */
   readonly dependencies?: string;
   readonly requirements: readonly string[];
   readonly files: readonly string[];
@@ -24,13 +23,13 @@ const DEPENDS = /\(\s*(?:depends on|requires|blocked by|after)\b:?([^()]*(?:\([^
 
 const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 
-/** Takes the text of a task apart. */
+/** Reads the text of a task. */
 export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine {
   const optional = /^\*(?=\s|\d|$)/.test(text);
   const body = withoutComments(optional ? text.slice(1) : text).trim();
   const title = taskTitle(body, forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
-  const dependencies = DEPENDS.exec(rest)?.[1] ?? saidLast(rest);
+  const dependencies = DEPENDS.exec(rest)?.[1] ?? dependenciesAtEnd(rest);
   const criteria = CRITERIA.exec(rest)?.[1];
   const { name, time } = splitTime(bare(rest.replace(DEPENDS, "").replace(CRITERIA, "")));
   const story = marks.find((mark) => /^US\d+$/i.test(mark));
@@ -48,7 +47,7 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
   };
 }
 
-/** Brackets at the end of a name, and what may stand behind them. */
+/** Parentheses at the end of a name, and what may follow them. */
 const ENDING = /\(([^()]*)\)[^\p{L}\p{N}()]*(?:\p{Lu}{3,}\s*)?$/u;
 
 const TIME_WORDS = "(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|sprints?|points?|pts?)";
@@ -57,7 +56,7 @@ const DURATION = new RegExp(
   "i",
 );
 
-/** Returns a name and the duration in brackets at its end, if what stands there is one. */
+/** Returns a name and the duration in parentheses at its end, if there is one. */
 export function splitTime(text: string): { readonly name: string; readonly time?: string } {
   const ending = ENDING.exec(text);
   const inside = ending?.[1];
@@ -65,7 +64,7 @@ export function splitTime(text: string): { readonly name: string; readonly time?
   return { name: text.slice(0, ending.index).trim(), time: inside.trim() };
 }
 
-/** Returns the first duration that a text names. */
+/** Returns a text if it contains a duration. */
 export function durationIn(text: string): string | undefined {
   return DURATION.test(text) ? text.trim() : undefined;
 }
@@ -73,7 +72,7 @@ export function durationIn(text: string): string | undefined {
 /** A word in code that looks like emphasis: `__init__`. */
 const DUNDER = /^__[a-z0-9]+(?:_[a-z0-9]+)*__$/;
 
-/** Returns a text without the marks of emphasis around the whole of it, or left over from a label. */
+/** Returns a text without emphasis marks around all of it, or left over from a label. */
 export function bare(text: string): string {
   const halves = (text.match(/\*\*/g) ?? []).length;
   const trimmed = text.trim();
@@ -81,15 +80,15 @@ export function bare(text: string): string {
   return (whole ?? (halves % 2 === 1 ? trimmed.replace("**", "") : trimmed)).replace(/^[\s:.–—-]+(?=\S)/, "").trim();
 }
 
-/** With a folder anywhere, without one in backticks. It begins where no such character stands before: in one go. */
+/** A path with a folder anywhere, or one without a folder in backticks. It begins after another character, in linear time. */
 const PATH = /(?<![\w.@[\]:/-])\/?(?:[\w.@[\]-]+\/)+[\w.@[\]*-]*\.\w+|`(\/?(?:[\w.@[\]-]+\/)*[\w.@[\]-]+\.\w{1,6})`/g;
 
-/** Paths of files in a text. */
+/** Returns the paths of files in a text. */
 export function filesIn(text: string): string[] {
   return [...new Set([...text.matchAll(PATH)].map((match) => match[1] ?? match[0]))];
 }
 
-/** A comment that holds no other's beginning: each is looked through once. */
+/** A comment without the start of another one, so that the time is linear. */
 const COMMENT = /<!--(?:(?!<!--).)*?-->/g;
 
 /** Returns a line without the comments in it. */
@@ -99,11 +98,11 @@ export function withoutComments(text: string): string {
 
 /** A checkbox in a line: columns from 0. */
 export interface FoundCheckbox {
-  /** What stands between the brackets, without spaces: `""`, `x`, `-`, … */
+  /** The text between the brackets, without spaces: `""`, `x`, `-`, … */
   readonly mark: string;
-  /** The column of the character to change; for `[]`, where one is to be put in. */
+  /** The column of the character to change; for `[]`, the column where one is inserted. */
   readonly column: number;
-  /** How many characters stand between the brackets. */
+  /** Number of characters between the brackets. */
   readonly width: number;
   /** The column after the brackets. */
   readonly end: number;
@@ -111,17 +110,17 @@ export interface FoundCheckbox {
 
 const TICK = /^(?:[xX]|[✓✔☑✅]\uFE0F?)$/u;
 
-/** Checks whether a mark says that something is done. */
+/** Checks whether a mark means done. */
 export function isTicked(mark: string): boolean {
   return TICK.test(mark);
 }
 
-/** A letter or a digit is no mark: `[P]` says parallel, `[1]` is a reference. Some signs come with a selector. */
+/** A letter or a digit is not a mark: `[P]` means parallel, `[1]` is a reference. Some signs have a variation selector. */
 const BOX = String.raw`\[([ \t]*)(?:([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)([ \t]*))?\]`;
 /** `[x](…)` is a link. */
 const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
 
-/** Returns the checkbox that a text begins with, after `column`; emphasis may stand before it. */
+/** Returns the checkbox at a column, also after emphasis marks. */
 export function checkboxAt(text: string, column: number): FoundCheckbox | undefined {
   AT_START.lastIndex = column;
   const match = AT_START.exec(text);
@@ -130,22 +129,22 @@ export function checkboxAt(text: string, column: number): FoundCheckbox | undefi
 
 const ANYWHERE = new RegExp(BOX, "gu");
 
-/** Returns all checkboxes of a line, wherever they stand, but those in code spans. */
+/** Returns all checkboxes of a line, except those in code spans. */
 export function checkboxesIn(text: string): FoundCheckbox[] {
   if (!text.includes("[")) return [];
   const open = withoutCode(text);
   return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
 }
 
-/** A list in brackets; `[FR-001](spec.md#fr-001)`, `[FR-001]`: what it says. */
+/** A list in parentheses, or the text of `[FR-001](spec.md#fr-001)` and `[FR-001]`. */
 const IN_BRACKETS = /^\(([^()]*)\)\.?$|\[([^[\]]*)\](?:\([^()]*\))?/g;
-/** `1.2`, `#3`, `FR-001`, `NFR-Sc1`, `Story 4`; a range of two; a remark behind. */
+/** `1.2`, `#3`, `FR-001`, `NFR-Sc1`, `Story 4`, or a range of two; a remark may follow. */
 const ID =
   /^((story|section) )?[#§]?[a-z_-]{0,40}\d[\d.]*[a-z]?( ?([-–—]|to |through ) ?[a-z_-]{0,40}\d[\d.]*[a-z]?)?( \([^()]*\))?$/i;
 
 /**
- * Returns the requirements that a text names, one each, if it is a list of ids: as they are written, without marks,
- * links and the word. Any other text is one, `None` is none.
+ * Returns the requirements in a list of ids, as they are written, without marks, links and the word "requirement". Any
+ * other text is one requirement; `None` is none.
  */
 export function readReferences(text: string): readonly string[] {
   const ids = text
@@ -157,7 +156,7 @@ export function readReferences(text: string): readonly string[] {
   return ids.length > 0 && ids.every((id) => ID.test(id)) ? ids : [text];
 }
 
-/** `[P] [US1] Create …` */
+/** Splits the marks from a text such as `[P] [US1] Create …`. */
 function takeMarks(text: string): { readonly rest: string; readonly marks: readonly string[] } {
   const [found = ""] = /^(?:\[(?:P|US\d+|Story)\]\s*)+/i.exec(text) ?? [];
   const rest = text.slice(found.length);
@@ -175,15 +174,15 @@ function found(match: RegExpExecArray): FoundCheckbox {
 const LAST = /\b(?:depends on|requires|blocked by):?\s/gi;
 const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.–—-]/gi;
 
-/** `…, depends on T001 and T002` at the end, without brackets: only where nothing but ids follows. */
-function saidLast(text: string): string | undefined {
+/** Returns the dependencies at the end of a text without parentheses, `…, depends on T001 and T002`, if only ids follow. */
+function dependenciesAtEnd(text: string): string | undefined {
   const end = text.slice(-300);
   const last = [...end.matchAll(LAST)].at(-1);
   const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
   return said === undefined || /[()]/.test(said) || said.replace(ID_WORDS, "").trim() !== "" ? undefined : said;
 }
 
-/** `(AC: 1, 2)` leaves out what they are. */
+/** Returns the id of an acceptance criterion: `(AC: 1, 2)` names only numbers. */
 function criterionId(reference: string): string {
   return /^AC/i.test(reference) ? reference : `AC ${reference}`;
 }
@@ -196,7 +195,7 @@ function withoutCode(text: string): string {
   return open;
 }
 
-/** Neither the end of a name (`string[]`, `list[-]`) nor a link; `[ ]` is nothing else than a checkbox. */
+/** Checks that brackets are not the end of a name (`string[]`, `list[-]`) or a link. `[ ]` is always a checkbox. */
 function isCheckbox({ 0: whole, 1: space = "", 2: mark, index }: RegExpExecArray, text: string): boolean {
   if (mark === undefined && space !== "") return true;
   return !/[\p{L}\p{N}_)\]]/u.test(text.charAt(index - 1)) && text.charAt(index + whole.length) !== "(";

@@ -1,8 +1,9 @@
 /**
- * The tasks.json of task-master as a plan: a source that isn't Markdown. Each tag is a phase; its tasks and
- * their subtasks are tasks.
+ * Reads the tasks.json of task-master as a plan. Each tag is a phase; its tasks and their subtasks are tasks.
  */
-import * as z from "zod";
+
+import * as z from "zod/mini";
+import { ENGLISH } from "../workflow/english.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { UniqueIds } from "./drafts.js";
 import { reportRepeated } from "./finish.js";
@@ -14,13 +15,13 @@ import {
   PlanReport,
   type PlanTask,
   planError,
+  type SourceParser,
   type TaskState,
 } from "./plan.js";
 import { SourceText } from "./source.js";
-import type { SourceParser } from "./source-parser.js";
 import { type Edit, withEdits } from "./tick.js";
 
-/** Reads tasks.json, with tags or without; ticks set `"status"`. */
+/** The parser of tasks.json, with or without tags. Ticks set `"status"`. */
 export const taskMasterParser: SourceParser = {
   parse(text, file) {
     const tags = readTags(text, file);
@@ -50,9 +51,9 @@ export const taskMasterParser: SourceParser = {
 
 type Subtask = z.infer<typeof subtaskSchema>;
 
-/** A task as the file has it, with where it stands. */
+/** A task of the file, and its place. */
 interface Found extends LinkedTask {
-  /** Its id in the file; `id` is another one where a task before has it. */
+  /** Its id in the file; `id` differs if an earlier task has the same one. */
   readonly given: string;
   readonly task: Subtask;
   readonly place: JsonPlace;
@@ -67,8 +68,8 @@ interface Tag {
   readonly position: PlanPosition;
 }
 
-const idSchema = z.union([z.string(), z.number()]).transform(String);
-const textSchema = z.string().nullish();
+const idSchema = z.pipe(z.union([z.string(), z.number()]), z.transform(String));
+const textSchema = z.nullish(z.string());
 
 const subtaskSchema = z.object({
   id: idSchema,
@@ -77,14 +78,14 @@ const subtaskSchema = z.object({
   details: textSchema,
   testStrategy: textSchema,
   status: textSchema,
-  dependencies: z.array(idSchema).nullish(),
+  dependencies: z.nullish(z.array(idSchema)),
 });
-const taskSchema = subtaskSchema.extend({ subtasks: z.array(subtaskSchema).nullish() });
+const taskSchema = z.extend(subtaskSchema, { subtasks: z.nullish(z.array(subtaskSchema)) });
 const tagSchema = z.object({ tasks: z.array(taskSchema) });
 
 /**
- * Reads the tasks of each tag. Files of before there were tags have the tasks of one. Throws `PLAN_PARSE` where
- * it isn't JSON, too large, or has no tasks.
+ * Reads the tasks of each tag. A file without tags, of an older version, has the tasks of one. Throws `PLAN_PARSE` if the
+ * file isn't JSON, is too large or has no tasks.
  */
 function readTags(text: string, file: string): Tag[] {
   checkLength(text, file);
@@ -99,7 +100,7 @@ function readTags(text: string, file: string): Tag[] {
     throw planError({ file, line: 1 }, "it has no list of tasks", 'Write {"tasks": [{"id": 1, "title": "…"}]}.');
   }
   const read = tags.map(([name, place, tag], index) => {
-    const parsed = tagSchema.safeParse(tag);
+    const parsed = tagSchema.safeParse(tag, ENGLISH);
     if (!parsed.success) throw badTask(parsed.error, place, source, file);
     const prefix = index === 0 ? "" : `${name}/`;
     const tasks = foundTasks(parsed.data.tasks, place.entries.get("tasks") ?? place, prefix, source);
@@ -131,7 +132,7 @@ function isTag(value: unknown): boolean {
   return typeof value === "object" && value !== null && "tasks" in value && Array.isArray(value.tasks);
 }
 
-function badTask(error: z.ZodError, tag: JsonPlace, source: SourceText, file: string) {
+function badTask(error: z.core.$ZodError, tag: JsonPlace, source: SourceText, file: string) {
   const issue = error.issues[0];
   const keys = issue?.path ?? [];
   const place = keys.reduce<JsonPlace>((at, key) => (typeof key === "symbol" ? at : (at.entries.get(key) ?? at)), tag);
@@ -139,7 +140,7 @@ function badTask(error: z.ZodError, tag: JsonPlace, source: SourceText, file: st
   return planError({ file, ...lineOf(source.at(place.offset)) }, message, 'A task has "id", "title" and "status".');
 }
 
-/** Tasks and subtasks in one row. */
+/** Returns tasks and subtasks in one list. */
 function foundTasks(
   tasks: readonly z.infer<typeof taskSchema>[],
   list: JsonPlace,
@@ -206,11 +207,12 @@ function stateOf(status: string | null | undefined): TaskState {
   return STATES.get(status ?? "") ?? "pending";
 }
 
-/** The key and what it says, which may have quotes in it. */
+/** The key and its value, which may contain escaped quotes. */
 const STATUS = /^("status"\s*:\s*)("(?:[^"\\]|\\.)*"|null)/;
+/** Maximum length of a status that is changed, with its key. */
 const STATUS_MAX = 1000;
 
-/** Returns what changes `"status"`, or puts it in, and nothing else; undefined where it says so already. */
+/** Returns the edit that sets or adds `"status"`; undefined if it is right already. */
 function statusEdit(text: string, { entries }: JsonPlace, done: boolean): Edit | undefined {
   const offset = entries.get("status")?.offset;
   if (offset === undefined) {

@@ -1,11 +1,10 @@
-/** Writes ticks back into a tasks.md: the character between the brackets, and nothing else. */
-
+/** Writes ticks into a tasks.md: the character between the brackets changes, and nothing else. */
 import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
 import type { Checkbox, Plan, PlanTask } from "./plan.js";
 import { isTicked } from "./task-line.js";
 
-/** How tasks are ticked. */
+/** The options of {@link tickTask}. */
 export interface TickOptions {
   /** True if the task's acceptance criteria are ticked too. Default false. */
   readonly criteria?: boolean;
@@ -17,7 +16,7 @@ export interface TickOptions {
  * Returns the source with a task ticked; every other character stays as it was. `plan` must be the result of reading
  * this text. A task without a checkbox, usually a heading, changes only its criteria.
  *
- * @throws {PhasegateError} `INVALID_INPUT` when the plan has no task of that id, or the text is not the plan's.
+ * @throws {PhasegateError} `INVALID_INPUT` when the plan has no task with that id, or was read from another text.
  */
 export function tickTask(markdown: string, plan: Plan, taskId: string, options: TickOptions = {}): string {
   const tasks = plan.phases.flatMap((phase) => phase.tasks);
@@ -26,7 +25,7 @@ export function tickTask(markdown: string, plan: Plan, taskId: string, options: 
   return tickTasks(markdown, [task], options);
 }
 
-/** Returns the source with all of these tasks ticked. */
+/** Returns the source with all these tasks ticked. */
 export function tickTasks(markdown: string, tasks: readonly PlanTask[], options: TickOptions = {}): string {
   const { criteria = false, done = true } = options;
   const boxes = tasks.flatMap((task) => [
@@ -39,14 +38,14 @@ export function tickTasks(markdown: string, tasks: readonly PlanTask[], options:
   );
 }
 
-/** A piece of a text, and what stands there instead. */
+/** A piece of a text, and its replacement. */
 export interface Edit {
   readonly offset: number;
   readonly length: number;
   readonly text: string;
 }
 
-/** Returns a text with pieces replaced, all of which are named by their place in the text as it is. They may not overlap. */
+/** Returns a text with pieces replaced. Offsets refer to the text before all edits, and edits must not overlap. */
 export function withEdits(source: string, edits: readonly Edit[]): string {
   const parts: string[] = [];
   let end = 0;
@@ -66,19 +65,19 @@ function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID
   });
 }
 
-/** Returns what writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
+/** Returns the edit for a checkbox; undefined if it is right already. `[]` becomes one character longer. */
 function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
   const { offset } = position;
-  const there = markdown.charAt(offset);
-  const known = mark === "" ? /^[ \t\]]$/.test(there) : markdown.startsWith(mark, offset);
+  const found = markdown.charAt(offset);
+  const known = mark === "" ? /^[ \t\]]$/.test(found) : markdown.startsWith(mark, offset);
   if (!known) throw otherText(position.line);
   if (isTicked(mark) === done || (mark === "" && !done)) return undefined;
-  const length = mark === "" && there === "]" ? 0 : Math.max(mark.length, 1);
+  const length = mark === "" && found === "]" ? 0 : Math.max(mark.length, 1);
   return { offset, length, text: done ? "x" : " " };
 }
 
 function otherText(line: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `there is another text in line ${line} than the plan was read from`, {
+  return new PhasegateError("INVALID_INPUT", `line ${line} differs from the text that the plan was read from`, {
     remedy: "Read the text again with parsePlan, and tick that plan.",
     details: { field: "markdown" },
   });

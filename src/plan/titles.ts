@@ -10,7 +10,7 @@ export interface PhaseTitle {
   readonly name: string;
 }
 
-/** How a plan names its tasks. */
+/** The forms in which a plan names its tasks: `Task 1.1`, `T012`, `1.1`. */
 export type TaskIds = "task" | "T" | "number";
 
 const PHASE =
@@ -28,7 +28,7 @@ const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)$/iu;
 const PART_OF_PHASE =
   /\b(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 
-/** `Phase 2 Name`, with nothing in between: not what is called after a part of a phase, such as `Phase 2 Tasks`. */
+/** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
 export function loosePhaseTitle(title: string): PhaseTitle | undefined {
   const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "").trim()) ?? [];
   return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
@@ -42,7 +42,7 @@ export function numberedTitle(title: string): PhaseTitle | undefined {
   return key === undefined || name === undefined ? undefined : { key, name: name.trim() };
 }
 
-/** The id of a task as it is written, and what follows. */
+/** The id of a task as it is written, and the rest of its text. */
 interface TaskTitle {
   readonly id: string;
   readonly rest: string;
@@ -54,7 +54,7 @@ const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
   number: /^[*_~\s]*(\d+(?!\d)(?:(?:\.\d+(?!\d))+|(?=[.)])))(?=[\s:.)*_–—-]|$)/,
 };
 
-/** Spaces, a colon and what is left of a bold label; but underscores that a name begins with, `__proto__`, are its own. */
+/** Spaces, a colon and the rest of a bold label. Underscores at the start of a name, `__proto__`, belong to the name. */
 const AFTER_ID = /^(?:[\s*~]|_+(?![_\p{L}\p{N}]))*[:.)–—-]*(?:[\s*~]|_+(?![_\p{L}\p{N}]))*/u;
 
 /** Returns the title of a task, in the first of the given forms that it has. */
@@ -73,17 +73,17 @@ export function isGateTitle(title: string): boolean {
   );
 }
 
-/** What comes after a gate: `before Phase 2`, `→ Phase 2`. */
+/** The phase after a gate: `before Phase 2`, `→ Phase 2`. */
 const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w+/gi;
 
-/** Returns the phase that a title speaks of, by its key; `final` for the last one. A phase that it leads to is none. */
+/** Returns the key of the phase that a title mentions, or `final` for the last one. Ignores a phase that it leads to. */
 export function mentionedPhase(title: string): string | undefined {
   const [, key] = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
   if (key !== undefined) return key.toLowerCase();
   return /\bfinal\b/i.test(title) ? "final" : undefined;
 }
 
-/** What a label's text or list is. `other` is a label that says nothing of a plan. */
+/** The meaning of a label. `other` is a label without a meaning for plans. */
 export type Field =
   | "goal"
   | "description"
@@ -99,15 +99,16 @@ export type Field =
   | "status"
   | "other";
 
-/** A label and what stands beside it. */
+/** A label and the text after it. */
 export interface Label {
   readonly field: Field;
   /** The label as it is written, without marks. */
   readonly name: string;
+  /** The text after the label, in the same line. */
   readonly text: string;
 }
 
-/** Where checkboxes without ids would be tasks, below titles and labels with these words they aren't. */
+/** Titles and labels below which checkboxes without ids are not tasks. */
 export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
 
 /** Returns the label that a line of text or a list item begins with, if it does. */
@@ -140,7 +141,7 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["status", /^status$/],
 ];
 
-/** Returns what a title or a label's name means. What must hold for a phase to be complete is its gate. */
+/** Returns the meaning of a title or of a label's name. The completion criteria of a phase are its gate. */
 export function fieldOf(name: string): Field {
   const words = plain(name);
   if (/\bphase\b/i.test(name)) {
@@ -152,7 +153,7 @@ export function fieldOf(name: string): Field {
 
 const BOLD = /^(?:\*\*|__)(?=\S)/;
 
-/** Bold with a colon in or behind it, or bold alone on its line. */
+/** Reads a label in bold with a colon in or after it, or alone on its line. */
 function boldLabel(line: string): Label | undefined {
   const [mark] = BOLD.exec(line) ?? [];
   const end = mark === undefined ? -1 : line.indexOf(mark, mark.length + 1);
@@ -182,7 +183,7 @@ function slantedLabel(line: string): Label | undefined {
 const PLAIN = /^\p{L}[\p{L}\p{N} '/&()-]{0,60}$/u;
 const LEADING = /^([^:]+):[ \t]*$/;
 
-/** Without marks only known names are labels, or lines that lead up to a list. */
+/** Reads a label without marks: a known name, or a line that ends with a colon. */
 function plainLabel(line: string): Label | undefined {
   const colon = line.indexOf(":");
   const name = line.slice(0, Math.max(0, colon)).trimEnd();
@@ -193,7 +194,7 @@ function plainLabel(line: string): Label | undefined {
   return leading === null ? undefined : label(leading[1] ?? "", "");
 }
 
-/** Returns a name as the table has it: lower case, without marks, remarks and the number of a phase or task. */
+/** Returns a name for the table: in lower case, without marks, remarks and the number of a phase or task. */
 function plain(name: string): string {
   return name
     .toLowerCase()

@@ -8,7 +8,7 @@ import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 
 /** Reads sources of one kind as plans; the plans that come with the library are read through it too. */
-export type { SourceParser, TickRequest } from "../plan/source-parser.js";
+export type { SourceParser, TickRequest } from "../plan/plan.js";
 
 /** A workflow in a list: one that can be started, or a broken one with its errors. */
 export type WorkflowListing =
@@ -36,6 +36,7 @@ export interface PhasePart {
 
 /** A template for the texts of phases that come from a plan, or of their tasks. */
 export interface TemplatePart {
+  /** Which of the two templates. */
   readonly template: "phase" | "task";
 }
 
@@ -44,6 +45,7 @@ export type ContentPart = PhasePart | TemplatePart;
 
 /** A text that is shown to an agent. */
 export interface Content {
+  /** The Markdown. */
   readonly text: string;
   /** A digest of the text: different texts have different revisions. */
   readonly revision: string;
@@ -90,6 +92,7 @@ export interface TextSource {
 export interface PlanText {
   /** Relative to the project root. If a folder was requested, the path of the file that was found in it. */
   readonly path: string;
+  /** The text of the plan. */
   readonly text: string;
   /** Identifies this version of the text. */
   readonly hash: string;

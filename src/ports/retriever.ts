@@ -18,8 +18,9 @@ export interface SearchQuery {
 
 /** A piece of a text, with its position. */
 export interface Chunk {
+  /** Its text, in Markdown. */
   readonly text: string;
-  /** Relative to the root of the workflows, separated by `/`. */
+  /** The path of its file, relative to the root of the workflows, separated by `/`. */
   readonly file: string;
   /** The headings above it, outermost first. */
   readonly headings: readonly string[];
@@ -29,9 +30,13 @@ export interface Chunk {
   readonly tokens: number;
   /** The rank in this search: higher is better. */
   readonly score: number;
+  /** The type of its workflow; missing if the file belongs to none. */
   readonly workflow?: string;
+  /** The number of its phase; missing if it belongs to none. */
   readonly phase?: number;
+  /** The number of its task; missing if it belongs to none. */
   readonly task?: number;
+  /** The tags of its file and its sections. */
   readonly tags: readonly string[];
 }
 

@@ -8,13 +8,14 @@ import type { SessionId } from "../workflow/names.js";
 /** The states of every kind of session. `deleted` is the state of a tombstone. */
 export const SESSION_STATUSES = ["active", "paused", "completed", "failed", "deleted"] as const;
 /** The state of a session. */
-export type SessionStatus = (typeof SESSION_STATUSES)[number];
+export type SessionStatus = "active" | "paused" | "completed" | "failed" | "deleted";
 
 /**
  * The part of a session that lists show and filter by, without reading the session. Every commit carries
  * it. Times are ISO 8601 in UTC with milliseconds.
  */
 export interface SessionSummary {
+  /** The session's id. */
   readonly sessionId: SessionId;
   /** The kind of engine that the session belongs to, such as `phased`. */
   readonly kind: string;
@@ -22,14 +23,17 @@ export interface SessionSummary {
   readonly workflowType: string;
   /** The target that it was started on. */
   readonly target: string;
+  /** Its status after its last commit. */
   readonly status: SessionStatus;
   /** The current phase's number, or the current step's name. */
   readonly current: number | string;
   /** The number of phases, where it is known. */
   readonly total?: number;
+  /** The time of its first commit: ISO 8601, UTC. */
   readonly createdAt: string;
   /** The time of the last commit. */
   readonly updatedAt: string;
+  /** The time at which it was completed: ISO 8601, UTC; missing if it is not. */
   readonly completedAt?: string;
   /** The version of the commit that last made the session active; kept when it ends. */
   readonly activeSince: number;
@@ -37,12 +41,15 @@ export interface SessionSummary {
 
 /** A text with its digest. */
 export interface Payload {
+  /** SHA-256 of the text, in hexadecimal. */
   readonly hash: string;
+  /** The text: JSON. */
   readonly body: string;
 }
 
 /** One transition of a session: written completely or not at all, and never changed. */
 export interface Commit {
+  /** The session that it belongs to. */
   readonly sessionId: SessionId;
   /** 1 for the first commit, without gaps. */
   readonly version: number;
@@ -87,6 +94,7 @@ export interface SessionQuery {
 
 /** A page of a list. */
 export interface Page<T> {
+  /** The items of this page. */
   readonly items: readonly T[];
   /** The start of the next page; missing on the last page. */
   readonly cursor?: string;
@@ -98,6 +106,7 @@ export interface Page<T> {
 
 /** The space that a session takes. */
 export interface SessionSize {
+  /** The number of commits. */
   readonly commits: number;
   /** Bodies, summaries and payloads as stored. */
   readonly bytes: number;
@@ -156,7 +165,7 @@ export interface StorageAdapter {
    * commit that they found: the append that wrote it may have failed before the commit reached the disk or
    * a standby. Omitted by an adapter whose reads return only durable commits.
    */
-  settle?(id: SessionId): Promise<void>;
+  makeDurable?(id: SessionId): Promise<void>;
   /** Returns the commits in ascending order: those with a version above `after`, at most `limit`. */
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit>;
   /** Returns a payload of the session by its digest; undefined if there is none. */

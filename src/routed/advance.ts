@@ -6,7 +6,7 @@
 
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
-import type { Prepared } from "../log/log.js";
+import type { PreparedOr, Unwritten } from "../log/log.js";
 import { keyedRequest } from "../log/machine.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
@@ -14,17 +14,16 @@ import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
 import { matchName } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
-import { executeOn, isStillThere } from "./believed.js";
+import { answerAfter, decidePending } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
 import { judgeReport } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedCommit, RoutedSession } from "./session.js";
-import { answerAfter, settle } from "./settle.js";
 import type { ReportFacts, RoutedCommand } from "./state/commands.js";
 import { type PendingDecision, stepOf } from "./state/events.js";
+import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { notNow } from "./state/transition.js";
 import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
-import { resultOf } from "./views.js";
+import { executeOn, isStillThere, resultOf } from "./views.js";
 
 /** Takes a report, and returns the next step. */
 export function advance(context: RoutedContext, id: string, request: AdvanceRequest): Promise<RoutedResult> {
@@ -57,53 +56,47 @@ async function take(context: RoutedContext, instanceId: string, { key, ...handed
   const id = parseSessionId(instanceId);
   const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
   let decided: number | undefined;
-  try {
-    const taken = await executeOn(
-      context,
-      id,
-      (session) => {
-        const { version = 0 } = session.head.answered ?? {};
-        decided ??= version;
-        // The report is on the client's step and must not be taken for the next one.
-        if (version !== decided) throw new OvertakenError(session);
-        return prepareReport(context, session, handed);
-      },
-      keyed,
-      // A client that comes back with the step's details asks the person again.
-      (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
-    );
-    return await answerOf(context, taken, taken.replayed);
-  } catch (error) {
-    if (error instanceof NothingToWrite) return answerUnwritten(context, error.session, handed);
-    if (error instanceof OvertakenError) return overtaken(context, error.session, handed);
-    throw error;
-  }
+  const taken = await executeOn(
+    context,
+    id,
+    async (session): Promise<PreparedOr<RoutedCommand, NotTaken>> => {
+      const { version = 0 } = session.head.answered ?? {};
+      decided ??= version;
+      // The report is on the client's step and must not be taken for the next one.
+      if (version !== decided) return { answer: { session, isOvertaken: true } };
+      return prepareReport(context, session, handed);
+    },
+    keyed,
+    // A client that comes back with the step's details asks the person again.
+    (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
+  );
+  if (!("answer" in taken)) return answerOf(context, taken, taken.replayed);
+  const { session, isOvertaken } = taken.answer;
+  return isOvertaken ? overtaken(context, session, handed) : answerUnwritten(context, session, handed);
 }
 
-/** Another report was decided meanwhile. */
-class OvertakenError extends Error {
+/** A report for which nothing is written. */
+interface NotTaken {
   readonly session: RoutedSession;
-
-  constructor(session: RoutedSession) {
-    super();
-    this.session = session;
-  }
+  /** True if another report was decided meanwhile; else the session is over, waits for a person, or has an undecided report. */
+  readonly isOvertaken: boolean;
 }
 
-/**
- * Decides what a report means in the session's current state. Throws {@link NothingToWrite}, and the
- * refusal of the report.
- */
+function nothingToWrite(session: RoutedSession): Unwritten<NotTaken> {
+  return { answer: { session, isOvertaken: false } };
+}
+
+/** Decides what a report means in the session's current state. Throws the refusal of the report. */
 async function prepareReport(
   context: RoutedContext,
   session: RoutedSession,
   handed: HandedReport,
-): Promise<Prepared<RoutedCommand>> {
+): Promise<PreparedOr<RoutedCommand, NotTaken>> {
   const { head } = session;
-  if (head.status === "COMPLETED" || head.status === "FAILED") throw new NothingToWrite(session);
+  if (head.status === "COMPLETED" || head.status === "FAILED") return nothingToWrite(session);
   if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
   if (head.step === undefined) return takeUp(context, session);
-  if (continuesPending(head.pending, handed)) throw new NothingToWrite(session);
+  if (continuesPending(head.pending, handed)) return nothingToWrite(session);
   requireCurrent(handed.report, head.step);
   const structure = await context.pinned.structure(session);
   const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
@@ -131,19 +124,9 @@ async function prepareReport(
   return { command: { type: "report", ...facts, warnings: verdict.warnings, ...found, ...approval } };
 }
 
-/** Nothing is to be written: the session is over, waits for a person, or has an undecided report. */
-class NothingToWrite extends Error {
-  readonly session: RoutedSession;
-
-  constructor(session: RoutedSession) {
-    super();
-    this.session = session;
-  }
-}
-
 /** Before the first step there is nothing to report on: a client that comes back wakes the pending question. */
-function takeUp({ options }: RoutedContext, session: RoutedSession): Prepared<RoutedCommand> {
-  if (session.head.status !== "SUSPENDED") throw new NothingToWrite(session);
+function takeUp({ options }: RoutedContext, session: RoutedSession): PreparedOr<RoutedCommand, NotTaken> {
+  if (session.head.status !== "SUSPENDED") return nothingToWrite(session);
   return { command: { type: "retry", maxAttemptsTotal: options.limits.maxAttemptsTotal } };
 }
 
@@ -186,7 +169,7 @@ async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: b
   if (pending === undefined) return decidedResult(context, answered, replayed);
   if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
     return resultOf(context, answered, replayed);
-  return decidedResult(context, await settle(context, answered, pending), replayed);
+  return decidedResult(context, await decidePending(context, answered, pending), replayed);
 }
 
 function gateRefusal({ options }: RoutedContext, { events }: RoutedCommit): GateRefusal | undefined {
@@ -214,7 +197,7 @@ async function answerUnwritten(
   if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
     return resultOf(context, session, pending?.digest === handed.digest);
   }
-  const answered = await settle(context, session, pending);
+  const answered = await decidePending(context, session, pending);
   if (pending.digest === handed.digest) return resultOf(context, answered, true);
   // A client that comes back before the first step asks for it, and reports on none.
   if (pending.operation === "start" && handed.operation === "resume") return decidedResult(context, answered, false);

@@ -1,74 +1,162 @@
 /**
- * Takes a person's answer to what a step's gate waits for. After an approval the next call asks the
- * decider; a denial is a failed attempt.
+ * The approvals in the log of a routed session: what a step's gate asks a person, and which steps were left with an
+ * answer. Each is checked with the keys of this host, since another process may have written the log with other
+ * keys.
  */
 
-import type { ApprovalSignature } from "../approval/message.js";
-import { PhasegateError } from "../errors.js";
-import { keyedRequest } from "../log/machine.js";
-import { authenticate } from "../phased/approval/authenticate.js";
-import { visibleText } from "../workflow/field-types.js";
-import { parseSessionId } from "../workflow/names.js";
-import { executeOn } from "./believed.js";
-import type { RoutedContext } from "./options.js";
-import type { RoutedSession } from "./session.js";
-import type { RoutedCommand } from "./state/commands.js";
-import type { RoutedKeyed, RoutedView } from "./types.js";
-import { questionOf, viewInstance } from "./views.js";
+import type { ApprovalOptions, Distrust } from "../approval/decision.js";
+import { type ApprovalGuard, type ApprovalReading, distrustOf, passOf } from "../approval/guard.js";
+import { approvalRefused, hashEvidence } from "../approval/message.js";
+import type { PhasegateError } from "../errors.js";
+import type { AuditReport } from "../log/commit.js";
+import { isJsonObject } from "../workflow/json.js";
+import { type RoutedEvent, type RoutedEventOf, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
+import type { RoutedCommit, RoutedSession } from "./state/machine.js";
+import type { RoutedPass, RoutedQuestion, UnapprovedStep } from "./types.js";
 
-/** A person's answer to what a step's gate waits for. */
-export interface RoutedApproval extends RoutedKeyed {
-  /** The name of the person, as the host and the gate know it. */
-  readonly by: string;
-  /** A comment; for a denial, what to fix. */
-  readonly note?: string;
-  /** The hash of the evidence that the person has seen. */
-  readonly evidenceHash: string;
-  /** The approver's signature, from `signApproval`. Required unless the host allows unsigned approvals. */
-  readonly signature?: ApprovalSignature;
+/** The result of an audit: whether the log is intact, and which approvals this host accepts. */
+export type RoutedAudit = AuditReport & {
+  /** Every step that was left, or may be left, with an approval; empty if the log is not intact. */
+  readonly approvals: readonly RoutedPass[];
+};
+
+/** The approvals in a log up to a commit. */
+interface RoutedLedger {
+  readonly structure?: RoutedStructure;
+  /** The last report that a person was asked about. */
+  readonly asked?: RoutedCommit;
+  /** Its approval, if it was approved. */
+  readonly approval?: RoutedPass;
+  /** The step that was left last. */
+  readonly left?: RoutedPass;
+  /** The first step that was left with an approval that this host does not accept. */
+  readonly unapproved?: RoutedPass;
 }
 
-/** Takes a person's answer. Throws `APPROVAL_REFUSED`. */
-export async function answerQuestion(
-  context: RoutedContext,
-  instanceId: string,
-  decision: "approve" | "deny",
-  { by, note, evidenceHash, signature, idempotencyKey }: RoutedApproval,
-): Promise<RoutedView> {
-  const id = parseSessionId(instanceId);
-  requireText("by", by);
-  if (decision === "deny") requireText("note", note);
-  const keyed =
-    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note ?? null, evidenceHash]);
-  const { maxAttempts, maxAttemptsTotal } = context.options.limits;
-  const prepare = async (session: RoutedSession): Promise<{ command: RoutedCommand }> => {
-    const question = await requireQuestion(context, session, evidenceHash);
-    const word = { decision, by, note, signature };
-    const found = await authenticate(context.options.approvals, { ...question, sessionId: id }, word);
-    const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
-    return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
+/** Reads the approvals of routed sessions. */
+export const ROUTED_APPROVALS: ApprovalReading<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass> = {
+  beginning: {},
+  add: withApprovals,
+  asks: ({ steps }) => steps.some(({ gate }) => gate?.approval !== undefined),
+  isNew: ({ answered, pending }) => answered === undefined && pending === undefined,
+  audited: ({ left }) => (left === undefined ? [] : [left]),
+  open: ({ approval }) => approval,
+  passes: passesOf,
+  refusal: notBelieved,
+};
+
+/** The guard of routed sessions. */
+export type RoutedGuard = ApprovalGuard<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass>;
+
+/** Returns the question that a commit asks, for the step at that position. */
+export function questionIn(
+  { sessionId, hash, at, events, head }: RoutedCommit,
+  phase: number,
+): Omit<RoutedQuestion, "unsignedAllowed"> | undefined {
+  const asked = events.find(({ type }) => type === "approval_requested");
+  const reported = events.find(({ type }) => type === "reported");
+  if (asked?.type !== "approval_requested" || reported?.type !== "reported") return undefined;
+  const { step, prompt, approvers, evidenceHash } = asked;
+  const { report, verification = [] } = reported;
+  return {
+    ...{ sessionId, workflowType: head.workflow, revision: head.revision, phase, evidenceHash, request: hash },
+    ...{ step, prompt, verification, attempt: head.attempts + 1, askedAt: at },
+    evidence: isJsonObject(report.details) ? report.details : {},
+    ...(approvers === undefined ? {} : { approvers }),
   };
-  return viewInstance(context, await executeOn(context, id, prepare, keyed));
 }
 
-function requireText(field: "by" | "note", text: unknown): void {
-  if (typeof text === "string" && visibleText(text) !== "" && text.length <= 4000) return;
-  throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
-    remedy: `Give '${field}': it is recorded with the decision.`,
-    details: { field, expected: "a text of 1 to 4,000 characters" },
-  });
+/** Returns the error for showing or doing anything behind a step whose approval this host does not accept. */
+export function notBelieved(
+  { step, by, distrust: reason }: UnapprovedStep,
+  { steps }: RoutedStructure,
+): PhasegateError<"APPROVAL_REFUSED"> {
+  const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
+  const message = `the gate of ${step} was passed ${whose} that this host does not believe (${reason})`;
+  const remedy = `Ask the person who runs this: the host must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if the work has gone on since, start a new instance.`;
+  return approvalRefused(message, remedy, { phase: steps.findIndex(({ name }) => name === step) + 1, reason });
 }
 
-async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
-  const question = await questionOf(context, session);
-  if (question === undefined) throw refused(0, "not_waiting", "no person is waited for");
-  if (question.evidenceHash === evidenceHash) return question;
-  throw refused(question.phase, "other_evidence", "other evidence waits than the approval is about");
+/** Returns the ledger after one more commit, with each approval checked by this host's keys. */
+async function withApprovals(
+  ledger: RoutedLedger,
+  commit: RoutedCommit,
+  options: ApprovalOptions,
+): Promise<RoutedLedger> {
+  let after = ledger;
+  for (const event of commit.events) after = await withEvent(after, commit, event, options);
+  return after;
 }
 
-function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {
-  return new PhasegateError("APPROVAL_REFUSED", message, {
-    remedy: "Look at the instance again: its status says what waits, and for whom.",
-    details: { phase, reason },
-  });
+async function withEvent(
+  ledger: RoutedLedger,
+  commit: RoutedCommit,
+  event: RoutedCommit["events"][number],
+  options: ApprovalOptions,
+): Promise<RoutedLedger> {
+  const { approval, asked: _, ...kept } = ledger;
+  switch (event.type) {
+    case "started":
+      return { ...ledger, structure: event.structure };
+    case "approval_requested":
+      return { ...kept, asked: commit };
+    case "approved": {
+      const distrust = await distrustIn(ledger, event, options);
+      return { ...ledger, approval: { step: event.step, ...passOf(commit, event, distrust) } };
+    }
+    case "denied":
+      return kept;
+    case "decided": {
+      // An answer holds until the step is left, or until a decision keeps the client on it.
+      const pass = passed(ledger, event.from, commit);
+      if (pass === undefined) return kept;
+      const isFirst = kept.unapproved === undefined && pass.distrust !== undefined;
+      return { ...kept, left: pass, ...(isFirst ? { unapproved: pass } : {}) };
+    }
+    default:
+      return ledger;
+  }
+}
+
+async function distrustIn(
+  { structure, asked }: RoutedLedger,
+  approved: RoutedEventOf<"approved">,
+  options: ApprovalOptions,
+): Promise<Distrust | undefined> {
+  if (structure === undefined || asked === undefined) return "unsigned";
+  const { step, evidenceHash, asked: version } = approved;
+  const place = structure.steps.findIndex(({ name }) => name === step) + 1;
+  const question = questionIn(asked, place);
+  const reported = asked.events.find(({ type }) => type === "reported");
+  if (question === undefined || reported?.type !== "reported" || question.step !== step) return "other_evidence";
+  const { details } = reported.report;
+  const isAnswer = version === asked.version && evidenceHash === question.evidenceHash;
+  if (!isAnswer || hashEvidence(isJsonObject(details) ? details : {}) !== evidenceHash) return "other_evidence";
+  // The pinned structure says who may answer, not the question.
+  const { approvers: _, ...awaited } = question;
+  const approvers = approvalOf(structure, step)?.approvers;
+  const pinned = { ...awaited, sessionId: asked.sessionId, ...(approvers === undefined ? {} : { approvers }) };
+  return distrustOf(options, pinned, approved);
+}
+
+function approvalOf(structure: RoutedStructure, step: string) {
+  return stepOf(structure, step)?.gate?.approval;
+}
+
+/** Returns the approval that a step is left with; one that is not accepted, if the log has none. */
+function passed(
+  { structure, approval }: RoutedLedger,
+  step: string | undefined,
+  commit: Pick<RoutedCommit, "version" | "at">,
+): RoutedPass | undefined {
+  if (structure === undefined || step === undefined || approvalOf(structure, step) === undefined) return undefined;
+  if (approval?.step === step) return approval;
+  return { step, ...passOf(commit, undefined, "unsigned") };
+}
+
+/** Returns the first step that was left wrongly, and the step that a pending report would leave. */
+function passesOf(ledger: RoutedLedger, { version, at, head }: RoutedSession): readonly RoutedPass[] {
+  const isPassed = head.pending !== undefined && head.pending.awaiting === undefined;
+  const next = isPassed ? passed(ledger, head.step, { version, at }) : undefined;
+  return [ledger.unapproved, next].filter((pass) => pass !== undefined);
 }

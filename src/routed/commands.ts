@@ -1,15 +1,98 @@
-/** The operations that move an instance without a decision: suspend, cancel, retry and delete. */
+/**
+ * The operations that move an instance without a report: start, suspend, cancel, retry, delete, and a person's
+ * decision. Everything that can fail is done before anything is written, except the decider's choice of the first
+ * step.
+ */
 
-import { keyedRequest } from "../log/machine.js";
-import { parseSessionId } from "../workflow/names.js";
-import { executeOn, requireInstance } from "./believed.js";
+import { requireDecision } from "../approval/decision.js";
+import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
+import { PhasegateError } from "../errors.js";
+import { type KeyedRequest, keyedRequest } from "../log/machine.js";
+import { requireVerifiers } from "../phased/verify/run-verifiers.js";
+import { visibleText } from "../workflow/field-types.js";
+import { canonicalJson, digest } from "../workflow/json.js";
+import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
+import type { RoutedDefinition } from "../workflow/routed-definition.js";
+import { mergeContext } from "./ask-decider.js";
+import { answerAfter, decidePending } from "./decide.js";
 import { beginStep } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedCommit, RoutedSession } from "./session.js";
-import { answerAfter, settle } from "./settle.js";
 import type { RoutedCommand } from "./state/commands.js";
-import type { RoutedKeyed, RoutedResult, RoutedView } from "./types.js";
-import { resultOf, viewInstance } from "./views.js";
+import { type RoutedStructure, structureOf } from "./state/events.js";
+import type { RoutedCommit, RoutedSession } from "./state/machine.js";
+import type { RoutedKeyed, RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
+import { executeOn, questionOf, requireInstance, resultOf, viewInstance } from "./views.js";
+
+/** Starts an instance. */
+export async function startRouted(context: RoutedContext, request: StartRoutedRequest): Promise<RoutedResult> {
+  const { options, kernel } = context;
+  const { workflow, idempotencyKey } = request;
+  const definition = await requireDefinition(context, workflow);
+  const structure = structureOf(definition);
+  await requireGates(structure, context);
+  const values = mergeContext({}, request.context ?? {}, options.limits.maxContextBytes).context;
+  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [workflow, values]);
+  const id = keyed === undefined ? parseSessionId(options.newId()) : keyedId(keyed);
+  await checkLimit(context, id, keyed);
+  const firstStep = options.firstStep === "first" ? definition.steps[0].name : undefined;
+  const command = { type: "start" as const, structure, context: values, digest: digest(canonicalJson(values)) };
+  const started = await kernel.execute(
+    id,
+    async () => {
+      if (firstStep === undefined) return { command };
+      const owner = { sessionId: id, version: 1, head: { workflow: structure.name, attempts: 0 } };
+      const { payloads, ...begun } = await beginStep(context, owner, structure, firstStep);
+      return { command: { ...command, firstStep, ...begun }, payloads };
+    },
+    keyed,
+  );
+  return resultOf(context, await decidedFirst(context, started), started.replayed);
+}
+
+async function requireDefinition({ options }: RoutedContext, name: string): Promise<RoutedDefinition> {
+  const definition = typeof name === "string" ? await options.workflows.definition(name) : undefined;
+  if (definition !== undefined) return definition;
+  const names = (await options.workflows.list()).map((listing) => listing.name);
+  const near = typeof name === "string" ? nearest(name, names) : undefined;
+  throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow ${shown(name)}`, {
+    remedy: near === undefined ? "List the workflows, and start one of them." : `Did you mean ${near}?`,
+    details: { workflowType: String(name), ...(near === undefined ? {} : { nearest: near }) },
+  });
+}
+
+/** Refuses a workflow with a gate that this host can't check: an instance would be stuck there. */
+async function requireGates({ name, steps }: RoutedStructure, { options }: RoutedContext): Promise<void> {
+  const phases = steps.flatMap(({ gate }, index) => (gate === undefined ? [] : [{ number: index + 1, gate }]));
+  await requireVerifiers({ type: name, phases }, options.verifiers);
+}
+
+/** The key replaces the id, so that a caller that never received it finds the same instance. */
+function keyedId({ id }: KeyedRequest): SessionId {
+  return parseSessionId(`k${id}`);
+}
+
+/** A repeated start is not a new session, so it is always allowed. */
+async function checkLimit({ options, kernel }: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
+  const limit = options.limits.maxActiveSessions;
+  if (limit === Number.POSITIVE_INFINITY || (await options.storage.countActive(limit)) < limit) return;
+  if (keyed !== undefined && (await kernel.find(id)) !== undefined) return;
+  throw new PhasegateError("SESSION_LIMIT", `${limit} sessions are active, which is as many as this host allows`, {
+    remedy: "Finish, suspend or delete one first.",
+    details: { limit },
+  });
+}
+
+/**
+ * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or
+ * asks again.
+ */
+async function decidedFirst(context: RoutedContext, started: RoutedCommit & { readonly replayed: boolean }) {
+  if (started.head.pending === undefined) return started;
+  const answered = started.replayed ? await answerAfter(context, started.sessionId, started.version) : started;
+  const { pending, status } = answered.head;
+  if (status !== "RUNNING" || pending === undefined) return answered;
+  return decidePending(context, answered, pending);
+}
 
 /** A move with its reason. */
 export interface RoutedMove extends RoutedKeyed {
@@ -44,7 +127,7 @@ export async function retry(context: RoutedContext, id: string, keyed: RoutedKey
   if (status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
     return resultOf(context, answered, moved.replayed);
   }
-  return resultOf(context, await settle(context, answered, pending), moved.replayed);
+  return resultOf(context, await decidePending(context, answered, pending), moved.replayed);
 }
 
 /** Deletes an instance with a tombstone that records the reason. */
@@ -105,4 +188,59 @@ async function lastOf({ kernel }: RoutedContext, id: RoutedCommit["sessionId"]):
   for await (const commit of kernel.log(id)) last = commit;
   if (last === undefined) throw new Error("a tombstone is a commit");
   return last;
+}
+
+/** A person's answer to what a step's gate waits for. */
+export interface RoutedApproval extends RoutedKeyed {
+  /** The name of the person, as the host and the gate know it. */
+  readonly by: string;
+  /** A comment; for a denial, what to fix. */
+  readonly note?: string;
+  /** The hash of the evidence that the person has seen. */
+  readonly evidenceHash: string;
+  /** The approver's signature, from `signApproval`. Required unless the host allows unsigned approvals. */
+  readonly signature?: ApprovalSignature;
+}
+
+/** Takes a person's answer. Throws `APPROVAL_REFUSED`. */
+export async function answerQuestion(
+  context: RoutedContext,
+  instanceId: string,
+  decision: "approve" | "deny",
+  { by, note, evidenceHash, signature, idempotencyKey }: RoutedApproval,
+): Promise<RoutedView> {
+  const id = parseSessionId(instanceId);
+  requireText("by", by);
+  if (decision === "deny") requireText("note", note);
+  const keyed =
+    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note ?? null, evidenceHash]);
+  const { maxAttempts, maxAttemptsTotal } = context.options.limits;
+  const prepare = async (session: RoutedSession): Promise<{ command: RoutedCommand }> => {
+    const question = await requireQuestion(context, session, evidenceHash);
+    const word = { decision, by, note, signature };
+    const found = await requireDecision(context.options.approvals, { ...question, sessionId: id }, word);
+    const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
+    return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
+  };
+  return viewInstance(context, await executeOn(context, id, prepare, keyed));
+}
+
+function requireText(field: "by" | "note", text: unknown): void {
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= 4000) return;
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
+    remedy: `Give '${field}': it is recorded with the decision.`,
+    details: { field, expected: "a text of 1 to 4,000 characters" },
+  });
+}
+
+async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
+  const question = await questionOf(context, session);
+  if (question === undefined) throw refused(0, "not_waiting", "no person is waited for");
+  if (question.evidenceHash === evidenceHash) return question;
+  throw refused(question.phase, "other_evidence", "other evidence waits than the approval is about");
+}
+
+function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {
+  const remedy = "Look at the instance again: its status says what waits, and for whom.";
+  return approvalRefused(message, remedy, { phase, reason });
 }

@@ -3,33 +3,38 @@
  * - state/transition.ts: what a state allows, and when a gate's failures end an instance
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
  * - judge.ts: a report must pass its step's gate before the decider is asked
- * - settle.ts: the decider is asked once per report, and which of its failures are recorded
+ * - decide.ts: the decider is asked once per report, and which of its failures are recorded
  * - ask-decider.ts: which answers of a decider are accepted
- * - approval-guard.ts and approvals.ts: which approvals count
- * - believed.ts: what is shown of an instance with an approval that does not count
+ * - approvals.ts: which approvals in a log count
+ * - commands.ts: start, suspend, cancel, retry, delete, and a person's decision
+ * - views.ts: what is shown of an instance, also behind an approval that does not count
  */
 
-import { isPhasegateError, PhasegateError } from "../errors.js";
+import { isPhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
-import { reportFailure } from "../phased/announce.js";
 import { checkedPage, type SessionPage } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
 import type { RoutedListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import { Metrics, type OperationMetrics } from "../runtime/metrics.js";
 import type { Listener } from "../runtime/notifier.js";
+import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { advance, resume } from "./advance.js";
-import type { RoutedAudit } from "./approval-guard.js";
-import { answerQuestion, type RoutedApproval } from "./approvals.js";
-import { believed, lookAtInstance, requireBelieved, requireInstance } from "./believed.js";
-import { cancel, type RoutedMove, remove, retry, suspend } from "./commands.js";
+import type { RoutedAudit } from "./approvals.js";
+import {
+  answerQuestion,
+  cancel,
+  type RoutedApproval,
+  type RoutedMove,
+  remove,
+  retry,
+  startRouted,
+  suspend,
+} from "./commands.js";
 import { type RoutedNotificationMap, type RoutedNotificationName, RoutedNotifications } from "./notifications.js";
 import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "./options.js";
-import type { RoutedCommit } from "./session.js";
-import { startRouted } from "./start.js";
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
-import { routedMachine } from "./state/machine.js";
+import { type RoutedCommit, routedMachine } from "./state/machine.js";
 import type {
   AdvanceRequest,
   ResumeRequest,
@@ -39,12 +44,12 @@ import type {
   StartRoutedRequest,
   StepView,
 } from "./types.js";
-import { stepView, viewInstance } from "./views.js";
+import { believed, lookAtInstance, requireBelieved, requireInstance, stepView, viewInstance } from "./views.js";
 
 /**
  * Runs routed workflows: after each report a decider chooses the next step, within the transitions and
  * gates of the workflow. The engine has no state of its own that matters: any number of engines may use one
- * storage, and a report is stored before the decider is asked. Methods reject with {@link PhasegateError}.
+ * storage, and a report is stored before the decider is asked. Methods reject with a `PhasegateError`.
  * Every method may reject with `BUSY` (more than `limits.maxConcurrent` operations), `STORAGE_FAILED`,
  * `TAMPERED` (a log is not what was written), `FORMAT_TOO_NEW` or `INTERNAL`. Methods that take an
  * instance's id reject with `SESSION_NOT_FOUND` if it does not exist, and with `APPROVAL_REFUSED` if it
@@ -52,11 +57,18 @@ import { stepView, viewInstance } from "./views.js";
  */
 export class RoutedEngine {
   readonly #context: RoutedContext;
-  readonly #metrics = new Metrics();
-  #running = 0;
+  readonly #operations: Operations<RoutedContext>;
 
+  /** @internal Engines are made by {@link createRoutedEngine}. */
   constructor(options: RoutedEngineOptions) {
-    this.#context = createRoutedContext(resolveRoutedOptions(options), new RoutedNotifications());
+    const context = createRoutedContext(resolveRoutedOptions(options), new RoutedNotifications());
+    const { notifications, options: resolved } = context;
+    this.#context = context;
+    this.#operations = new Operations({
+      context: () => context,
+      notifications,
+      maxConcurrent: resolved.limits.maxConcurrent,
+    });
   }
 
   /** Adds a listener for a notification; returns a function that removes it. */
@@ -66,32 +78,64 @@ export class RoutedEngine {
 
   /** Lists all workflows; broken ones with their diagnostics. */
   listWorkflows(): Promise<readonly RoutedListing[]> {
-    return this.#run("listWorkflows", ({ options }) => options.workflows.list());
+    return this.#operations.run("listWorkflows", ({ options }) => options.workflows.list());
   }
 
-  /** Starts an instance. */
+  /**
+   * Starts an instance.
+   * @throws {PhasegateError} `INVALID_INPUT` when the context is not plain JSON or too large, or the idempotency key is invalid.
+   * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when there is no workflow of that name.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the workflow is broken, or a verifier is missing.
+   * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
+   * @throws {PhasegateError} `CONFLICT` when the id was used by an instance that was deleted.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
+   */
   start(request: StartRoutedRequest): Promise<RoutedResult> {
-    return this.#run("start", (context) => startRouted(context, request));
+    return this.#operations.run("start", (context) => startRouted(context, request));
   }
 
-  /** Reports on the current step, and returns the next one. */
+  /**
+   * Reports on the current step, and returns the next one. An unmet gate is a result, not an error.
+   * @throws {PhasegateError} `INVALID_INPUT` when the report or the updates are not plain JSON or too large, or the idempotency key is invalid.
+   * @throws {PhasegateError} `STEP_NOT_CURRENT` when `report.step_id` names another step than the current one.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the instance is suspended.
+   * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
+   */
   advance(instanceId: string, request: AdvanceRequest): Promise<RoutedResult> {
-    return this.#run("advance", (context) => advance(context, instanceId, request));
+    return this.#operations.run("advance", (context) => advance(context, instanceId, request));
   }
 
-  /** Reconnects a client: its assumed step and the stored one are reconciled. */
+  /**
+   * Reconnects a client: its assumed step and the stored one are reconciled.
+   * @throws {PhasegateError} `INVALID_INPUT` when the assumed step is not a name, or the report, the updates or the idempotency key are invalid.
+   * @throws {PhasegateError} `STEP_NOT_CURRENT` when `report.step_id` names another step than the current one.
+   * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
+   */
   resume(instanceId: string, request: ResumeRequest): Promise<RoutedResult> {
-    return this.#run("resume", (context) => resume(context, instanceId, request));
+    return this.#operations.run("resume", (context) => resume(context, instanceId, request));
   }
 
   /** Returns the state of an instance. */
   status(instanceId: string): Promise<RoutedView> {
-    return this.#run("status", async (context) => viewInstance(context, await requireInstance(context, instanceId)));
+    return this.#operations.run("status", async (context) =>
+      viewInstance(context, await requireInstance(context, instanceId)),
+    );
   }
 
   /** Returns the history, oldest first: reports with their decisions, and all other events. */
   history(instanceId: string): Promise<readonly RoutedEntry[]> {
-    return this.#run("history", async (context) => {
+    return this.#operations.run("history", async (context) => {
       const { session } = await believed(context, await requireInstance(context, instanceId));
       const history = new RoutedHistory();
       for await (const commit of context.kernel.log(session.sessionId)) {
@@ -108,32 +152,59 @@ export class RoutedEngine {
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    */
   step(instanceId: string): Promise<StepView> {
-    return this.#run("step", async (context) => stepView(context, await requireInstance(context, instanceId)));
+    return this.#operations.run("step", async (context) =>
+      stepView(context, await requireInstance(context, instanceId)),
+    );
   }
 
-  /** Suspends an instance until `resume`. */
+  /**
+   * Suspends an instance until `resume`.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when it is not running.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   */
   suspend(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
-    return this.#run("suspend", (context) => suspend(context, instanceId, request));
+    return this.#operations.run("suspend", (context) => suspend(context, instanceId, request));
   }
 
-  /** Ends an instance permanently: `FAILED`, without a retry. */
+  /**
+   * Ends an instance permanently: `FAILED`, without a retry.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when it is neither running nor suspended.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   */
   cancel(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
-    return this.#run("cancel", (context) => cancel(context, instanceId, request));
+    return this.#operations.run("cancel", (context) => cancel(context, instanceId, request));
   }
 
-  /** Retries a failed instance, with the undecided report if there is one. */
+  /**
+   * Retries a failed instance, with the undecided report if there is one.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when it has not failed, or can't be retried.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
+   */
   retry(instanceId: string, request: RoutedKeyed = {}): Promise<RoutedResult> {
-    return this.#run("retry", (context) => retry(context, instanceId, request));
+    return this.#operations.run("retry", (context) => retry(context, instanceId, request));
   }
 
-  /** Approves what a step's gate waits for. For the host only. */
+  /**
+   * Approves what a step's gate waits for. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count; `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   */
   approve(instanceId: string, request: RoutedApproval): Promise<RoutedView> {
-    return this.#run("approve", (context) => answerQuestion(context, instanceId, "approve", request));
+    return this.#operations.run("approve", (context) => answerQuestion(context, instanceId, "approve", request));
   }
 
-  /** Denies what a step's gate waits for: a failed attempt. For the host only. */
+  /**
+   * Denies what a step's gate waits for: a failed attempt. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   */
   deny(instanceId: string, request: RoutedApproval & { readonly note: string }): Promise<RoutedView> {
-    return this.#run("deny", (context) => answerQuestion(context, instanceId, "deny", request));
+    return this.#operations.run("deny", (context) => answerQuestion(context, instanceId, "deny", request));
   }
 
   /**
@@ -143,21 +214,24 @@ export class RoutedEngine {
    * @throws {PhasegateError} `CURSOR_INVALID` when the cursor is not one of this storage.
    */
   listInstances(query: SessionQuery = {}): Promise<SessionPage> {
-    return this.#run("listInstances", async (context) => {
+    return this.#operations.run("listInstances", async (context) => {
       const page = await context.options.storage.list({ ...query, kind: routedMachine.kind });
       const lookAt = (id: SessionId) => lookAtInstance(context, id);
-      return checkedPage(page, query, lookAt, (error) => reportFailure(context.notifications, "listInstances", error));
+      return checkedPage(page, query, lookAt, (error) => context.notifications.report("listInstances", error));
     });
   }
 
-  /** Deletes an instance with a tombstone that records the reason; its id is never used again. */
+  /**
+   * Deletes an instance with a tombstone that records the reason; its id is never used again.
+   * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no such instance.
+   */
   async delete(instanceId: string, request: { readonly reason?: string } = {}): Promise<void> {
-    await this.#run("delete", (context) => remove(context, instanceId, request.reason));
+    await this.#operations.run("delete", (context) => remove(context, instanceId, request.reason));
   }
 
   /** Checks an instance's log, against a receipt if one is given, and each approval in it. */
   audit(instanceId: string, receipt?: Receipt): Promise<RoutedAudit> {
-    return this.#run("audit", ({ approvals }) => approvals.audit(parseSessionId(instanceId), receipt));
+    return this.#operations.run("audit", ({ approvals }) => approvals.audit(parseSessionId(instanceId), receipt));
   }
 
   /**
@@ -171,33 +245,21 @@ export class RoutedEngine {
     { signal }: { readonly signal?: AbortSignal } = {},
   ): AsyncIterableIterator<RoutedCommit, undefined> {
     const { storage, hashKey } = this.#context.options;
-    return watchKind(storage, { ...query, kind: routedMachine.kind }, signal, async (next) => {
-      try {
+    return watchKind(storage, { ...query, kind: routedMachine.kind }, signal, (next) =>
+      this.#operations.guard("watch", async (context) => {
         for (;;) {
           const commit = await next();
           if (commit === undefined) return undefined;
           const read = readWhole(routedMachine, commit, hashKey);
-          if (await this.#isBelieved(read)) return read;
+          if (await isBelieved(context, read)) return read;
         }
-      } catch (error) {
-        throw this.#toKnownError("watch", error);
-      }
-    });
-  }
-
-  async #isBelieved(commit: RoutedCommit): Promise<boolean> {
-    try {
-      return await requireBelieved(this.#context, commit);
-    } catch (error) {
-      if (!isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
-      reportFailure(this.#context.notifications, "watch", error);
-      return false;
-    }
+      }),
+    );
   }
 
   /** Returns counts and durations of every operation since the engine was created, including the decider's time. */
   metrics(): Record<string, OperationMetrics> {
-    return this.#metrics.report();
+    return this.#operations.metrics.report();
   }
 
   /** Reports a failure outside the engine, such as in a tool, to the listeners of `internalError`. */
@@ -209,39 +271,6 @@ export class RoutedEngine {
   async close(): Promise<void> {
     await this.#context.options.storage.close?.();
   }
-
-  /** Runs an operation: limits how many run at once, records metrics, and maps foreign errors to `INTERNAL`. */
-  async #run<T>(operation: string, work: (context: RoutedContext) => Promise<T>): Promise<T> {
-    const limit = this.#context.options.limits.maxConcurrent;
-    if (this.#running >= limit) throw this.#toKnownError(operation, busy(this.#running, limit));
-    this.#running += 1;
-    const begun = performance.now();
-    let success = false;
-    try {
-      const outcome = await work(this.#context);
-      success = true;
-      return outcome;
-    } catch (error) {
-      throw this.#toKnownError(operation, error);
-    } finally {
-      this.#running -= 1;
-      this.#metrics.record(operation, performance.now() - begun, success);
-    }
-  }
-
-  #toKnownError(operation: string, error: unknown) {
-    const { notifications } = this.#context;
-    if (!isPhasegateError(error)) {
-      notifications.notify("internalError", { operation, error });
-      return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {
-        remedy: "Try once more; if it fails again, tell the person who runs this server: its log has the cause.",
-        details: { ...(error instanceof Error ? { cause: error.name } : {}) },
-        cause: error,
-      });
-    }
-    reportFailure(notifications, operation, error);
-    return error;
-  }
 }
 
 /**
@@ -252,9 +281,13 @@ export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
   return new RoutedEngine(options);
 }
 
-function busy(running: number, limit: number): PhasegateError<"BUSY"> {
-  return new PhasegateError("BUSY", `${running} operations are running, which is as many as this host allows`, {
-    remedy: "Wait a moment, then call again.",
-    details: { running, limit },
-  });
+/** Returns true if a watched commit is not behind an approval that this host does not accept; reports one that is. */
+async function isBelieved(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
+  try {
+    return await requireBelieved(context, commit);
+  } catch (error) {
+    if (!isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
+    context.notifications.report("watch", error);
+    return false;
+  }
 }

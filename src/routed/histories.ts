@@ -5,9 +5,9 @@
 
 import { tampered } from "../log/commit.js";
 import { RecentMap } from "../runtime/cache.js";
-import type { RoutedCommit, RoutedKernel } from "./session.js";
 import type { RoutedStructure } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
+import type { RoutedCommit, RoutedKernel } from "./state/machine.js";
 
 interface Tail {
   readonly version: number;

@@ -4,9 +4,7 @@
  */
 
 import { hashEvidence } from "../approval/message.js";
-import { checkGate } from "../gate/check-gate.js";
-import { compileRules } from "../gate/gate-rules.js";
-import type { Verdict } from "../gate/verdict.js";
+import { type Judged, judge } from "../gate/judge.js";
 import type { Snapshot, Verification } from "../phased/state/events.js";
 import { beginPhase } from "../phased/verify/snapshots.js";
 import { verifyEvidence } from "../phased/verify/verify.js";
@@ -14,13 +12,11 @@ import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldGate } from "../workflow/structure.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedSession } from "./session.js";
 import { type PinnedStep, type RoutedStructure, stepOf } from "./state/events.js";
+import type { RoutedSession } from "./state/machine.js";
 
 /** The verdict of a step's gate on a report. */
-export interface Judged {
-  readonly verdict: Verdict;
-  readonly verification?: readonly Verification[];
+interface JudgedReport extends Judged<Verification> {
   /** The hash that an approval is bound to. */
   readonly evidenceHash: string;
 }
@@ -32,21 +28,16 @@ export async function judgeReport(
   structure: RoutedStructure,
   { name, gate }: PinnedStep & { readonly gate: FieldGate },
   evidence: JsonObject,
-): Promise<Judged> {
+): Promise<JudgedReport> {
   const { enforcement } = context.options;
   const phase = { number: numberOf(structure, name), gate };
-  const rules = await compileRules(gate);
   const facts = { id: session.sessionId, workflowType: structure.name, target: "", phase: phase.number };
-  const surroundings = { session: { ...facts, attempt: session.head.attempts + 1 } };
-  const verdict = checkGate(gate, evidence, { enforcement, surroundings, ...(rules === undefined ? {} : { rules }) });
-  const evidenceHash = hashEvidence(evidence);
-  const verifying = verdict.passed
-    ? verifyEvidence(verifyContext(context), verified(session), {}, phase, evidence)
-    : undefined;
-  if (verifying === undefined) return { verdict, evidenceHash };
-  const { problems, verification } = await verifying;
-  if (problems.length === 0) return { verdict, verification, evidenceHash };
-  return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification, evidenceHash };
+  const judged = await judge(gate, evidence, {
+    enforcement,
+    surroundings: () => ({ session: { ...facts, attempt: session.head.attempts + 1 } }),
+    verify: () => verifyEvidence(verifyContext(context), verified(session), {}, phase, evidence),
+  });
+  return { ...judged, evidenceHash: hashEvidence(evidence) };
 }
 
 /** The session of the step. */

@@ -4,11 +4,13 @@ import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
-import type { RoutedCommit } from "./session.js";
+import type { RoutedCommit } from "./state/machine.js";
 
 /** The instance of a notification. */
 export interface InstanceNotification {
+  /** The instance that was changed. */
   readonly instanceId: SessionId;
+  /** The name of its workflow. */
   readonly workflow: string;
   /** The time of the event: ISO 8601, UTC. */
   readonly at: string;
@@ -16,8 +18,11 @@ export interface InstanceNotification {
 
 /** The notifications by name, with their payloads. */
 export interface RoutedNotificationMap {
+  /** An instance was started; `step` is its first step, if the decider does not choose it. */
   started: InstanceNotification & { readonly step?: string };
+  /** A report on a step was stored. */
   reported: InstanceNotification & { readonly step: string; readonly status: string };
+  /** A report did not pass its step's gate. */
   gateRefused: InstanceNotification & {
     readonly step: string;
     readonly attempt: number;
@@ -29,14 +34,23 @@ export interface RoutedNotificationMap {
     readonly prompt: string;
     readonly evidenceHash: string;
   };
+  /** A person has approved what a step's gate waits for. */
   approved: InstanceNotification & { readonly step: string; readonly by: string; readonly authenticated: boolean };
+  /** A person has denied what a step's gate waits for. */
   denied: InstanceNotification & { readonly step: string; readonly by: string; readonly authenticated: boolean };
+  /** The next step was chosen; `milliseconds` is the time that the decider took. */
   decided: InstanceNotification & { readonly from?: string; readonly next: string; readonly milliseconds: number };
+  /** An instance was suspended by the host. */
   suspended: InstanceNotification & { readonly reason?: string };
+  /** A failed instance runs again. */
   retried: InstanceNotification;
+  /** An instance was ended without being done. */
   cancelled: InstanceNotification & { readonly reason?: string };
+  /** An instance has reached its end. */
   completed: InstanceNotification;
+  /** An instance has failed, with the code and the reason. */
   failed: InstanceNotification & { readonly code: string; readonly reason: string };
+  /** An instance was deleted. */
   deleted: InstanceNotification & { readonly reason?: string };
   /** Another writer's commit came first; the command was decided again. */
   conflict: { readonly instanceId: SessionId; readonly version: number };

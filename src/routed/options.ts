@@ -3,6 +3,7 @@
  * engines have too are checked in one place for both.
  */
 
+import { ApprovalGuard } from "../approval/guard.js";
 import { PhasegateError } from "../errors.js";
 import { Kernel } from "../log/log.js";
 import {
@@ -12,16 +13,15 @@ import {
   type ResolvedOptions,
   resolveOptions,
 } from "../phased/options.js";
+import type { VerifyContext } from "../phased/verify/run-verifiers.js";
 import { Beginnings } from "../phased/verify/snapshots.js";
-import type { VerifyContext } from "../phased/verify/verify-context.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
-import { RoutedApprovals } from "./approval-guard.js";
+import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { Histories, PinnedWays } from "./histories.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
-import type { RoutedCommit, RoutedKernel } from "./session.js";
 import type { RoutedHead } from "./state/events.js";
-import { routedMachine } from "./state/machine.js";
+import { type RoutedCommit, type RoutedKernel, routedMachine } from "./state/machine.js";
 
 /** The limits of a routed engine, in addition to those of phased engines. */
 export interface RoutedLimits extends EngineLimits {
@@ -124,7 +124,7 @@ export interface RoutedContext {
   readonly histories: Histories;
   readonly beginnings: VerifyContext["beginnings"];
   /** Asked before anything is shown or done behind a gate that requires an approval. */
-  readonly approvals: RoutedApprovals;
+  readonly approvals: RoutedGuard;
   readonly notifications: RoutedNotifications;
   /** Questions in progress, by session and pending report: concurrent callers wait for one answer. */
   readonly asking: Map<string, Promise<RoutedCommit>>;
@@ -146,7 +146,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
   });
   const histories = new Histories(kernel, options.historyShown);
   const pinned = new PinnedWays(kernel);
-  const approvals = new RoutedApprovals(kernel, options.approvals);
+  const approvals = new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
   return { options, kernel, pinned, histories, beginnings, approvals, notifications, asking: new Map() };
 }

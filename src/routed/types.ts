@@ -1,7 +1,7 @@
 /** The requests and results of routed engines. */
 
-import type { ApprovalQuestion } from "../approval/message.js";
-import type { ErrorDetails } from "../errors.js";
+import type { ApprovalPass, Unapproved } from "../approval/guard.js";
+import type { ApprovalRequested } from "../approval/message.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Verification } from "../phased/state/events.js";
 import type { JsonObject } from "../workflow/json.js";
@@ -54,6 +54,7 @@ export interface GateRefusal {
   readonly attempt: number;
   /** The failures in a row after which the instance fails. */
   readonly maxAttempts: number;
+  /** What is wrong with the details. */
   readonly problems: readonly Problem[];
   /** The results of the gate's verifiers. */
   readonly verification: readonly Verification[];
@@ -63,57 +64,47 @@ export interface GateRefusal {
  * An approval that an instance waits for: the input of `signApproval`. Steps count as phases by their
  * position, from 1.
  */
-export interface RoutedQuestion extends ApprovalQuestion {
+export interface RoutedQuestion extends ApprovalRequested {
   /** The step's name. */
   readonly step: string;
-  /** The question to the person. */
-  readonly prompt: string;
-  /** The names of those who may answer, as the host knows them; any approver if missing. */
-  readonly approvers?: readonly string[];
   /** The details of the report, to be approved. */
   readonly evidence: JsonObject;
   /** The results of the gate's verifiers. */
   readonly verification: readonly Verification[];
-  readonly attempt: number;
   /** True if this engine accepts an unsigned answer. */
   readonly unsignedAllowed: boolean;
-  /** ISO 8601, UTC. */
-  readonly askedAt: string;
 }
 
 /** A step's gate that passed with an approval, and whether this host accepts it. */
-export interface RoutedPass {
+export interface RoutedPass extends ApprovalPass {
+  /** The step's name. */
   readonly step: string;
-  /** The version of the commit with the approval; of the decision, if the log has no approval. */
-  readonly version: number;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  /** The name of the approver; missing if the log has no approval. */
-  readonly by?: string;
-  /** True if the log says that it was signed. */
-  readonly authenticated: boolean;
-  /** Why this host does not accept it; missing if it does. */
-  readonly distrust?: ErrorDetails["APPROVAL_REFUSED"]["reason"];
 }
 
 /** A step that was left, or is about to be, with an approval that this host does not accept. */
-export interface UnapprovedStep extends RoutedPass {
-  /** Why it is not accepted. */
-  readonly distrust: NonNullable<RoutedPass["distrust"]>;
-}
+export type UnapprovedStep = Unapproved<RoutedPass>;
 
 /** The state of an instance. */
 export interface RoutedView {
+  /** The instance's id. */
   readonly instanceId: SessionId;
+  /** The name of its workflow. */
   readonly workflow: string;
+  /** The revision of the workflow when the instance was started. */
   readonly revision: string;
+  /** The instance's status. */
   readonly status: RoutedStatus;
   /** Missing until the decider has chosen the first one. */
   readonly currentStep?: string;
+  /** The values that reports and decisions have collected. */
   readonly context: JsonObject;
+  /** The version of the last commit. */
   readonly version: number;
+  /** The time of its first commit: ISO 8601, UTC. */
   readonly createdAt: string;
+  /** The time of its last commit: ISO 8601, UTC. */
   readonly updatedAt: string;
+  /** The time at which it was completed: ISO 8601, UTC; missing if it is not. */
   readonly completedAt?: string;
   /** Why it waits or has failed. */
   readonly reason?: string;

@@ -7,9 +7,9 @@ import { isBlank, isOfType, USUAL_EXAMPLES } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import type { FieldDefinition, FieldType } from "../workflow/structure.js";
-import { EvidenceValue, ruleParams, ruleValue } from "./compile.js";
+import { boundedRule, type RuleOutcome } from "./compile.js";
+import { EvidenceValue, ruleParams, ruleValue } from "./environment.js";
 import type { CompiledRule } from "./rule-types.js";
-import { boundedRule, type RuleOutcome } from "./run.js";
 import { memberOf, nodesOf } from "./tree.js";
 
 /** Maximum length of a generated text or list. */
@@ -22,19 +22,19 @@ export function candidateValues(
   params: JsonObject,
   others: readonly JsonValue[],
 ): JsonValue[] {
-  const spoken = spokenOf(trees, [params, ...others]);
+  const constants = constantsOf(trees, [params, ...others]);
   const made: JsonValue[] = [USUAL_EXAMPLES[type], ...others];
   if (type === "boolean" || type === "any") made.push(true, false);
-  if (type === "integer" || type === "number" || type === "any") made.push(...numbersOf(spoken));
-  if (type === "string" || type === "any") made.push(...textsOf(spoken));
-  if (type === "list" || type === "any") made.push(...listsOf(spoken));
-  if (type === "object" || type === "any") made.push(...objectsOf(spoken));
+  if (type === "integer" || type === "number" || type === "any") made.push(...numbersOf(constants));
+  if (type === "string" || type === "any") made.push(...textsOf(constants));
+  if (type === "list" || type === "any") made.push(...listsOf(constants));
+  if (type === "object" || type === "any") made.push(...objectsOf(constants));
   return [...new Map(made.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-/** A rule that can be tried on values. */
+/** A rule that can be run on example values. */
 export interface TrialRule {
-  /** As its author wrote it. */
+  /** The rule as its author wrote it. */
   readonly source: string;
   readonly compiled: CompiledRule;
   /** The evidence fields that it uses. */
@@ -81,14 +81,14 @@ export function faultOfValue(
 }
 
 /** The constants in rules. */
-interface Spoken {
+interface Constants {
   readonly numbers: readonly number[];
   readonly texts: readonly string[];
   /** Keys of objects, below the value. */
   readonly keys: readonly string[];
 }
 
-function spokenOf(trees: readonly ASTNode[], values: readonly JsonValue[]): Spoken {
+function constantsOf(trees: readonly ASTNode[], values: readonly JsonValue[]): Constants {
   const nodes = trees.flatMap(nodesOf);
   const literals: unknown[] = [...nodes.flatMap((node) => (node.op === "value" ? [node.args] : [])), ...leaves(values)];
   const texts = literals.filter((literal) => typeof literal === "string");
@@ -103,7 +103,7 @@ function spokenOf(trees: readonly ASTNode[], values: readonly JsonValue[]): Spok
   return { numbers: [...new Set(numbers)], texts: [...new Set(texts)], keys: [...new Set([...keys, ...texts])] };
 }
 
-/** Returns the scalars in values, however deep. */
+/** Returns the scalars in values, at any depth. */
 function leaves(values: readonly JsonValue[]): JsonValue[] {
   return values.flatMap((value) => {
     return typeof value === "object" && value !== null ? leaves(Object.values(value)) : [value];
@@ -111,26 +111,26 @@ function leaves(values: readonly JsonValue[]): JsonValue[] {
 }
 
 /** Returns numbers between two bounds, then the bounds, then numbers beyond them. */
-function numbersOf({ numbers }: Spoken): number[] {
+function numbersOf({ numbers }: Constants): number[] {
   const between = numbers.slice(1).map((number, index) => (number + (numbers[index] ?? 0)) / 2);
   const made = [...between.map(Math.round), ...between, ...numbers, 0, 1, -1];
   const near = numbers.flatMap((number) => [number + 1, number - 1, Math.ceil(number), Math.floor(number)]);
   return [...made, ...near, ...numbers.flatMap((number) => [number + 0.5, number - 0.5, number * 2])];
 }
 
-/** Texts that patterns often ask for. */
+/** Texts that match common patterns. */
 const USUAL_TEXTS = ["done", "docs/report.md", "1.2.3", "v1.2.3", "main", "abc", "ABC-123", "2026-01-31", "0123abc"];
 
-function textsOf(spoken: Spoken): string[] {
-  const { texts } = spoken;
-  const sized = sizesOf(spoken).map(textOfSize);
+function textsOf(constants: Constants): string[] {
+  const { texts } = constants;
+  const sized = sizesOf(constants).map(textOfSize);
   const around = texts.flatMap((text) => [`${text}report`, `report${text}`]);
   const pairs = texts.slice(0, 5).flatMap((one) => texts.slice(0, 5).map((other) => `${one}report${other}`));
   return [...sized.filter((text) => text.length > 3), ...around, ...pairs, ...texts, ...USUAL_TEXTS, ...sized];
 }
 
-/** Sizes that rules may ask for. */
-function sizesOf({ numbers }: Spoken): number[] {
+/** Returns the sizes that rules may require. */
+function sizesOf({ numbers }: Constants): number[] {
   const sizes = numbers.flatMap((number) => [Math.ceil(number), Math.floor(number) + 1, Math.floor(number) - 1]);
   return [...new Set([1, 2, 3, ...sizes])].filter((size) => size > 0 && size <= SIZE_MAX);
 }
@@ -141,21 +141,27 @@ function textOfSize(size: number): string {
   return size <= text.length ? text.slice(0, size).replace(/ $/, "s") : `${text.padEnd(size - 1, ", and more")}.`;
 }
 
-function listsOf(spoken: Spoken): JsonValue[][] {
-  const sizes = sizesOf(spoken);
-  const items = [...spoken.texts, ...textsOf(spoken).slice(0, 30), ...numbersOf(spoken).slice(0, 30), true, false];
+function listsOf(constants: Constants): JsonValue[][] {
+  const sizes = sizesOf(constants);
+  const items = [
+    ...constants.texts,
+    ...textsOf(constants).slice(0, 30),
+    ...numbersOf(constants).slice(0, 30),
+    true,
+    false,
+  ];
   const counted = sizes.map((size) => Array.from({ length: size }, (_, index) => `item ${index + 1}`));
-  const alike = [...items, ...objectsOf(spoken).slice(0, 20)].flatMap((item) =>
+  const alike = [...items, ...objectsOf(constants).slice(0, 20)].flatMap((item) =>
     sizes.slice(0, 8).map((size) => Array.from({ length: size }, () => item)),
   );
-  const whole = [[...spoken.texts], [...spoken.numbers]].filter(({ length }) => length > 0 && length <= SIZE_MAX);
+  const whole = [[...constants.texts], [...constants.numbers]].filter(({ length }) => length > 0 && length <= SIZE_MAX);
   return [...counted, ...whole, ...alike, []];
 }
 
-function objectsOf(spoken: Spoken): JsonObject[] {
-  const values = [true, "value", ...spoken.texts, ...numbersOf(spoken).slice(0, 10), ["first item"], false];
-  const keyed = spoken.keys.length === 0 ? [] : values.map((value) => objectOf(spoken.keys, value));
-  const counted = sizesOf(spoken).map((size) =>
+function objectsOf(constants: Constants): JsonObject[] {
+  const values = [true, "value", ...constants.texts, ...numbersOf(constants).slice(0, 10), ["first item"], false];
+  const keyed = constants.keys.length === 0 ? [] : values.map((value) => objectOf(constants.keys, value));
+  const counted = sizesOf(constants).map((size) =>
     objectOf(
       Array.from({ length: size }, (_, index) => `key_${index + 1}`),
       "value",

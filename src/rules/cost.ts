@@ -4,6 +4,7 @@
  * tracked too, because a text doubled forty times would otherwise seem free.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
+import { PATTERN_STEPS_MAX } from "./patterns.js";
 import {
   type Binding,
   bindingOf,
@@ -42,7 +43,7 @@ export function ruleCost(
   return costOf(tree, { extent, patternSteps }).steps;
 }
 
-/** How the cost of a rule grows. */
+/** The growth of a rule's cost with the evidence. */
 export interface Growth {
   readonly nodes: number;
   /** Maximum number of nested macros. */
@@ -72,11 +73,6 @@ export function growthOf(tree: ASTNode): Growth | undefined {
 export function quickBound({ nodes, depth }: Growth, value: unknown): number {
   return nodes * (nodes * charactersOf(value)) ** (depth + 1);
 }
-
-/** Maximum length of a pattern that runs, in characters. */
-export const PATTERN_MAX = 1000;
-/** Maximum number of steps per character of a pattern: they take time and memory before matching begins. */
-export const PATTERN_STEPS_MAX = 10_000;
 
 /** Maximum number of values that are inspected one by one; of more only the total is measured. */
 const CANDIDATES_MAX = 10_000;
@@ -117,7 +113,7 @@ function membersOf(value: unknown, key?: string): readonly unknown[] {
 }
 
 interface Scope {
-  /** Returns the extent of what a name stands for. */
+  /** Returns the extent of the value of a name. */
   extent(name: string): Extent;
   readonly patternSteps: PatternSteps;
 }
@@ -254,7 +250,7 @@ const SEARCHES: ReadonlySet<string> = new Set(["contains", "indexOf", "lastIndex
 function workOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): number {
   const extents = parts.map(({ extent }) => extent);
   const { weight } = together(extents);
-  // `size` of a list looks at no element.
+  // `size` of a list visits no element.
   if (name === "size" || name === "has") return 1;
   const [text, by] = extents;
   if (text === undefined || by === undefined) return weight;
@@ -268,7 +264,7 @@ const PATTERNS_READ = 8;
 /** Maximum number of steps for one character of a pattern: each of those in `(?:aaaa){1000}`. */
 const STEPS_A_CHARACTER = 1000;
 
-/** How much slower matching in linear time is than reading a text, if the engine's cache helps. */
+/** Factor by which matching is slower than reading the text, if the engine's cache helps. */
 const PATTERN_FACTOR = 8;
 /** The factor for each step per character, if the cache doesn't help. */
 const PATTERN_STEP_FACTOR = 3;
@@ -336,7 +332,7 @@ const FLAT = named(
   "value id . [] ?: && || !_ -_ == != < <= > >= + - * / % in list size has int double type startsWith endsWith isInteger trim visible",
 );
 
-/** The longest text that is found in another as fast as one is gone through. */
+/** Maximum length of a text that is found in another in one pass. */
 const SOUGHT_MAX = 64;
 
 function isFlat(node: ASTNode): boolean {
@@ -366,7 +362,7 @@ function isAboutValue(node: ASTNode, names: ReadonlySet<string>): boolean {
   return isAboutValue(macro.range, names) && macro.body.every((part) => isAboutValue(part, inner));
 }
 
-/** Characters and elements, one for each value itself. */
+/** Returns the number of characters and elements, plus one for each value. */
 function charactersOf(value: unknown): number {
   if (typeof value === "string") return 1 + value.length;
   let characters = 1;

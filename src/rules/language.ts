@@ -3,9 +3,11 @@
  * first definition has a rule. This is the entry file of the folder.
  *
  * Rules that are decided in this folder:
- * - compile.ts: what rules see, operators, functions, patterns, and errors for invalid rules
+ * - environment.ts: what rules see, and the operators and functions that they can use
+ * - compile.ts: which texts are rules; a rule that could take more than 1,000,000 steps is not run
+ * - patterns.ts: regular expressions, in linear time
+ * - explain.ts: errors of CEL in plain words
  * - cost.ts: the upper bound of a rule's steps on given evidence
- * - run.ts: a rule that could take more than 1,000,000 steps is not run
  * - validators.ts: the named validators
  * - python-to-cel.ts: Python lambdas as CEL (python-tokens.ts and python-parser.ts read them)
  * - candidates.ts: example values for a field
@@ -15,18 +17,18 @@
 import type { Environment } from "@marcbachmann/cel-js";
 import type { JsonValue } from "../workflow/json.js";
 import type { FieldType, VerifyDefinition } from "../workflow/structure.js";
+import { compileRule } from "./compile.js";
 import {
-  compileRule,
   EvidenceValue,
   ParamsValue,
-  Patterns,
   RULE_TYPES,
   registerFunctions,
   registerOperators,
   ruleParams,
   SESSION_TYPES,
   SessionValue,
-} from "./compile.js";
+} from "./environment.js";
+import { Patterns } from "./patterns.js";
 import type { RuleField, RuleLanguage, RuleSubject } from "./rule-types.js";
 
 let loaded: Promise<RuleLanguage> | undefined;

@@ -144,7 +144,7 @@ class PythonReader {
   private chain(): void {
     this.chained += 1;
     if (this.chained <= CHAINED_MAX) return;
-    throw new PythonFault(this.cursor.token.at, `more than ${CHAINED_MAX} parts that follow one another`, true);
+    throw new PythonFault(this.cursor.token.at, `more than ${CHAINED_MAX} chained parts`, true);
   }
 
   private key(): PythonNode {
@@ -154,7 +154,7 @@ class PythonReader {
   }
 }
 
-/** Reads an expression, from where a cursor stands. */
+/** Reads an expression at the cursor. */
 type ReadExpression = () => PythonNode;
 
 /** Reads a name, a constant, a list, a dict, or an expression in parentheses. Throws `PythonFault`. */
@@ -237,7 +237,7 @@ function readParenthesis(cursor: PythonCursor, at: number, expression: ReadExpre
   return only === undefined || isTuple ? { kind: "list", at, items } : only;
 }
 
-/** Reads from where the cursor stands: any expression, or one in which a bare `if` is no part. */
+/** Reads at the cursor: any expression, or one that ends before a bare `if`. */
 interface Read {
   expression(): PythonNode;
   or(): PythonNode;

@@ -1,4 +1,7 @@
-/** Turns the text of a rule, in CEL or as a Python lambda, into CEL. */
+/**
+ * Turns the text of a rule, in CEL or as a Python lambda, into CEL. A lambda is parsed, never evaluated; where the two
+ * languages differ, the result calls functions with Python's meaning.
+ */
 import { shown } from "../workflow/names.js";
 import { parseLambda } from "./python-parser.js";
 import { type Comparison, nameOf, PythonFault, type PythonNode } from "./python-tokens.js";
@@ -8,13 +11,13 @@ import { constantToCel } from "./validators.js";
 /** The subject of a rule: a field's value, whose type may not be known yet, or the evidence as a whole. */
 type RuleAbout = { readonly type: RuleField["type"] } | "evidence";
 
-/** The rule in CEL, or why it can't be converted. */
+/** The rule in CEL, or the reason that it can't be converted. */
 type RuleText =
   | { readonly ok: true; readonly cel: string }
   | { readonly ok: false; readonly message: string; readonly hint: string };
 
-/** Hints for Python features that CEL lacks, by the words of the error. */
-const TWINS: readonly (readonly [RegExp, string])[] = [
+/** Examples for Python features that CEL lacks, by the words of the error. */
+const EQUIVALENTS: readonly (readonly [RegExp, string])[] = [
   [/^re\b|^\.(?:match|search|fullmatch)/, 'value.matches("^[a-z]+$")'],
   [/^(?:sum|min|max|sorted|len|set|filter|map|abs|round)\b/, "size(value) >= 3 && value.all(item, item > 0)"],
   [/^(?:all|any)\b/, "value.all(item, item == true)"],
@@ -39,15 +42,16 @@ export function readRuleText(text: string, about: RuleAbout, fields: readonly Ru
     if (error.isTooMuch) {
       return {
         ok: false,
-        message: `the lambda can't be read as a rule: it comes to ${what}, at its character ${error.at + 1}`,
-        hint: "Make it shorter, or two rules of it; or write the rule in CEL, where cel.bind gives a value a name.",
+        message: `the lambda can't be translated to a rule: it has ${what}, at character ${error.at + 1}`,
+        hint: "Make it shorter, or split it into two rules; or write it in CEL, where cel.bind names a value.",
       };
     }
-    const twin = TWINS.find(([pattern]) => pattern.test(what))?.[1] ?? USUAL;
+    const similar = EQUIVALENTS.find(([pattern]) => pattern.test(what))?.[1] ?? USUAL;
+    const example = about === "evidence" ? "evidence.passed == evidence.total" : similar;
     return {
       ok: false,
-      message: `the lambda can't be read as a rule: it has no twin in CEL for ${shown(what)}, at its character ${error.at + 1}`,
-      hint: `Write the rule in CEL, as in ${about === "evidence" ? "evidence.passed == evidence.total" : twin}; docs/gates.md has a table of twins.`,
+      message: `the lambda can't be translated to a rule because of ${shown(what)}, at character ${error.at + 1}`,
+      hint: `Write the rule in CEL, as in ${example}; see "The language of rules" in phasegate's docs/gates.md.`,
     };
   }
 }
@@ -56,7 +60,7 @@ export function readRuleText(text: string, about: RuleAbout, fields: readonly Ru
 interface PythonScope {
   /** The CEL expression for each name. */
   readonly names: ReadonlyMap<string, string>;
-  /** Checks whether an expression of the language is known to be a text, where Python's `in` looks for a part. */
+  /** Checks whether a CEL expression is known to be a text, for which Python's `in` searches a part. */
   isText(cel: string): boolean;
 }
 
@@ -109,8 +113,8 @@ function written(node: PythonNode, scope: PythonScope): string {
 /** Returns an expression with parentheses where an operator needs them. */
 function operand(node: PythonNode, scope: PythonScope): string {
   const cel = pythonToCel(node, scope);
-  const stands = ["name", "constant", "list", "subscript", "call"].includes(node.kind) && !cel.startsWith("-");
-  return stands ? cel : `(${cel})`;
+  const isPlain = ["name", "constant", "list", "subscript", "call"].includes(node.kind) && !cel.startsWith("-");
+  return isPlain ? cel : `(${cel})`;
 }
 
 function arithmetic(node: Extract<PythonNode, { kind: "arithmetic" }>, scope: PythonScope): string {
@@ -149,8 +153,8 @@ function none(node: PythonNode, yes: boolean, scope: PythonScope): string {
   if (node.key.kind !== "constant" || typeof node.key.value !== "string") {
     return `dyn(${of}[${key}]) ${yes ? "==" : "!="} null`;
   }
-  const there = `${key} in ${of} && dyn(${of}[${key}]) != null`;
-  return yes ? `!(${there})` : there;
+  const isPresent = `${key} in ${of} && dyn(${of}[${key}]) != null`;
+  return yes ? `!(${isPresent})` : isPresent;
 }
 
 function within(left: PythonNode, right: PythonNode, scope: PythonScope): string {
@@ -249,7 +253,7 @@ function each(
   return `${write.operand(range, scope)}${filters}.${macro}(${item}, ${write.cel(element, inner)})`;
 }
 
-/** Returns a function that checks whether an expression is a text by the declared types. */
+/** Returns a check of whether an expression is a text by the declared types. */
 function isText(about: RuleAbout, fields: readonly RuleField[]): PythonScope["isText"] {
   const texts = new Set(fields.filter(({ type }) => type === "string").map(({ name }) => `evidence["${name}"]`));
   if (about !== "evidence" && about.type === "string") texts.add("value");

@@ -1,7 +1,8 @@
-/** The tokens and syntax tree of Python expressions. */
+/** The tokens and the syntax tree of the Python expressions that rules use, and the error for all others. */
 
-/** A text that is not Python that can be read here. Only thrown inside this folder. */
+/** Thrown for a lambda that can't be translated. It does not leave this folder. */
 export class PythonFault extends Error {
+  /** Position in the text, in characters. */
   readonly at: number;
   /** True if the text exceeds a limit. */
   readonly isTooMuch: boolean;
@@ -79,6 +80,7 @@ export class PythonCursor {
     return true;
   }
 
+  /** Moves past the next token if it is one of these, and returns it. */
   takeAny(texts: readonly string[]): string | undefined {
     return texts.find((text) => this.take(text));
   }
@@ -91,12 +93,12 @@ export class PythonCursor {
   /** Returns the error that the next token can't be read here. */
   fault(): PythonFault {
     const { kind, text, at } = this.token;
-    return new PythonFault(at, kind === "end" ? "what is missing at its end" : text);
+    return new PythonFault(at, kind === "end" ? "the end of the text" : text);
   }
 }
 
 interface Placed {
-  /** Where it begins, in characters from the start of the text. */
+  /** Offset of its first character in the text. */
   readonly at: number;
 }
 
@@ -137,7 +139,7 @@ export interface PythonLambda {
   readonly body: PythonNode;
 }
 
-/** Returns what to call an expression that has no equivalent in CEL. */
+/** Returns the words for an expression that has no equivalent in CEL. */
 export function nameOf(node: PythonNode): string {
   switch (node.kind) {
     case "name":
@@ -188,7 +190,7 @@ function tokenAt(text: string, at: number): PythonToken & { readonly end: number
   const name = found(NAME, text, at);
   const quote = text[at + (name?.length ?? 0)];
   if (name !== undefined && (quote === '"' || quote === "'")) {
-    throw new PythonFault(at, `a text with ${name} before its quotes`);
+    throw new PythonFault(at, `the prefix ${name} of a text`);
   }
   if (name !== undefined) return { kind: "name", text: name, at, end: at + name.length };
   const string = found(STRING, text, at);
@@ -211,7 +213,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 
 function contentOf(literal: string, at: number): string {
   const quote = literal.startsWith('"""') || literal.startsWith("'''") ? 3 : 1;
-  if (quote === 1 && literal.includes("\n")) throw new PythonFault(at, "a text that doesn't end on its line");
+  if (quote === 1 && literal.includes("\n")) throw new PythonFault(at, "a text across lines");
   return literal.slice(quote, -quote).replace(/\\([\s\S])/g, (whole, escaped: string) => {
     const character = ESCAPES.get(escaped);
     if (character === undefined) throw new PythonFault(at, `the escape ${whole}`);

@@ -1,4 +1,4 @@
-/** The types of the rule language. */
+/** The types that the files of the rule language share: scopes, compiled rules and faults. */
 import type { ASTNode, Environment } from "@marcbachmann/cel-js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldDefinition, FieldType } from "../workflow/structure.js";
@@ -26,7 +26,7 @@ export interface CompiledRule {
   run(variables: Record<string, unknown>): unknown;
 }
 
-/** Why a text can't run as a rule. */
+/** The reason that a text can't run as a rule, and what to write instead. */
 export interface RuleFault {
   readonly ok: false;
   readonly message: string;

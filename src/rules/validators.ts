@@ -6,7 +6,7 @@ import { PythonFault } from "./python-tokens.js";
 type Template = (type: FieldType) => string | undefined;
 
 const ABOVE_0: Template = (type) => {
-  // Of which type the value is shows at the gate, and a text is no number: "0" least of all.
+  // The type of the value is known at the gate. A text is never a number, not even "0".
   if (type === "any") {
     return "type(value) in [int, double] ? value > 0 : type(value) in [list, map] && size(visible(value)) > 0";
   }
@@ -44,10 +44,10 @@ const PATTERNED: readonly (readonly [name: string, pattern: RegExp, template: (e
   ["equals_X", /^equals_(.+)$/, (x) => (type) => equals(x, type)],
 ];
 
-/** The names of all built-in validators, with `N` and `X` for the parameter. */
+/** Names of all built-in validators, with `N` and `X` for the parameter. */
 export const VALIDATOR_NAMES: readonly string[] = [...PLAIN.keys(), ...PATTERNED.map(([name]) => name)];
 
-/** Validators that stand for a check against reality. */
+/** Validators that are replaced by a verifier. */
 export const VERIFYING_VALIDATORS: ReadonlySet<string> = new Set(["file_exists", "directory_exists"]);
 
 /** Returns the rule of a built-in validator in CEL; undefined if there is no validator of that name. */
@@ -77,13 +77,14 @@ export function constantToCel(value: string | number | bigint | boolean | null, 
   if (typeof value === "bigint") return `${value}`;
   if (typeof value === "number")
     return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : `${value}`;
-  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) throw new PythonFault(at, "a text that is no Unicode");
+  if (typeof value === "string" && /\p{Surrogate}/u.test(value))
+    throw new PythonFault(at, "a text that is not valid Unicode");
   return JSON.stringify(value);
 }
 
 function equals(x: string, type: FieldType): string | undefined {
   const literal = /^(?:true|false)$/.test(x) || /^-?\d{1,15}(?:\.\d{1,15})?$/.test(x) ? x : undefined;
-  // Nobody can submit a lone surrogate.
+  // A lone surrogate is not valid JSON text, so no evidence can equal it.
   if (/\p{Surrogate}/u.test(x)) return undefined;
   switch (type) {
     case "string":

@@ -1,35 +1,68 @@
-/** A map of limited size, for what engines and storages cache per session. */
+/** Caches of limited size: what engines, storages and workspaces keep per session or per text. */
 
-/** A map that forgets the least recently used entry once it is full. */
+/** A map that forgets the least recently used entries once it is full. */
 export class RecentMap<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #max: number;
+  readonly #weigh: ((value: V) => number) | undefined;
+  #weight = 0;
   /** The key that was used last. Using it again moves nothing. */
   #newest: K | undefined;
 
-  constructor(max: number) {
+  /** `max` limits the number of entries; with `weigh`, the sum of their weights. */
+  constructor(max: number, weigh?: (value: V) => number) {
     this.#max = max;
+    this.#weigh = weigh;
   }
 
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
-    if (value !== undefined && key !== this.#newest) this.set(key, value);
+    if (value !== undefined && key !== this.#newest) {
+      this.#entries.delete(key);
+      this.#entries.set(key, value);
+      this.#newest = key;
+    }
     return value;
   }
 
   set(key: K, value: V): void {
-    if (key !== this.#newest) this.#entries.delete(key);
-    this.#newest = key;
+    if (this.#entries.has(key)) this.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size <= this.#max) return;
+    this.#newest = key;
+    this.#weight += this.#weigh?.(value) ?? 1;
     for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      return;
+      if (this.#weight <= this.#max) return;
+      this.delete(oldest);
     }
   }
 
   delete(key: K): void {
+    const value = this.#entries.get(key);
+    if (value === undefined) return;
     if (key === this.#newest) this.#newest = undefined;
     this.#entries.delete(key);
+    this.#weight -= this.#weigh?.(value) ?? 1;
   }
+}
+
+/** Limits how many results a function remembers. */
+const RESULTS_KEPT = 128;
+
+/**
+ * Returns a function that remembers the results of `make` by the texts that it was called with. A rejection is
+ * not remembered.
+ */
+export function remember<Texts extends readonly string[], T>(
+  make: (...texts: Texts) => Promise<T>,
+): (...texts: Texts) => Promise<T> {
+  const results = new RecentMap<string, Promise<T>>(RESULTS_KEPT);
+  return (...texts) => {
+    const key = texts.join("\0");
+    const known = results.get(key);
+    if (known !== undefined) return known;
+    const made = make(...texts);
+    results.set(key, made);
+    made.catch(() => results.delete(key));
+    return made;
+  };
 }

@@ -1,15 +1,18 @@
 /**
  * Notifications to a host's listeners. They come at most once and after the commit; the log is the record.
- * A listener that fails stops neither the others nor the call.
+ * A listener that fails stops neither the others nor the call. The table of error codes decides who is notified
+ * of an error: the caller alone, listeners of `security`, or listeners of `internalError`.
  */
 
 import { EventEmitter } from "eventemitter3";
+import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../errors.js";
 
 /** A listener. If it throws or rejects, neither the other listeners nor the call are affected. */
 export type Listener<P> = (payload: P) => unknown;
 
-/** The notification about a listener or port that failed. */
+/** The notifications of errors that every engine has. */
 interface Failures {
+  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
   internalError: { readonly operation: string; readonly error: unknown };
 }
 
@@ -33,6 +36,15 @@ export class Notifier<Names extends Failures> {
     for (const listener of this.#emitter.listeners(name)) this.#call(name, () => listener(payload));
   }
 
+  /** Notifies the host of an error, also where the call continues without what failed. */
+  report(operation: string, error: unknown): void {
+    if (!isPhasegateError(error)) return this.notify("internalError", { operation, error });
+    const { code, message } = error;
+    const audience = audienceOf(error);
+    if (audience === "guard") this.notify("security", { operation, code, message });
+    if (audience === "operator") this.notify("internalError", { operation, error });
+  }
+
   #call(name: string, listener: () => unknown): void {
     try {
       const outcome: unknown = listener();
@@ -46,6 +58,64 @@ export class Notifier<Names extends Failures> {
   #failed(name: string, error: unknown): void {
     if (name !== "internalError") this.notify("internalError", { operation: `listener of ${name}`, error });
   }
+}
+
+/** Who is notified of an error in addition to the caller. */
+type Audience = "caller" | "guard" | "operator";
+
+/**
+ * Codes that are reported to the caller alone. The compiler requires every new code to be here or in
+ * `AUDIENCES`.
+ */
+type CallerOnly =
+  | "INVALID_INPUT"
+  | "CURSOR_INVALID"
+  | "WORKFLOW_NOT_FOUND"
+  // Hosts see it when they list their workflows.
+  | "DEFINITION_INVALID"
+  | "SESSION_NOT_FOUND"
+  | "SESSION_LIMIT"
+  | "PHASE_LOCKED"
+  | "PHASE_ALREADY_COMPLETED"
+  | "PHASE_OUT_OF_RANGE"
+  | "TASK_NOT_FOUND"
+  | "TASK_LOCKED"
+  | "INVALID_TRANSITION"
+  | "ATTEMPTS_EXHAUSTED"
+  | "NOT_ALLOWED"
+  | "EVIDENCE_TOO_LARGE"
+  | "IDEMPOTENCY_KEY_REUSED"
+  | "CONFLICT"
+  | "UNSUPPORTED"
+  | "FILE_NOT_FOUND"
+  | "TOO_LARGE"
+  | "PLAN_PARSE"
+  | "STEP_NOT_CURRENT";
+
+/** Who is notified of the other codes. */
+const AUDIENCES: Readonly<Record<Exclude<ErrorCode, CallerOnly>, Audience>> &
+  Readonly<Partial<Record<ErrorCode, Audience>>> = {
+  PATH_REFUSED: "guard",
+  TAMPERED: "guard",
+  EVIDENCE_UNSAFE: "guard",
+  APPROVAL_REFUSED: "guard",
+  // Failures of the engine's environment, which a caller can't fix.
+  INTERNAL: "operator",
+  STORAGE_FAILED: "operator",
+  BUSY: "operator",
+  FORMAT_TOO_NEW: "operator",
+  CONTENT_UNAVAILABLE: "operator",
+  DEFINITION_CHANGED: "operator",
+  DEFINITION_UNAVAILABLE: "operator",
+  TEMPLATE: "operator",
+  DECIDER_FAILED: "operator",
+};
+
+/** Returns who is notified of an error. */
+export function audienceOf(error: AnyPhasegateError): Audience {
+  // A late or early answer is not a forgery.
+  if (isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason === "not_waiting") return "caller";
+  return AUDIENCES[error.code] ?? "caller";
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

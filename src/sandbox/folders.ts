@@ -15,6 +15,7 @@ interface HeldFolder {
   readonly place: string;
   /** Syncs the folder's entries to the disk. */
   sync(): Promise<void>;
+  /** Closes the folder. */
   close(): Promise<void>;
 }
 
@@ -56,14 +57,15 @@ export async function holdFolder(root: string, path: string, options: HoldOption
   const { resolve = resolveInside, handles = HANDLES, platform = process.platform } = options;
   const { real, exists } = await resolve(root, path);
   if (!exists) throw notFound(path);
-  if (real !== join(root, path)) throw pathRefused(path, "it goes through a link, or is written otherwise on the disk");
+  if (real !== join(root, path))
+    throw pathRefused(path, "it goes through a link, or its spelling differs from the disk");
   // Windows cannot open folders, and syncs their entries by itself.
   if (platform === "win32") return { place: real, sync: async () => {}, close: async () => {} };
   const handle = await openFolder(real, path);
   let held: HeldFolder | undefined;
   try {
     if (!(await isOpenInside(root, real, handle, await handle.stat({ bigint: true }), handles))) {
-      throw pathRefused(path, "it was exchanged while it was being opened");
+      throw pathRefused(path, "it changed while it was being opened");
     }
     const place = `${handles}/${handle.fd}`;
     const shown = await readlink(place).catch(() => undefined);

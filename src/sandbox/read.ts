@@ -53,7 +53,7 @@ export async function openChecked(root: string, path: string, resolve = resolveI
     const file = checked === undefined ? undefined : await openSame(root, real, checked);
     if (file !== undefined) return file;
   }
-  throw pathRefused(path, "it was exchanged while it was being opened");
+  throw pathRefused(path, "it changed while it was being opened");
 }
 
 /**

@@ -2,13 +2,13 @@
  * The errors of the sandbox. A message names the path as it was given, relative to the root, and never the root's
  * location.
  */
-
 import { PhasegateError } from "../errors.js";
 import { shown } from "../workflow/names.js";
+
 /** Builds the error for a path that must not be followed. */
 export function pathRefused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
   return new PhasegateError("PATH_REFUSED", `the path ${shown(path)} is refused: ${reason}`, {
-    remedy: "Give the path of a regular file or folder that lies inside the root, without links that lead out of it.",
+    remedy: "Give the path of a regular file or folder inside the root, without links that lead out of it.",
     details: { reason },
   });
 }
@@ -16,7 +16,7 @@ export function pathRefused(path: string, reason: string): PhasegateError<"PATH_
 /** Builds the error for a file or folder that does not exist. */
 export function notFound(path: string): PhasegateError<"FILE_NOT_FOUND"> {
   return new PhasegateError("FILE_NOT_FOUND", `there is no ${shown(path)}`, {
-    remedy: "Check the name, and that it is given relative to the root.",
+    remedy: "Check the name. The path must be relative to the root.",
     details: { file: path },
   });
 }
@@ -24,7 +24,7 @@ export function notFound(path: string): PhasegateError<"FILE_NOT_FOUND"> {
 /** Builds the error for a file over its limit in bytes. */
 export function tooLarge(path: string, bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `${shown(path)} is larger than ${limit} bytes`, {
-    remedy: `Make the file smaller, or split it: at most ${limit} bytes are taken.`,
+    remedy: `Make the file smaller, or split it: the limit is ${limit} bytes.`,
     details: { file: path, bytes, limit },
   });
 }
@@ -61,16 +61,16 @@ export function unwritable(path: string, error: unknown): PhasegateError<"STORAG
 export function severalNames(path: string): PhasegateError<"STORAGE_FAILED"> {
   const cause = "it has several names (hard links)";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced: ${cause}`, {
-    remedy: "Make it a file of its own: a copy.",
+    remedy: "Replace it by a copy, so that it has only one name.",
     details: { operation: "replace", cause },
   });
 }
 
 /** Builds the error for a claim file that cannot be obtained: another file has its name, or others hold it too long. */
 export function claimBlocked(name: string, reason: string): PhasegateError<"STORAGE_FAILED"> {
-  const cause = `${shown(name)} beside it is in the way: ${reason}`;
+  const cause = `${shown(name)} next to it blocks the write: ${reason}`;
   return new PhasegateError("STORAGE_FAILED", `the file can't be replaced: ${cause}`, {
-    remedy: `Remove ${shown(name)}, and find out who made it: only phasegate makes files of this name, for an instant.`,
+    remedy: `Remove ${shown(name)}, and find out which process made it: phasegate makes such files only for an instant.`,
     details: { operation: "replace", cause },
   });
 }

@@ -47,7 +47,9 @@ const PAUSE_MAX = 20;
 /** Temp files older than this, in milliseconds, are removed. A writer that is still alive starts again. */
 const LEFT_BEHIND = 60_000;
 
-/** Characters of the file's name in the names of its temp files: a name has at most 255 bytes, a character up to four. */
+/**
+ * Characters of the file's name in the names of its temp files: a name has at most 255 bytes, a character up to four.
+ */
 const NAME_MAX = 40;
 const ENDING = ".phasegate.tmp";
 
@@ -115,7 +117,7 @@ export async function writeTemporary(
   try {
     // A parent folder may have become a link since the file was read.
     if (!(await isOpenInside(root, temporary, handle, await handle.stat({ bigint: true })))) {
-      throw pathRefused(path, "it was exchanged while it was being replaced");
+      throw pathRefused(path, "it changed while it was being replaced");
     }
     await handle.writeFile(data);
     if (like !== undefined) await makeLike(handle, like);
@@ -202,7 +204,7 @@ export async function whileClaimed<T>(
     const key = readClaim(name);
     if (key !== seen?.key) seen = key === undefined ? undefined : { key, since: performance.now() };
     else if (seen !== undefined && performance.now() - seen.since > staleAfter) await removeStale(file, name, seen.key);
-    if (performance.now() - begun > limit) throw claimBlocked(basename(name), "others hold it all the time");
+    if (performance.now() - begun > limit) throw claimBlocked(basename(name), "other processes hold it all the time");
     await delay(Math.random() * PAUSE_MAX);
   }
 }

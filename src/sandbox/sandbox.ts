@@ -135,6 +135,27 @@ export async function openSandbox(folder: string, { refuse }: SandboxOptions = {
   };
 }
 
+/** Opens a folder as {@link openSandbox} does. Returns undefined if it does not exist. */
+export async function openIfThere(folder: string, options?: SandboxOptions): Promise<Sandbox | undefined> {
+  try {
+    return await openSandbox(folder, options);
+  } catch (error) {
+    if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
+    throw error;
+  }
+}
+
+/** Returns true if a path is a folder; false for everything else, also for refused paths. */
+export async function isFolder(sandbox: Sandbox, path: string): Promise<boolean> {
+  try {
+    await sandbox.names(path);
+    return true;
+  } catch (error) {
+    if (isPhasegateError(error, "PATH_REFUSED") || isPhasegateError(error, "FILE_NOT_FOUND")) return false;
+    throw error;
+  }
+}
+
 /** A folder that contains all session targets. It is a `TargetGuard` for an engine. */
 export interface ProjectRoot {
   /**

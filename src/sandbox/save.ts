@@ -91,7 +91,7 @@ export function renameChecked(
     if (isUnchanged(seen, now)) return renameSync(temporary, target);
     seen = now;
   }
-  throw pathRefused(path, "it was exchanged while it was being replaced");
+  throw pathRefused(path, "it changed while it was being replaced");
 }
 
 function isUnchanged(before: BigIntStats | undefined, now: BigIntStats | undefined): boolean {

@@ -1,8 +1,13 @@
+/**
+ * The index of chunks: files are added and removed as a whole, and chunks are found by filters, words and vectors. Also
+ * computes and stores the vectors.
+ */
 import { PhasegateError } from "../errors.js";
 import type { Chunk, SearchQuery } from "../ports/retriever.js";
 import type { ChunkRecord, FileRecord, KeptIndex } from "./index-file.js";
 import { type Filters, matchesFilters, type OramaModule, TextIndex } from "./text-index.js";
-/** A file with its chunks, ready to be put into the index. */
+
+/** A file with its chunks, ready for the index. */
 export interface PreparedFile {
   readonly key: string;
   readonly record: FileRecord;
@@ -10,21 +15,21 @@ export interface PreparedFile {
   readonly texts: readonly string[];
   /** The headings in its chunks, below their own. */
   readonly inner: readonly (readonly string[])[];
-  /** The vectors of its chunks, where there are vectors. */
+  /** The vectors of its chunks; missing without `embed`. */
   readonly vectors?: readonly Float32Array[];
 }
 
-/** How many chunks an answer has if nobody says. */
+/** The default number of chunks in an answer. */
 const LIMIT = 5;
-/** From so many chunks on nobody looks at which comes first. */
+/** From this number of chunks on, their order is irrelevant: the caller wants all of them. */
 const ORDER_MATTERS = 1_000;
 
-/** Chunks, found by words, vectors and filters. A file comes and goes as a whole, between two searches. */
+/** Chunks by words, vectors and filters. */
 export class ChunkIndex {
   private readonly words: TextIndex;
   private readonly vectors = new Vectors();
   private readonly records = new Map<string, FileRecord>();
-  /** The keys of the files in order; undefined when they have changed. */
+  /** The keys of the files in order; undefined after a change. */
   private order: readonly string[] | undefined;
 
   constructor(orama: OramaModule, kept?: KeptIndex) {
@@ -38,16 +43,17 @@ export class ChunkIndex {
     }
   }
 
+  /** The records of all files by key. */
   get files(): ReadonlyMap<string, FileRecord> {
     return this.records;
   }
 
-  /** How many chunks it holds. */
+  /** The number of chunks. */
   get size(): number {
     return [...this.records.values()].reduce((sum, { chunks }) => sum + chunks.length, 0);
   }
 
-  /** Puts a file in, in the place of what it was before. */
+  /** Adds a file, or replaces it. */
   put({ key, record, texts, inner, vectors }: PreparedFile): void {
     this.drop(key);
     const about = `${record.path.replace(/\.md$/, "")}\n${record.place.about ?? ""}`;
@@ -60,12 +66,13 @@ export class ChunkIndex {
     this.order = undefined;
   }
 
-  /** Notes that a file was touched and is as it was. */
+  /** Updates the signature of a file whose text is unchanged. */
   touch(key: string, signature: string): void {
     const record = this.records.get(key);
     if (record !== undefined) this.records.set(key, { ...record, signature });
   }
 
+  /** Removes a file. */
   drop(key: string): void {
     for (const index of this.records.get(key)?.chunks.keys() ?? []) {
       this.words.remove(idOf(key, index));
@@ -75,14 +82,14 @@ export class ChunkIndex {
     this.order = undefined;
   }
 
-  /** The text and the vector of a file's chunk. */
+  /** Returns the text and the vector of a chunk. */
   partOf(key: string, index: number): { readonly text: string; readonly vector: Float32Array | undefined } {
     return { text: this.words.text(idOf(key, index)), vector: this.vectors.get(idOf(key, index)) };
   }
 
   /**
-   * Chunks that the filters leave, the best first. Those that have no word of the query, and are like it
-   * in no way, come last with a score of 0, in the order of their files and lines.
+   * Returns the chunks that match the filters, best first. Chunks without any similarity to the query come last with a
+   * score of 0, by file and line.
    */
   async search(query: SearchQuery, vector: Float32Array | undefined): Promise<readonly Chunk[]> {
     const limit = Math.max(0, query.limit ?? LIMIT);
@@ -97,13 +104,14 @@ export class ChunkIndex {
   }
 
   /**
-   * Whether a query gets all that its filters leave, and more than anybody reads: whoever asks so wants the
-   * pieces, not their order, and a text must not hang on a model that is out of reach.
+   * Returns true if a query with a very high limit gets all chunks that match its filters. Then the order is
+   * irrelevant, and the answer does not need the model, which may be unreachable.
    */
   givesAll({ limit = LIMIT, ...filters }: SearchQuery): boolean {
     return limit >= ORDER_MATTERS && this.ids(filters).length <= limit;
   }
 
+  /** Returns the index as data. */
   save(): KeptIndex {
     return {
       files: [...this.records].map(([key, record]) => [key, this.whole(key, record)]),
@@ -125,7 +133,7 @@ export class ChunkIndex {
       .flatMap(([id, score]) => this.chunk(id, score));
   }
 
-  /** The ids of all chunks that the filters leave, by file and line. */
+  /** Returns the ids of all chunks that match the filters, by file and line. */
   private ids(filters: Filters): string[] {
     this.order ??= [...this.records.keys()].sort();
     return this.order.flatMap((key) =>
@@ -149,19 +157,22 @@ function idOf(key: string, index: number): string {
   return `${key}#${index}`;
 }
 
-/** How much the words count beside the vectors. */
+/** The weight of words in a combined score; the rest is the weight of vectors. */
 const WORDS = 0.5;
 
-/** What two rankings say of a chunk. */
+/** The scores of a chunk by words and by vector. */
 interface Scores {
   readonly id: string;
-  /** By its words, 0 or more: without a scale of its own. */
+  /** By its words: 0 or more, without an upper limit. */
   readonly words: number;
   /** By its vector, from 0 to 1. */
   readonly likeness: number;
 }
 
-/** One score from two, from 0 to 1: that of the words is taken relative to the best one. Best first; equal ones stay in order. */
+/**
+ * Combines both scores to one from 0 to 1, best first. The score by words is relative to the best one. Equal scores
+ * keep their order.
+ */
 function fuse(scores: readonly Scores[]): readonly (readonly [id: string, score: number])[] {
   const best = scores.reduce((most, { words }) => Math.max(most, words), 0);
   return scores
@@ -172,7 +183,7 @@ function fuse(scores: readonly Scores[]): readonly (readonly [id: string, score:
     .sort(([, one], [, other]) => other - one);
 }
 
-/** Vectors of one length, kept at length 1, so that their product says how like their texts are. */
+/** Unit vectors, so that the dot product is the similarity of texts. */
 class Vectors {
   private readonly byId = new Map<string, Float32Array>();
 
@@ -188,7 +199,7 @@ class Vectors {
     return this.byId.get(id);
   }
 
-  /** How like a vector is to that of an id, from 0 to 1; 0 for an id that has none. */
+  /** Returns the similarity of a vector to that of an id, from 0 to 1; 0 for an id without a vector. */
   likeness(id: string, vector: Float32Array): number {
     const own = this.byId.get(id);
     if (own === undefined) return 0;
@@ -198,20 +209,20 @@ class Vectors {
   }
 }
 
-/** A vector at length 1; one of zeros stays as it is. */
+/** Returns the unit vector; a vector of zeros stays the same. */
 function normalized(vector: readonly number[]): Float32Array {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   return Float32Array.from(vector, (value) => (length === 0 ? 0 : value / length));
 }
 
-/** Vectors of one length, as base64 of their bytes. */
+/** Encodes vectors of one length as base64. */
 function encodeVectors(vectors: readonly Float32Array[]): string {
   return Buffer.concat(
     vectors.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
   ).toString("base64");
 }
 
-/** So many vectors out of {@link encodeVectors}. */
+/** Decodes `count` vectors from {@link encodeVectors}. */
 function decodeVectors(text: string, count: number): readonly Float32Array[] {
   const bytes = Uint8Array.from(Buffer.from(text, "base64"));
   const all = new Float32Array(bytes.buffer, 0, Math.floor(bytes.byteLength / Float32Array.BYTES_PER_ELEMENT));
@@ -219,15 +230,15 @@ function decodeVectors(text: string, count: number): readonly Float32Array[] {
   return Array.from({ length: count }, (_, index) => all.slice(index * size, (index + 1) * size));
 }
 
-/** Makes vectors of texts, one for each in their order, all of one length: a model of the host's. */
+/** Computes vectors of texts with a model of the host: one for each text, in order, all of the same length. */
 export type Embed = (texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 
-/** How many texts are given at once. */
+/** The most texts in one call of `embed`. */
 const BATCH = 64;
 
 /**
- * The vectors of texts, at length 1. `size` is the length that they must have, where there are others
- * already. Throws `INTERNAL` for a function that fails or gives anything else.
+ * Computes the unit vectors of texts. `size` is the required number of dimensions, if there are vectors already. Throws
+ * `INTERNAL` if the function fails or returns anything else.
  */
 export async function embedTexts(
   embed: Embed,
@@ -238,13 +249,13 @@ export async function embedTexts(
   for (let from = 0; from < texts.length; from += BATCH) {
     const batch = texts.slice(from, from + BATCH);
     const given = await called(embed, batch);
-    if (given.length !== batch.length) throw failed(`it gave ${given.length} vectors for ${batch.length} texts`);
+    if (given.length !== batch.length) throw failed(`it returned ${given.length} vectors for ${batch.length} texts`);
     vectors.push(...given.map(normalized));
   }
   const wanted = size ?? vectors[0]?.length;
   const other = vectors.find((vector) => vector.length !== wanted || vector.length === 0);
-  if (other !== undefined) throw failed(`it gave a vector of ${other.length} numbers beside ones of ${wanted}`);
-  if (vectors.some((vector) => !vector.every(Number.isFinite))) throw failed("it gave a number that isn't finite");
+  if (other !== undefined) throw failed(`it returned a vector of ${other.length} numbers, but others have ${wanted}`);
+  if (vectors.some((vector) => !vector.every(Number.isFinite))) throw failed("it returned a number that is not finite");
   return vectors;
 }
 
@@ -252,13 +263,14 @@ async function called(embed: Embed, texts: readonly string[]) {
   try {
     return await embed(texts);
   } catch (error) {
-    throw failed("it has thrown", error);
+    throw failed("it threw an error", error);
   }
 }
 
 function failed(reason: string, cause?: unknown) {
-  return new PhasegateError("INTERNAL", `the host's function embed has failed: ${reason}`, {
-    remedy: "Mend it: one vector for each text, all of one length. Give another model another name in `model`.",
+  return new PhasegateError("INTERNAL", `the host's function embed failed: ${reason}`, {
+    remedy:
+      "Correct embed: it must return one vector for each text, all of the same length. Change `model` with the model.",
     details: { cause: "embed" },
     cause,
   });

@@ -1,8 +1,12 @@
+/**
+ * Splits Markdown into chunks at its headings. Chunks are whole lines, and all chunks in order are the text again. A
+ * table, a code block or a checklist is never separated from its heading.
+ */
 import type { Nodes, RootContent } from "mdast";
 import { plainText } from "../workflow/from-markdown.js";
 import { blocksOf, endOfSection, linesOfParagraph } from "../workflow/markdown-blocks.js";
 
-/** A piece of a text: whole lines of it, so that all pieces in order are the text again. */
+/** A chunk of a text. */
 interface TextChunk {
   readonly text: string;
   /** The headings above it, from the outermost, its own last. */
@@ -13,15 +17,15 @@ interface TextChunk {
   readonly lines: readonly [first: number, last: number];
 }
 
-/** How a text is cut. */
+/** The options of {@link chunkMarkdown}. */
 interface ChunkOptions {
-  /** Sections with all that is below them stay whole up to so many tokens of four characters. */
+  /** A section with its subsections up to this size is one chunk, in tokens (characters / 4). */
   readonly maxTokens: number;
-  /** So many lines at the beginning are no Markdown: front matter. They are part of the first piece. */
+  /** The number of lines of front matter. They are not Markdown, and part of the first chunk. */
   readonly frontLines?: number;
 }
 
-/** A text on the way into pieces. */
+/** A text while it is split. */
 interface Cutting {
   /** Each with its line ending. */
   readonly lines: readonly string[];
@@ -30,27 +34,26 @@ interface Cutting {
 }
 
 /**
- * Cuts Markdown at its headings. A heading with everything below it is one piece where that is short
- * enough, else it is cut at the headings below it; what stands right below one heading is cut only
- * between paragraphs of prose. A table, a fence or a checklist stays whole and with its heading, however
- * long that is. Never throws; an empty text has no pieces.
+ * Splits Markdown. A section with all its subsections is one chunk if it is short enough; otherwise it is split at the
+ * subsections, and its own text only between paragraphs of prose. Never throws; an empty text has no chunks.
  */
 export function chunkMarkdown(text: string, { maxTokens, frontLines = 0 }: ChunkOptions): readonly TextChunk[] {
   const lines = text.match(/[^\r\n]*(?:\r\n?|\n)|[^\r\n]+$/g) ?? [];
-  if (text.trim() === "")
+  if (text.trim() === "") {
     return lines.length === 0 ? [] : [{ text, headings: [], inner: [], lines: [1, lines.length] }];
+  }
   const sections = sectionLines(lines.map((line, index) => (index < frontLines ? "\n" : line)));
   const cutting: Cutting = { lines, max: maxTokens * 4, chunks: [] };
   cut(sections, [], cutting);
   return cutting.chunks;
 }
 
-/** Cuts sections that follow each other, below some headings. */
+/** Splits consecutive sections below some headings. */
 function cut(sections: readonly SectionLines[], above: readonly string[], cutting: Cutting): void {
   for (let index = 0; index < sections.length; ) {
     const section = sections[index];
     if (section === undefined) return;
-    // What stands before the first heading has nothing below it.
+    // The text before the first heading has no subsections.
     const end = section.depth === 0 ? index + 1 : endOfSection(sections, index);
     const below = sections.slice(index + 1, end);
     const headings = section.depth === 0 ? above : [...above, section.heading];
@@ -58,7 +61,7 @@ function cut(sections: readonly SectionLines[], above: readonly string[], cuttin
     if (below.length > 0 && length(section.first, last, cutting) <= cutting.max) {
       add(section.first, last, { headings, inner: below.map(({ heading }) => heading) }, cutting);
     } else if (section.bare && below[0] !== undefined) {
-      // A heading alone says nothing: it goes with what is below it.
+      // A heading without text is joined with its first subsection.
       cut([{ ...below[0], first: section.first }, ...below.slice(1)], headings, cutting);
     } else {
       cutProse(section, headings, cutting);
@@ -68,7 +71,7 @@ function cut(sections: readonly SectionLines[], above: readonly string[], cuttin
   }
 }
 
-/** One section without those below it: whole, or cut where its prose may be. */
+/** Splits the own text of a section where its prose may be split. */
 function cutProse({ first, last, cuts }: SectionLines, headings: readonly string[], cutting: Cutting): void {
   let from = first;
   for (const [index, line] of cuts.entries()) {
@@ -90,27 +93,27 @@ function length(first: number, last: number, { lines }: Cutting): number {
   return sum;
 }
 
-/** A heading with what stands below it up to the next heading of any depth, in lines of its text from 1. */
+/** A heading and its text up to the next heading of any depth, as lines from 1. */
 interface SectionLines {
-  /** 0 for what stands before the first heading. */
+  /** 0 for the text before the first heading. */
   readonly depth: number;
   readonly heading: string;
   readonly first: number;
   readonly last: number;
   /**
-   * Lines at which it may be cut: each begins a block of prose behind the last table, fence or checklist,
-   * so that none of those is ever parted from its heading.
+   * Lines at which it may be split: each begins a block of prose after the last table, code block or checklist, so that
+   * none of those is separated from its heading.
    */
   readonly cuts: readonly number[];
-  /** Whether there is nothing but the heading. */
+  /** True if there is only the heading. */
   readonly bare: boolean;
 }
 
-/** `| --- | :-: |`, the line that makes a table of a paragraph. */
+/** The delimiter row of a table: `| --- | :-: |`. */
 const DELIMITER = /^\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$/;
 const CHECKBOX = /^\[[ xX]\](?:\s|$)/;
 
-/** The sections of a text, given as its lines. Together they are the whole text; there is at least one. */
+/** Returns the sections of a text, at least one. Together they are the whole text. */
 function sectionLines(lines: readonly string[]): readonly SectionLines[] {
   const found: { depth: number; heading: string; first: number; blocks: RootContent[] }[] = [
     { depth: 0, heading: "", first: 1, blocks: [] },
@@ -124,7 +127,7 @@ function sectionLines(lines: readonly string[]): readonly SectionLines[] {
       found.push({ depth: block.depth, heading: headingOf(lines.slice(first - 1, last)), first, blocks: [] });
     }
   }
-  // What stands before the first heading is no section of its own if it is empty.
+  // An empty text before the first heading is not a section.
   const [preface, second] = found;
   if (preface?.blocks.length === 0 && second !== undefined) found.splice(0, 2, { ...second, first: 1 });
   return found.map(({ blocks, ...section }, index) => ({
@@ -135,7 +138,7 @@ function sectionLines(lines: readonly string[]): readonly SectionLines[] {
   }));
 }
 
-/** What a heading says, out of its own lines: of one that is underlined, those above the last. */
+/** Returns the text of a heading from its lines; the last line of an underlined heading is left out. */
 function headingOf(lines: readonly string[]): string {
   const [only = "", ...more] = lines;
   const text =
@@ -143,12 +146,12 @@ function headingOf(lines: readonly string[]): string {
   return plainText(text.replace(/\s+/g, " ").trim());
 }
 
-/** The blocks at which a section may be cut. The first stays below its heading, too. */
+/** Returns the blocks at which a section may be split. Its first block is never one of them. */
 function proseAfter(blocks: readonly RootContent[]): readonly RootContent[] {
   return blocks.slice(Math.max(blocks.findLastIndex(staysWithHeading), 0) + 1);
 }
 
-/** Whether a block is, or holds, something that says nothing without its heading. */
+/** Returns true for a block that is, or contains, a table, code block or checklist. */
 function staysWithHeading(node: Nodes): boolean {
   if (node.type === "code" || node.type === "html") return true;
   if (node.type === "paragraph") {

@@ -1,3 +1,4 @@
+/** The file in which an index is saved: its format, its checks, and how it is replaced completely or not at all. */
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,23 +7,24 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
+
 /** The name of the file in its folder. */
 export const INDEX_FILE = "search-index.json";
-/** More than any index that can be written. */
+/** The largest file, in bytes. */
 const INDEX_MAX = 1024 * 1024 * 1024;
 
 /** The first line of the file. */
 const headerSchema = z.object({ format: z.number(), settings: z.string(), digest: z.string() });
 
-/** What was found where an index is kept: it, none, or one that can't be used, and why. */
+/** A saved index, or the reason why it cannot be used; neither if there is none. */
 export interface FoundIndex {
   readonly kept?: KeptIndex;
   readonly reason?: string;
 }
 
 /**
- * Reads the index that is kept in a folder. One of another format, of other settings, or of which a
- * single byte is another one isn't used. Throws as sandboxes do, but for what isn't there.
+ * Reads the saved index of a folder. An index with another format, with other settings or with a changed byte is not
+ * used. Throws as a sandbox does, except for a missing file.
  */
 export async function readIndexFile(folder: string, settings: string): Promise<FoundIndex> {
   const bytes = await bytesIn(folder);
@@ -31,14 +33,14 @@ export async function readIndexFile(folder: string, settings: string): Promise<F
   const header = headerSchema.safeParse(parsed(bytes.subarray(0, Math.max(end, 0)))).data;
   if (header === undefined) return { reason: "it is damaged" };
   if (header.format !== INDEX_FORMAT) return { reason: `it has format ${header.format}, not ${INDEX_FORMAT}` };
-  if (header.settings !== settings) return { reason: "it was made with other settings" };
+  if (header.settings !== settings) return { reason: "it was built with other settings" };
   const body = bytes.subarray(end + 1);
   if (digestOf(body) !== header.digest) return { reason: "it is damaged" };
   const kept = keptIndexSchema.safeParse(parsed(body)).data;
   return kept === undefined ? { reason: "it is damaged" } : { kept };
 }
 
-/** Keeps an index in a folder, whole or not at all. Throws as the file system does. */
+/** Saves an index in a folder, completely or not at all. Throws as the file system does. */
 export async function writeIndexFile(folder: string, settings: string, index: KeptIndex): Promise<void> {
   const body = JSON.stringify(index);
   const header = { format: INDEX_FORMAT, settings, digest: digestOf(body) };
@@ -55,7 +57,7 @@ async function bytesIn(folder: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Undefined for what is no JSON. */
+/** Parses JSON; undefined if it is not valid. */
 function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
@@ -69,8 +71,8 @@ function digestOf(body: string | Uint8Array): string {
 }
 
 /**
- * The format of a kept index: another one is built anew. It changes with whatever is stored or how it is
- * made: chunks, words, fields, the version of Orama.
+ * The format of a saved index. An index with another format is built again. Change it with everything that is stored:
+ * chunks, words, fields, the version of Orama.
  */
 const INDEX_FORMAT = 1;
 
@@ -89,38 +91,38 @@ const chunkSchema = placeSchema.omit({ about: true }).extend({
 
 const fileSchema = z.object({
   path: z.string(),
-  /** The signature of the file when it was read; empty if it may be blind to a change. */
+  /** The signature of the file when it was read; empty if it was too recent to detect a later change. */
   signature: z.string(),
   /** The digest of its text. */
   hash: z.string(),
   place: placeSchema,
-  /** Its chunks but for their texts, which Orama holds. */
+  /** Its chunks without their texts, which are in Orama's data. */
   chunks: z.array(chunkSchema),
 });
 
-/** With the vectors of its chunks, one after the other: 32-bit floats in base64. */
+/** A file with the vectors of its chunks in order: 32-bit floats in base64. */
 const keptFileSchema = fileSchema.extend({ vectors: z.string().exactOptional() });
 
-/** Everything that is kept of an index. What Orama has saved is its own affair. */
+/** The content of a saved index. Orama's own data is not checked. */
 const keptIndexSchema = z.object({
   files: z.array(z.tuple([z.string(), keptFileSchema])),
   orama: z.custom<RawData>((value) => typeof value === "object" && value !== null, "expected what Orama has saved"),
 });
 
-/** A chunk but for its text. */
+/** A chunk without its text. */
 export type ChunkRecord = z.infer<typeof chunkSchema>;
-/** A file of which the chunks are in the index, as one phase's or task's text. */
+/** A file whose chunks are in the index, as the text of one phase or task. */
 export type FileRecord = z.infer<typeof fileSchema>;
-/** Everything that is kept of an index. */
+/** The content of a saved index. */
 export type KeptIndex = z.infer<typeof keptIndexSchema>;
 
-/** How long a file that was not finished may be somebody's who is still at it, in milliseconds. */
+/** Temp files older than this, in milliseconds, were left by a process that died. */
 const ABANDONED = 60 * 60 * 1000;
 const TEMPORARY = ".tmp";
 
 /**
- * Puts a file into a folder so that there is always a whole one, the old or the new: written beside it,
- * brought to the disk, renamed. Makes the folder. Only the owner can read either. Throws as the file system does.
+ * Writes a temp file, syncs it and renames it, so that the old or the new file is always complete. Makes the folder.
+ * Only the owner can read both. Throws as the file system does.
  */
 async function writeWhole(folder: string, name: string, parts: readonly string[]): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -141,7 +143,7 @@ async function writeWhole(folder: string, name: string, parts: readonly string[]
   }
 }
 
-/** Deletes what writers that were killed have left behind. */
+/** Deletes temp files that killed writers left. */
 async function sweep(folder: string, name: string): Promise<void> {
   const left = (await readdir(folder)).filter((file) => file.startsWith(`${name}.`) && file.endsWith(TEMPORARY));
   for (const file of left) {
@@ -149,7 +151,7 @@ async function sweep(folder: string, name: string): Promise<void> {
       const { mtimeMs } = await stat(join(folder, file));
       if (mtimeMs < Date.now() - ABANDONED) await unlink(join(folder, file));
     } catch (error) {
-      // Another process may have finished it, or swept it.
+      // Another process may have renamed or deleted it.
       if (!isMissing(error)) throw error;
     }
   }

@@ -1,3 +1,14 @@
+/**
+ * RagContent: serves the texts of workflows from any retriever. The entry file of this folder; what is decided where:
+ * - rag-content.ts: which chunks are the text of a phase, and that no text of another phase gets through
+ * - retriever.ts: OramaRetriever: when files are checked, and when the index is saved
+ * - source-files.ts: which files are searched, and which phase and task each belongs to
+ * - sync.ts: only changed files are read, split and embedded again; tags of sections
+ * - chunks.ts: where Markdown is split
+ * - chunk-index.ts: ranking by words and vectors; filters are exact
+ * - text-index.ts: words, stems and weights of fields
+ * - index-file.ts: a saved index is used only if its format, settings and digest match
+ */
 import { contentOf, contentUnavailable } from "../content/answers.js";
 import { isPhasegateError } from "../errors.js";
 import type {
@@ -10,58 +21,69 @@ import type {
 } from "../ports/content-provider.js";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
-/** A retriever that can be told to look at its sources at once. */
+
+/** A retriever that can check its sources on request. */
 export interface RefreshableRetriever extends Retriever {
-  /** Looks; searches that begin afterwards find what there is now. */
+  /** Checks the sources. Later searches find what exists now. */
   refresh?(): Promise<unknown>;
 }
 
-/** What a {@link RagContent} is made of. */
+/** The options of {@link RagContent}. */
 export interface RagContentOptions {
-  /** Where definitions and gates come from: `FileContent` on the same folders, as a rule. */
+  /** The source of definitions and gates: usually a `FileContent` on the same folders. */
   readonly definitions: Pick<ContentProvider, "list" | "definition">;
-  /** Where texts come from. Its chunks must say their workflow, phase and task. */
+  /** The source of texts. Its chunks must have their workflow, phase and task. */
   readonly retriever: RefreshableRetriever;
 }
 
-/** The most pieces that a text is put together from. */
+/** The most chunks of a text. */
 const PIECES_MAX = 10_000;
 
 /**
- * Workflows whose texts come through search: a text is all pieces that exact filters leave for a phase or a
- * task, in their order. Definitions, and so gates and revisions, are those of another provider, unchanged.
+ * Workflows whose texts come from a search: a text consists of all chunks of a phase or task, selected by exact
+ * filters, in their order. Definitions, and so gates and revisions, come unchanged from another provider.
  */
 export class RagContent implements ContentProvider {
   readonly #definitions: RagContentOptions["definitions"];
   readonly #retriever: RefreshableRetriever;
   readonly #sound = new Map<string, WorkflowStructure>();
 
+  /** Does not search anything yet. */
   constructor({ definitions, retriever }: RagContentOptions) {
     this.#definitions = definitions;
     this.#retriever = retriever;
   }
 
+  /** Lists the workflows as the provider of definitions does. Rejects with what that provider throws. */
   list(): Promise<readonly WorkflowListing[]> {
     return this.#definitions.list();
   }
 
+  /** Returns a definition as the provider of definitions does. Rejects with what that provider throws. */
   definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
     return this.#definitions.definition(type, revision);
   }
 
+  /**
+   * Returns the text of a phase, a task or a template.
+   *
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such workflow, phase or task, no chunk is found for
+   * it, or the retriever fails.
+   * @throws {PhasegateError} `TEMPLATE` when the same is true of a template.
+   */
   async text(type: string, part: ContentPart): Promise<Content> {
     const structure = await this.#structure(type, part);
     const place = contentPlace(structure, part);
     if (place === undefined) throw contentUnavailable(type, part, "the definition has none");
     const first = await this.#find(type, part, place);
     if (first !== undefined && first.revision === (place.revision ?? first.revision)) return first;
-    // The index may be a moment behind the definition.
+    // The index may be older than the definition.
     const content = (await this.#findAgain(type, part, place)) ?? first;
-    if (content === undefined) throw contentUnavailable(type, part, "nothing is found for it");
+    if (content === undefined) throw contentUnavailable(type, part, "the search found no chunk of it");
     return content;
   }
 
-  /** The text as the retriever has it after a look at its sources, where it can be told to look. */
+  /** Searches again after the retriever has checked its sources; undefined if it cannot do that. */
   async #findAgain(type: string, part: ContentPart, place: ContentPlace): Promise<Content | undefined> {
     if (this.#retriever.refresh === undefined) return undefined;
     await this.#asked(type, part, async () => this.#retriever.refresh?.());
@@ -73,7 +95,7 @@ export class RagContent implements ContentProvider {
     const found: readonly Chunk[] = await this.#asked(type, part, search);
     const chunks = found.filter(holds);
     if (chunks.length === 0) return undefined;
-    if (found.length >= PIECES_MAX) throw contentUnavailable(type, part, `it is in more than ${PIECES_MAX} pieces`);
+    if (found.length >= PIECES_MAX) throw contentUnavailable(type, part, `it has more than ${PIECES_MAX} chunks`);
     const { text, files } = assembleText(chunks);
     const below = (file: string) => (file.startsWith(`${type}/`) ? file.slice(type.length + 1) : file);
     return { ...contentOf(text, ""), sources: files.map(below) };
@@ -83,15 +105,15 @@ export class RagContent implements ContentProvider {
     try {
       return await ask();
     } catch (error) {
-      throw contentUnavailable(type, part, "the search has failed", { cause: error });
+      throw contentUnavailable(type, part, "the search failed", { cause: error });
     }
   }
 
-  /** The newest definition; the last one without an error where it has one now, so that an edit gone wrong strands no session. */
+  /** Returns the newest definition. If it has errors, the last one without, so that running sessions continue. */
   async #structure(type: string, part: ContentPart): Promise<WorkflowStructure> {
     try {
       const definition = await this.#definitions.definition(type);
-      if (definition === undefined) throw contentUnavailable(type, part, "there is no such workflow any more");
+      if (definition === undefined) throw contentUnavailable(type, part, "the workflow no longer exists");
       this.#sound.set(type, definition.structure);
       return definition.structure;
     } catch (error) {
@@ -103,16 +125,16 @@ export class RagContent implements ContentProvider {
   }
 }
 
-/** A text put together from pieces. */
+/** A text assembled from chunks. */
 interface AssembledText {
   readonly text: string;
-  /** The files of the pieces, each once, in order. */
+  /** The files of the chunks, each once, in order. */
   readonly files: readonly string[];
 }
 
 /**
- * Puts pieces into the order of their files and lines, and together: whole lines as they are, others each
- * on lines of their own. The same lines are taken once.
+ * Joins chunks in the order of their files and lines. Chunks that end with a line ending are joined directly, others
+ * with an empty line between. The same lines are used once.
  */
 function assembleText(chunks: readonly Chunk[]): AssembledText {
   const ordered = [...chunks].sort(
@@ -135,22 +157,22 @@ function compare(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
-/** Where a text of a workflow is found. */
+/** The search for the chunks of a text. */
 interface ContentPlace {
-  /** What to search for: the filters are exact, the words only order. */
+  /** The query: its filters are exact, its words only rank. */
   readonly query: SearchQuery;
-  /** Whether a piece is part of the text. */
+  /** Returns true if a chunk is part of the text. */
   readonly holds: (chunk: Chunk) => boolean;
   /** The revision of the text when the definition was read. */
   readonly revision?: string;
 }
 
-/** Where a text of a workflow is found; undefined if the definition has no such part. */
+/** Returns how a text is found; undefined if the definition has no such part. */
 function contentPlace(structure: WorkflowStructure, part: ContentPart): ContentPlace | undefined {
   return "template" in part ? templatePlace(structure, part) : phasePlace(structure, part);
 }
 
-/** A template belongs to no phase: only its file tells it from the other pieces of its workflow. */
+/** A template belongs to no phase: only its file distinguishes it from the other chunks of the workflow. */
 function templatePlace({ type, dynamic }: WorkflowStructure, { template }: TemplatePart): ContentPlace | undefined {
   if (dynamic === undefined) return undefined;
   const revision = dynamic.templateRevisions?.[template];
@@ -175,7 +197,7 @@ function phasePlace(structure: WorkflowStructure, { phase, task }: PhasePart): C
       phase,
       ...(task === undefined ? {} : { task }),
     },
-    // Asked again here: whatever retriever it is, a phase that lies ahead must not come through.
+    // Checked again here: no retriever may reveal a later phase.
     holds: (chunk) =>
       chunk.workflow === type &&
       chunk.phase === phase &&

@@ -1,3 +1,4 @@
+/** OramaRetriever: searches Markdown files in its own index, which follows the files and is saved between runs. */
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
@@ -7,31 +8,36 @@ import { type FoundIndex, INDEX_FILE, readIndexFile, writeIndexFile } from "./in
 import { SourceFiles } from "./source-files.js";
 import { type SearchProblem, type SyncReport, syncIndex } from "./sync.js";
 import { loadOrama, type OramaModule } from "./text-index.js";
-/** What is searched, and how. */
+
+/** The options of {@link OramaRetriever}. */
 export interface OramaRetrieverOptions {
   /**
-   * Trusted folders: all Markdown below them is found. A folder that has a metadata.json or a folder `phases` is a
-   * workflow, at any depth; directly below a root it has its folder's name, as it has for `FileContent`.
+   * Trusted folders. All Markdown files below them are searched. A folder with a metadata.json or a folder `phases` is
+   * a workflow, at any depth; its type is its path below the root, so directly below a root the same as for
+   * `FileContent`.
    */
   readonly roots: readonly string[];
-  /** Where the index is kept between runs, in a folder of its own; in memory only if not given. */
+  /** A folder of its own in which the index is saved between runs. Default: the index is only in memory. */
   readonly folder?: string;
-  /** Makes vectors of texts. With it chunks are also found by what they mean. */
+  /** Computes vectors of texts, so that chunks are also found by meaning. Default: chunks are found by words only. */
   readonly embed?: Embed;
-  /** Names the model behind `embed`: with another name all vectors are made anew. */
+  /** The name of the model behind `embed`. If it changes, all vectors are computed again. Default: the empty text. */
   readonly model?: string;
-  /** Up to so many tokens (characters / 4) a section stays whole with those below it. Default 400. */
+  /** A section with its subsections up to this size is one chunk, in tokens (characters / 4). Default 400. */
   readonly maxTokens?: number;
-  /** For so many milliseconds after a look at the files a search doesn't look again. Default 1,000. */
+  /** The shortest time between two checks of the files by searches, in milliseconds. Default 1,000. */
   readonly freshFor?: number;
-  /** Hears of files that can't be read, and of an index that can't be used or kept. Search goes on without them. */
+  /**
+   * Called for files that cannot be read, and for an index that cannot be used or saved. The search continues without
+   * them. Default: they are ignored.
+   */
   readonly onProblem?: (problem: SearchProblem) => void;
 }
 
 /**
- * Finds pieces of Markdown files in an index of its own (Orama, an optional peer dependency): by words, and
- * by vectors where the host makes them. Files that are added, edited or deleted are noticed when somebody
- * searches; what hasn't changed is neither cut nor embedded again.
+ * Searches chunks of Markdown files in its own index (Orama, an optional peer dependency): by words, and by vectors if
+ * the host computes them. A search first checks which files were added, edited or deleted; unchanged files are neither
+ * split nor embedded again.
  */
 export class OramaRetriever implements Retriever {
   readonly #options: OramaRetrieverOptions;
@@ -39,8 +45,9 @@ export class OramaRetriever implements Retriever {
   readonly #settings: string;
   #index: ChunkIndex | undefined;
   #sync: Promise<SyncReport> | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #checkedAt = Number.NEGATIVE_INFINITY;
 
+  /** Does not read anything yet. */
   constructor(options: OramaRetrieverOptions) {
     this.#options = options;
     this.#sources = new SourceFiles(options.roots);
@@ -48,22 +55,36 @@ export class OramaRetriever implements Retriever {
   }
 
   /**
-   * Chunks that the filters leave, the best first; those that have nothing of the query come last, with a
-   * score of 0. Throws `INTERNAL` if `embed` fails, and what looking at the roots comes to.
+   * Returns the chunks that match the filters, best first. Chunks that match no word of the query come last, with a
+   * score of 0.
+   *
+   * @throws {PhasegateError} `INTERNAL` when `embed` fails, or `@orama/orama` is not installed.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when none of the roots exists.
+   * @throws {PhasegateError} `INVALID_INPUT` when a root has more than 50,000 files and folders.
+   * @throws {PhasegateError} `PATH_REFUSED` when a root is not a folder.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
    */
   async search(query: SearchQuery): Promise<readonly Chunk[]> {
     const { embed, freshFor = 1_000 } = this.#options;
     if (this.#sync !== undefined) await this.#sync;
-    else if (performance.now() - this.#lookedAt >= freshFor) await this.refresh();
+    else if (performance.now() - this.#checkedAt >= freshFor) await this.refresh();
     const index = await this.#opened();
     const plain = embed === undefined || query.query.trim() === "" || index.givesAll(query);
     const [vector] = plain ? [] : await embedTexts(embed, [query.query]);
     return index.search(query, vector);
   }
 
-  /** Looks at the files at once, and brings the index up to them. */
+  /**
+   * Checks the files now and updates the index.
+   *
+   * @throws {PhasegateError} `INTERNAL` when `embed` fails, or `@orama/orama` is not installed.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when none of the roots exists.
+   * @throws {PhasegateError} `INVALID_INPUT` when a root has more than 50,000 files and folders.
+   * @throws {PhasegateError} `PATH_REFUSED` when a root is not a folder.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
+   */
   async refresh(): Promise<SyncReport> {
-    // One that is under way may have looked already. Whoever began it hears of its failure.
+    // A running check may have started before the last change. Its error goes to the caller that started it.
     while (this.#sync !== undefined) await this.#sync.catch(() => undefined);
     this.#sync = this.#synchronized().finally(() => {
       this.#sync = undefined;
@@ -73,18 +94,18 @@ export class OramaRetriever implements Retriever {
 
   async #synchronized(): Promise<SyncReport> {
     const { folder, embed, maxTokens = 400 } = this.#options;
-    const lookedAt = performance.now();
+    const checkedAt = performance.now();
     const index = await this.#opened();
-    const files = await this.#sources.look();
+    const files = await this.#sources.find();
     const { dirty, ...report } = await syncIndex(index, files, {
       maxTokens,
       ...(embed === undefined ? {} : { embed }),
     });
     for (const problem of report.problems) this.#options.onProblem?.(problem);
-    this.#lookedAt = lookedAt;
+    this.#checkedAt = checkedAt;
     if (folder === undefined || !dirty) return report;
-    const unkept = await this.#keep(folder, index);
-    return { ...report, problems: [...report.problems, ...unkept] };
+    const unsaved = await this.#save(folder, index);
+    return { ...report, problems: [...report.problems, ...unsaved] };
   }
 
   async #opened(): Promise<ChunkIndex> {
@@ -93,7 +114,7 @@ export class OramaRetriever implements Retriever {
     const orama = await loadOrama();
     const found: FoundIndex = folder === undefined ? {} : await readIndexFile(folder, this.#settings);
     if (found.reason !== undefined)
-      this.#options.onProblem?.({ file: INDEX_FILE, message: `built anew: ${found.reason}` });
+      this.#options.onProblem?.({ file: INDEX_FILE, message: `built again: ${found.reason}` });
     this.#index ??= this.#indexOf(orama, found);
     return this.#index;
   }
@@ -103,25 +124,25 @@ export class OramaRetriever implements Retriever {
       return new ChunkIndex(orama, kept);
     } catch (error) {
       if (kept === undefined) throw error;
-      this.#options.onProblem?.({ file: INDEX_FILE, message: "built anew: Orama can't load it" });
+      this.#options.onProblem?.({ file: INDEX_FILE, message: "built again: Orama can't load it" });
       return new ChunkIndex(orama);
     }
   }
 
-  /** Writes the index to its folder. What can't be written is built again by the next process. */
-  async #keep(folder: string, index: ChunkIndex): Promise<readonly SearchProblem[]> {
+  /** Saves the index. If that fails, the next process builds it again. */
+  async #save(folder: string, index: ChunkIndex): Promise<readonly SearchProblem[]> {
     try {
       await writeIndexFile(folder, this.#settings, index.save());
       return [];
     } catch (error) {
-      const problem = { file: INDEX_FILE, message: `not kept (${codeOf(error) ?? String(error)})` };
+      const problem = { file: INDEX_FILE, message: `not saved (${codeOf(error) ?? String(error)})` };
       this.#options.onProblem?.(problem);
       return [problem];
     }
   }
 }
 
-/** A digest of all that makes one index another one. */
+/** Returns a digest of all settings that change the index. */
 function settingsOf({ roots, embed, model = "", maxTokens = 400 }: OramaRetrieverOptions): string {
   const settings = [roots.map((root) => resolve(root)), embed === undefined ? null : model, maxTokens];
   return createHash("sha256").update(JSON.stringify(settings)).digest("base64url");

@@ -1,8 +1,11 @@
+/**
+ * Finds the Markdown files below the roots, and which phase and task of which workflow each one is a text of: by the
+ * definition, by the usual names of files, and by front matter.
+ */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { SandboxEntry } from "../sandbox/list.js";
 import type { FileSignature } from "../sandbox/read.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
-import { openSandbox } from "../sandbox/sandbox.js";
+import { openIfThere, type Sandbox } from "../sandbox/sandbox.js";
 import { METADATA_FILE, readWorkflow } from "../workflow/files/read-workflow.js";
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
@@ -11,22 +14,35 @@ import { isWorkflowType } from "../workflow/names.js";
 import { createReport } from "../workflow/report.js";
 import type { WorkflowStructure } from "../workflow/structure.js";
 import { readYaml } from "../workflow/yaml.js";
-/** A Markdown file that can be searched, found without reading it. */
+
+/** A Markdown file that can be searched. Its text is not read yet. */
 export interface SourceFile {
   /** Relative to its root, with `/`. */
   readonly path: string;
   readonly sandbox: Sandbox;
   readonly signature: FileSignature;
-  /** What it is a text of; at least one. */
+  /** The phases and tasks that it is a text of; at least one entry. */
   readonly places: readonly FilePlace[];
 }
 
-/** More files than anybody searches by hand. */
+/** The part of a workflow that a file is a text of, according to its path and the workflow's metadata. */
+export interface FilePlace {
+  readonly workflow?: string;
+  readonly phase?: number;
+  readonly task?: number;
+  readonly tags: readonly string[];
+  /** Its name and purpose in the definition. */
+  readonly about?: string;
+}
+
+/** The most files and folders below a root. */
 const FILES_MAX = 50_000;
-/** A file's times tell changes apart that lie so many milliseconds apart, at worst. */
+/** A second change within so many milliseconds may leave a file's signature the same. */
 export const SETTLED = 2_000;
 
-/** The Markdown below some roots. Of two files, or workflows, with the same name the one in the first root counts. */
+/**
+ * The Markdown files below some roots. Of two files or workflows with the same path the one in the first root counts.
+ */
 export class SourceFiles {
   private readonly roots: readonly string[];
   private readonly places = new Map<string, { key: string; value: ReadonlyMap<string, readonly FilePlace[]> }>();
@@ -35,9 +51,9 @@ export class SourceFiles {
     this.roots = [...roots];
   }
 
-  /** All files as they are now. Throws `FILE_NOT_FOUND` if none of the roots is there, else as sandboxes do. */
-  async look(): Promise<readonly SourceFile[]> {
-    const sandboxes = await Promise.all(this.roots.map(openIfThere));
+  /** Finds all files as they are now. Throws `FILE_NOT_FOUND` if no root exists, and as a sandbox does. */
+  async find(): Promise<readonly SourceFile[]> {
+    const sandboxes = await Promise.all(this.roots.map((root) => openIfThere(root, { refuse: secretIn })));
     if (sandboxes.every((sandbox) => sandbox === undefined)) throw noRoots();
     const found = new Map<string, SourceFile>();
     const taken = new Set<string>();
@@ -46,7 +62,7 @@ export class SourceFiles {
       const entries = (await markdownIn(sandbox)).filter(({ path }) => !taken.has(topOf(path)));
       const workflows = workflowsIn(entries);
       const placed = new Map<string, readonly FilePlace[]>();
-      // Those that lie in others come last, and say of a file what the outer one doesn't.
+      // Nested workflows come last. They only place files that the outer workflow does not.
       for (const workflow of workflows) {
         for (const [path, places] of await this.inWorkflow(sandbox, index, workflow, entries)) {
           if (!placed.get(path)?.some(({ phase }) => phase !== undefined)) placed.set(path, places);
@@ -61,7 +77,7 @@ export class SourceFiles {
     return [...found.values()];
   }
 
-  /** What the Markdown files below a workflow's folder are texts of, by path in the root. */
+  /** Returns the places of the Markdown files below a workflow's folder, by path in the root. */
   private async inWorkflow(
     sandbox: Sandbox,
     root: number,
@@ -77,20 +93,11 @@ export class SourceFiles {
     if (known?.key === key) return known.value;
     const places = await filePlaces(folder, await textOf(sandbox, metadata), paths);
     const value = new Map([...places].map(([path, place]) => [`${start}${path}`, place]));
-    // What was changed just now may change again within what its times tell apart.
+    // Not cached after a very recent change: a second one might leave the signature the same.
     if ((metadata?.signature?.changedAt ?? 0) < Date.now() - SETTLED) {
       this.places.set(`${root}:${folder}`, { key, value });
     } else this.places.delete(`${root}:${folder}`);
     return value;
-  }
-}
-
-async function openIfThere(root: string): Promise<Sandbox | undefined> {
-  try {
-    return await openSandbox(root, { refuse: secretIn });
-  } catch (error) {
-    if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
-    throw error;
   }
 }
 
@@ -103,8 +110,8 @@ async function markdownIn(sandbox: Sandbox): Promise<readonly SandboxEntry[]> {
 }
 
 /**
- * The folders that are workflows, or were meant to be, the outer ones first; the empty text for the root itself. At any
- * depth: what lies in a workflow must not be found where phases are hidden, whatever folder was named as a root.
+ * Returns the folders that are workflows or were meant to be, the outer ones first; the empty text is the root itself.
+ * They are found at any depth: texts of hidden phases must not be found, whatever folder is given as a root.
  */
 function workflowsIn(entries: readonly SandboxEntry[]): string[] {
   const folders = entries.flatMap(({ path }) => {
@@ -120,7 +127,7 @@ function topOf(path: string): string {
   return path.slice(0, Math.max(path.indexOf("/"), 0));
 }
 
-/** A workflow's metadata; undefined for one that can't be had, which FileContent says. */
+/** Reads a workflow's metadata; undefined if it cannot be read, which FileContent reports. */
 async function textOf(sandbox: Sandbox, entry: SandboxEntry | undefined): Promise<string | undefined> {
   if (entry === undefined) return undefined;
   try {
@@ -132,8 +139,8 @@ async function textOf(sandbox: Sandbox, entry: SandboxEntry | undefined): Promis
 }
 
 function noRoots() {
-  return new PhasegateError("FILE_NOT_FOUND", "none of the folders to be searched is there", {
-    remedy: "Give at least one root that exists, with Markdown below it.",
+  return new PhasegateError("FILE_NOT_FOUND", "none of the folders to search exists", {
+    remedy: "Give at least one existing root with Markdown files below it.",
     details: { file: "." },
   });
 }
@@ -141,32 +148,22 @@ function noRoots() {
 function tooMany() {
   return new PhasegateError(
     "INVALID_INPUT",
-    `a root to be searched holds more than ${FILES_MAX} files, or too deep ones`,
+    `a root contains more than ${FILES_MAX} files, or folders that are nested too deeply`,
     {
-      remedy: "Name the folders that hold the texts, rather than one that holds everything.",
+      remedy: "Give the folders that contain the texts, not one that contains everything.",
       details: { field: "roots", expected: `at most ${FILES_MAX} files below each` },
     },
   );
 }
 
+/** A name that is valid for a workflow. */
 const ANY_NAME = "workflow";
 
-/** What a file is a text of, as far as its place and its workflow's metadata say. */
-export interface FilePlace {
-  readonly workflow?: string;
-  readonly phase?: number;
-  readonly task?: number;
-  readonly tags: readonly string[];
-  /** What the definition calls it, and what for. */
-  readonly about?: string;
-}
-
 /**
- * The places of the Markdown files in a workflow's folder, by path in it; `folder` is its own path, empty for a root that is
- * itself a workflow, and what chunks call their workflow. The definition says which file
- * is the text of which phase and task (one may be that of several); what it doesn't name, and all of a
- * broken definition's files, goes by the usual names: `phases/N/phase.md`, `phases/N/task-M-*.md`,
- * `core/*.md`. Never throws.
+ * Returns the places of the Markdown files in a workflow's folder, by path in it. `folder` is its path, which chunks
+ * give as their workflow; empty if the root itself is a workflow. The definition tells which file is the text of which
+ * phases and tasks. Files that it does not name, and all files of a broken definition, are placed by the usual names:
+ * `phases/N/phase.md`, `phases/N/task-M-*.md`, `core/*.md`. Never throws.
  */
 async function filePlaces(
   folder: string,
@@ -188,7 +185,7 @@ async function filePlaces(
   );
 }
 
-/** The definition without looking into the texts: which file belongs where stands in the metadata and in their names. */
+/** Reads the definition without the texts: the metadata and the names of files tell which file belongs where. */
 async function structureOf(
   workflow: string,
   metadata: string | undefined,
@@ -221,7 +218,7 @@ function about(number: string, name: string, purpose = ""): string {
   return `${number}: ${name}. ${purpose}`;
 }
 
-/** A file by its name, where there is no definition. */
+/** Returns the place of a file by its name, without a definition. */
 function byName(path: string): FilePlace {
   const [, number = "", name = ""] = /^phases\/(\d{1,9})\/([^/]+)$/.exec(path) ?? [];
   const task = /^task-(\d{1,9})(?:-.+)?\.md$/.exec(name)?.[1];
@@ -229,23 +226,23 @@ function byName(path: string): FilePlace {
   return name === "phase.md" ? { phase: Number(number), tags: ["phase"] } : unnamed(path);
 }
 
-/** A file that is the text of no phase and no task. */
+/** Returns the place of a file that is not the text of a phase or task. */
 function unnamed(path: string): FilePlace {
   const template = /^phases\/dynamic\/(phase|task)-template\.md$/.exec(path)?.[1];
   if (template !== undefined) return { tags: ["template", template] };
-  // Whatever else lies with a phase is the phase's: it must not be found where phases are hidden.
+  // Other files in the folder of a phase belong to the phase: they must be hidden with it.
   const below = /^phases\/(\d{1,9})\//.exec(path)?.[1];
   return { ...(below === undefined ? {} : { phase: Number(below) }), tags: path.startsWith("core/") ? ["core"] : [] };
 }
 
-/** The tags of a definition that is broken elsewhere. */
+/** Returns the tags of a broken definition. */
 function ownTags(metadata: string | undefined): string[] {
   return tagsOf(metadataIn(metadata).tags);
 }
 
 /**
- * A definition under a name that a workflow may have: in a folder of another name it can't be started, but which of its
- * files are texts of phases stands in it all the same.
+ * Returns metadata with another workflow type. A workflow in a folder with another name cannot be started, but its
+ * definition still tells which files are texts of phases.
  */
 function withName(metadata: string, name: string): string {
   return JSON.stringify({ ...metadataIn(metadata), workflow_type: name });
@@ -256,14 +253,14 @@ function metadataIn(metadata: string | undefined): JsonObject {
     const value: unknown = JSON.parse(metadata ?? "null");
     return isJsonObject(value) ? value : {};
   } catch {
-    // That it isn't JSON is said where the definition is read.
+    // FileContent reports metadata that is not JSON.
     return {};
   }
 }
 
-/** What a text says of itself before it begins. */
+/** The front matter of a text. */
 export interface FrontMatter {
-  /** How many lines of the text it takes; 0 if there is none. */
+  /** The number of its lines; 0 if there is none. */
   readonly lines: number;
   readonly workflow?: string;
   readonly phase?: number;
@@ -273,13 +270,13 @@ export interface FrontMatter {
 
 const FENCED = /^---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/m;
 const NONE: FrontMatter = { lines: 0, tags: [] };
-/** More than anybody writes above a text. */
+/** The longest front matter, in characters. */
 const LONGEST = 16 * 1024;
 
 /**
- * Reads the YAML between two `---` at the very beginning of a text: `workflow`, `phase`, `task`, and `tags`
- * as a list or with commas between. Anything that isn't YAML with keys is part of the text: a text may
- * begin with a rule. Never throws.
+ * Reads the YAML between two `---` at the very beginning of a text: `workflow`, `phase`, `task`, and `tags` as a list
+ * or a text with commas. Anything that is not a YAML mapping is part of the text, which may begin with a thematic
+ * break. Never throws.
  */
 export async function readFrontMatter(text: string): Promise<FrontMatter> {
   if (!text.startsWith("---")) return NONE;
@@ -298,7 +295,7 @@ export async function readFrontMatter(text: string): Promise<FrontMatter> {
   };
 }
 
-/** Tags as people write them: a list, or one text with commas. */
+/** Reads tags: a list, or one text with commas. */
 function tagsOf(value: JsonValue | undefined): string[] {
   const list = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
   return list.flatMap((tag) => (typeof tag === "string" && tag.trim() !== "" ? [tag.trim()] : []));

@@ -1,3 +1,7 @@
+/**
+ * Updates an index to the current files: reads and splits changed files, computes the vectors of new chunks, and then
+ * puts them into the index. Also derives the tags of chunks.
+ */
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isPhasegateError } from "../errors.js";
@@ -6,39 +10,43 @@ import { type ChunkIndex, type Embed, embedTexts, type PreparedFile } from "./ch
 import { chunkMarkdown } from "./chunks.js";
 import type { FileRecord } from "./index-file.js";
 import { type FilePlace, type FrontMatter, readFrontMatter, SETTLED, type SourceFile } from "./source-files.js";
-/** Why a file isn't found, or why the index isn't kept. */
+
+/** A file that cannot be searched, or a problem with the saved index. */
 export interface SearchProblem {
-  /** The file, relative to its root; the index's own name where that is meant. */
+  /** The path of the file relative to its root; for the index, the name of its file. */
   readonly file: string;
+  /** A description of the problem. */
   readonly message: string;
 }
 
-/** What a look at the files has come to. */
+/** The result of checking the files. */
 export interface SyncReport {
-  /** How many files, and chunks of them, can be searched now. */
+  /** The number of files that can be searched now. */
   readonly files: number;
+  /** The number of their chunks. */
   readonly chunks: number;
-  /** How many files were cut anew, and how many are gone. */
+  /** The number of texts that are new or changed, and were split again. */
   readonly changed: number;
+  /** The number of texts that are gone. */
   readonly removed: number;
+  /** The files that cannot be searched, and problems with saving the index. */
   readonly problems: readonly SearchProblem[];
 }
 
-/** How an index is filled. */
+/** The options of {@link syncIndex}. */
 interface SyncOptions {
   readonly maxTokens: number;
   readonly embed?: Embed;
 }
 
-/** How many files are read side by side. */
+/** The number of files that are read in parallel. */
 const READ_AT_ONCE = 16;
-/** How long nobody else gets a turn, in milliseconds. */
+/** The longest time without a turn of the event loop, in milliseconds. */
 const TURN = 20;
 
 /**
- * Brings an index up to files that were looked at: reads what has changed, makes vectors of new chunks, and
- * only then puts it in, file by file. A file that can't be read is left out, and named. `dirty` says
- * whether there is something new to be kept. Throws what `embed` comes to; the index is then as it was.
+ * Updates an index to some files. A file that cannot be read is left out and reported. `dirty` is true if the index
+ * must be saved. If `embed` fails, this throws and the index is unchanged.
  */
 export async function syncIndex(
   index: ChunkIndex,
@@ -89,7 +97,7 @@ async function readChanges(index: ChunkIndex, parts: readonly SourcePart[], maxT
   return { changes, problems };
 }
 
-/** Files with the vectors of their chunks; a chunk that was there before keeps the one that it has. */
+/** Adds the vectors of chunks. The vector of an equal chunk in the index is reused. */
 async function withVectors(index: ChunkIndex, files: readonly PreparedFile[], embed: Embed): Promise<PreparedFile[]> {
   if (files.length === 0) return [];
   const known = new Map<string, Float32Array>();
@@ -110,29 +118,29 @@ async function withVectors(index: ChunkIndex, files: readonly PreparedFile[], em
   return files.map((file, at) => ({ ...file, vectors: (wanted[at] ?? []).flatMap((text) => known.get(text) ?? []) }));
 }
 
-/** What a vector is made of. */
+/** Returns the text that is embedded for a chunk. */
 function embedded(headings: readonly string[], text: string): string {
   return `${headings.join(" > ")}\n\n${text}`;
 }
 
-/** What is to be done with a file: nothing but to note that it was touched, or to put it in anew. */
+/** The change of a file: only its signature has changed, or its chunks must be replaced. */
 type FileChange = { readonly touched: string } | { readonly prepared: PreparedFile };
 
-/** A file as one of the texts that it is. */
+/** A file as one of its texts. */
 interface SourcePart {
   readonly key: string;
   readonly file: SourceFile;
   readonly place: FilePlace;
 }
 
-/** The texts that a file is, each with a key of its own. */
+/** Returns the texts of a file, each with its own key. */
 function partsOf(file: SourceFile): readonly SourcePart[] {
   return file.places.map((place, index) => ({ key: index === 0 ? file.path : `${file.path}?${index}`, file, place }));
 }
 
 /**
- * What has changed of a file since its record was made; undefined if nothing has. It is read only if its
- * signature is another one, and cut only if its text is. Throws as the sandbox does.
+ * Returns the change of a file since its record; undefined if there is none. The file is read only if its signature has
+ * changed, and split only if its text has. Throws as the sandbox does.
  */
 async function changeOf(
   { key, file, place }: SourcePart,
@@ -143,7 +151,7 @@ async function changeOf(
   if (!moved && known.signature === file.signature.key) return undefined;
   const readAt = Date.now();
   const { text, signature } = await file.sandbox.read(file.path, { maxBytes: FILE_MAX });
-  // What was changed just before it was read may change again within what its times tell apart.
+  // No signature after a very recent change: a second one might leave it the same.
   const settled = signature.changedAt < readAt - SETTLED ? signature.key : "";
   const hash = createHash("sha256").update(text).digest("base64url");
   if (!moved && known.hash === hash) return known.signature === settled ? undefined : { touched: settled };
@@ -170,7 +178,7 @@ async function changeOf(
   };
 }
 
-/** What place, front matter and headings say together. Where a file lies goes before what it says of itself. */
+/** Combines place, front matter and headings. The place takes precedence over front matter. */
 function wholePlace(place: FilePlace, front: FrontMatter, headings: readonly string[]) {
   const workflow = place.workflow ?? front.workflow;
   const { phase, task } = place.phase === undefined ? front : place;
@@ -182,17 +190,14 @@ function wholePlace(place: FilePlace, front: FrontMatter, headings: readonly str
   };
 }
 
-/** What headings say of what stands below them, as tags. */
+/** Tags by the words of headings. */
 const TAGS: readonly (readonly [heading: RegExp, tags: readonly string[]])[] = [
   [/\b(?:validation[ -]gate|checkpoint|completion criteria)\b/i, ["checkpoint", "evidence"]],
   [/\bevidence\b/i, ["evidence"]],
   [/\bexamples?\b/i, ["example"]],
 ];
 
-/**
- * The tags of a piece of text by the headings above and in it: `checkpoint` and `evidence` where it says
- * what must be shown, `example` where it shows how.
- */
+/** Returns the tags of a chunk by the headings above and in it. */
 function sectionTags(headings: readonly string[]): readonly string[] {
   return [
     ...new Set(TAGS.flatMap(([pattern, tags]) => (headings.some((heading) => pattern.test(heading)) ? tags : []))),

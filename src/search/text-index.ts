@@ -1,8 +1,11 @@
+/**
+ * A text index over Orama: which fields are indexed, how texts become words, and how chunks are ranked and filtered.
+ */
 import { PhasegateError } from "../errors.js";
 import type { SearchQuery } from "../ports/retriever.js";
 import type { KeptIndex } from "./index-file.js";
 
-/** What is indexed of a chunk. Of type `enum` is what is filtered by: those are compared as they are, never as words. */
+/** The indexed fields of a chunk. Filters use those of type `enum`, which are compared exactly and not as words. */
 const SCHEMA = {
   text: "string",
   headings: "string",
@@ -13,13 +16,13 @@ const SCHEMA = {
   tags: "enum[]",
 } as const;
 
-/** A chunk as it is put into the index. */
+/** A chunk as it is indexed. */
 interface IndexedChunk {
   readonly id: string;
   readonly text: string;
   /** The headings above and in it. */
   readonly headings: string;
-  /** What its file is: its name, and what the definition says of it. */
+  /** The name of its file, and its name and purpose in the definition. */
   readonly about: string;
   readonly workflow?: string;
   readonly phase?: number;
@@ -27,12 +30,15 @@ interface IndexedChunk {
   readonly tags: readonly string[];
 }
 
-/** Words are counted once in a text, so that its length (`b`) says little: by default `Phase 10` alone beats a longer `Phase 1`. */
+/**
+ * Each word of a text counts once, so its length (`b`) gets a low weight: otherwise a short `Phase 10` beats a longer
+ * `Phase 1`.
+ */
 const RELEVANCE = { k: 1.2, b: 0.3, d: 0.5 };
-/** What stands in headings says more of a chunk than what stands in its text. */
+/** Headings describe a chunk better than its text. */
 const BOOST = { headings: 2, about: 2, text: 1 };
 
-/** Ranks chunks by the words of a query (BM25) with exact filters: a thin cover over Orama. */
+/** Ranks chunks by the words of a query (BM25), with exact filters. */
 export class TextIndex {
   private readonly orama: OramaModule;
   private readonly db: ReturnType<typeof createDatabase>;
@@ -42,20 +48,22 @@ export class TextIndex {
     this.db = createDatabase(orama);
   }
 
+  /** Adds a chunk. */
   add({ tags, ...chunk }: IndexedChunk): void {
     this.orama.insert(this.db, { ...chunk, tags: [...tags] });
   }
 
+  /** Removes a chunk. */
   remove(id: string): void {
     this.orama.remove(this.db, id);
   }
 
-  /** The text of a chunk that is in it. */
+  /** Returns the text of a chunk; empty if it is not in the index. */
   text(id: string): string {
     return this.orama.getByID(this.db, id)?.text ?? "";
   }
 
-  /** Ids and scores of chunks that the filters leave and that have a word of the query, the best first. */
+  /** Returns ids and scores of chunks that match the filters and contain a word of the query, best first. */
   async search(
     query: string,
     filters: Filters,
@@ -73,10 +81,12 @@ export class TextIndex {
     return hits.map(({ id, score }) => [id, score]);
   }
 
+  /** Returns the index as data. */
   save(): KeptIndex["orama"] {
     return this.orama.save(this.db);
   }
 
+  /** Loads an index from data. */
   load(saved: KeptIndex["orama"]): void {
     this.orama.load(this.db, saved);
   }
@@ -98,7 +108,10 @@ function createDatabase(orama: OramaModule) {
 
 type Index = ReturnType<OramaModule["components"]["index"]["createIndex"]>;
 
-/** Orama counts how often each word stands among the words of a text, which takes a third of the time: here each is there once. */
+/**
+ * Orama counts how often each word occurs in a text, which takes a third of the time. Here each word occurs once, so
+ * the frequency is computed directly.
+ */
 function countingOnce(index: Index): Index {
   return {
     ...index,
@@ -110,7 +123,7 @@ function countingOnce(index: Index): Index {
   };
 }
 
-/** An empty list of tags would leave nothing. */
+/** Returns the filters for Orama. An empty list of tags is left out, since it would match nothing. */
 function whereOf({ workflow, phase, task, tags = [] }: Filters) {
   return {
     ...(workflow === undefined ? {} : { workflow: { eq: workflow } }),
@@ -120,21 +133,21 @@ function whereOf({ workflow, phase, task, tags = [] }: Filters) {
   };
 }
 
-/** Scripts that are written without spaces: each character is a word. */
+/** Scripts without spaces: each character is a word. */
 const UNSPACED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}";
-/** Built from a string, since compilers know the flag only for newer targets. */
+/** Built from a string: compilers accept the flag `v` only for newer targets. */
 const WORD = new RegExp(`[${UNSPACED}]|[[\\p{L}\\p{M}\\p{N}]--[${UNSPACED}]]+`, "gv");
 /**
- * Behind each word: the index looks words up by their beginning, and this makes the end part of it. Else
- * `1` would find `10` and `15`, and find them to be rarer, so better.
+ * The end of each word in the index. Words are looked up by prefix: without it, `1` would find `10` and `15`, and rank
+ * them higher because they are rarer.
  */
 const END = " ";
-/** How many words' stems are kept. */
+/** The most stems in memory. */
 const STEMS_MAX = 50_000;
 
 /**
- * Makes the function that gives the words of a text, each once, of any script: in lower case, at their
- * stems. `snake_case` and `kebab-case` are several words.
+ * Creates the function that returns the words of a text in any script, each once, as stems in lower case. `snake_case`
+ * and `kebab-case` are several words.
  */
 export function createWords(stem: (word: string) => string): (text: string) => string[] {
   const stems = new Map<string, string>();
@@ -153,23 +166,23 @@ export function createWords(stem: (word: string) => string): (text: string) => s
   };
 }
 
-/** The module, loaded. */
+/** The loaded module. */
 export type OramaModule = typeof import("@orama/orama");
 
-/** Loads Orama, which hosts with a retriever of their own need not have. Throws `INTERNAL` where it is not installed. */
+/** Loads Orama, an optional peer dependency. Throws `INTERNAL` if it is not installed. */
 export async function loadOrama(): Promise<OramaModule> {
   try {
     return await import("@orama/orama");
   } catch (error) {
     throw new PhasegateError("INTERNAL", "the search index needs @orama/orama, which can't be loaded", {
-      remedy: "Install it beside phasegate: npm install @orama/orama@3.1.18",
+      remedy: "Install it next to phasegate: npm install @orama/orama@3.1.18",
       details: { cause: "@orama/orama" },
       cause: error,
     });
   }
 }
 
-/** What of a chunk filters look at. */
+/** The fields of a chunk that filters use. */
 interface Filtered {
   readonly workflow?: string;
   readonly phase?: number;
@@ -177,10 +190,10 @@ interface Filtered {
   readonly tags: readonly string[];
 }
 
-/** What a chunk is filtered by. */
+/** The filters of a query. */
 export type Filters = Pick<SearchQuery, "workflow" | "phase" | "task" | "tags">;
 
-/** Whether the filters leave a chunk: each one that is given must hold, to the letter. */
+/** Returns true if a chunk matches all filters exactly. */
 export function matchesFilters(chunk: Filtered, { workflow, phase, task, tags = [] }: Filters): boolean {
   return (
     (workflow === undefined || chunk.workflow === workflow) &&

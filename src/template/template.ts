@@ -1,10 +1,10 @@
-/** Fills the placeholders of a template in one pass. */
+/**
+ * Fills the placeholders of a template in one pass. The entry file of this folder; phase.ts has the values of the
+ * placeholders for phases and tasks, and is loaded only for sessions with a plan.
+ */
 
 /** Values by the names of placeholders. A list becomes a checklist. */
 export type TemplateValues = Readonly<Record<string, string | number | readonly string[]>>;
-
-// Codes of characters.
-const CLOSE = 0x5d;
 
 /**
  * Replaces the placeholders of a template: names in capitals, in brackets, such as `[TASK_NAME]`. Values are never
@@ -28,10 +28,10 @@ export function renderTemplate(template: string, values: TemplateValues): string
   return from === 0 ? template : rendered + template.slice(from);
 }
 
+// Character codes.
+const CLOSE = 0x5d;
 const [A, Z] = [0x41, 0x5a] as const;
-
 const UNDERSCORE = 0x5f;
-
 const [ZERO, NINE] = [0x30, 0x39] as const;
 
 /**

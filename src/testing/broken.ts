@@ -1,10 +1,12 @@
+/** Content providers and storages with one known fault each, to check that a contract finds it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import type { SessionId } from "../workflow/names.js";
 import { collect } from "./contract.js";
-/** The ways in which {@link brokenContent} breaks a provider. */
+
+/** The faults of {@link brokenContent}. */
 export const BROKEN_CONTENTS = [
   "any-revision",
   "empty-texts",
@@ -13,7 +15,7 @@ export const BROKEN_CONTENTS = [
   "restless-revisions",
   "swallowed-error",
 ] as const;
-/** One of them. */
+/** One of the faults of a provider. */
 export type BrokenContent = (typeof BROKEN_CONTENTS)[number];
 
 type Replace = (inner: ContentProvider) => Partial<ContentProvider>;
@@ -50,14 +52,14 @@ const CONTENT_BREAKS: Readonly<Record<BrokenContent, Replace>> = {
 };
 
 /**
- * A sound provider with one fault, to see that a suite finds it:
+ * Returns a provider with one fault, to check that a contract finds it:
  *
- * - `any-revision`: has a definition for revisions that there are not;
- * - `empty-texts`: has an empty text where there is none;
- * - `hidden-errors`: lists broken workflows without what is wrong with them (found where one is broken);
+ * - `any-revision`: returns a definition for revisions that do not exist;
+ * - `empty-texts`: returns an empty text for one that does not exist;
+ * - `hidden-errors`: lists workflows without their errors (found if one has errors);
  * - `listed-twice`: lists each workflow twice;
- * - `restless-revisions`: gives the same text another revision each time;
- * - `swallowed-error`: takes a broken workflow for none (found where one is broken).
+ * - `restless-revisions`: returns the same text with another revision each time;
+ * - `swallowed-error`: returns undefined for a workflow with errors (found if one has errors).
  */
 export function brokenContent(kind: BrokenContent, inner: ContentProvider): ContentProvider {
   return {
@@ -68,7 +70,7 @@ export function brokenContent(kind: BrokenContent, inner: ContentProvider): Cont
   };
 }
 
-/** The ways in which {@link brokenStorage} breaks an adapter. */
+/** The faults of {@link brokenStorage}. */
 export const BROKEN_STORAGES = [
   "last-write-wins",
   "non-atomic-pair",
@@ -77,7 +79,7 @@ export const BROKEN_STORAGES = [
   "shared-references",
   "unfsynced",
 ] as const;
-/** One of them. */
+/** One of the faults of an adapter. */
 export type BrokenStorage = (typeof BROKEN_STORAGES)[number];
 
 const BREAKS: Readonly<Record<BrokenStorage, (inner: StorageAdapter) => StorageAdapter>> = {
@@ -90,21 +92,21 @@ const BREAKS: Readonly<Record<BrokenStorage, (inner: StorageAdapter) => StorageA
 };
 
 /**
- * A sound adapter with one fault that real ones have had, to see that a suite finds it:
+ * Returns an adapter with one fault that real adapters have had, to check that a contract finds it:
  *
- * - `last-write-wins`: writes over whatever has come in between;
- * - `non-atomic-pair`: what lists show is written before the commit, and stays when that is refused;
- * - `swallowed-error`: whatever fails but a conflict is taken for done, or for nothing found;
- * - `lost-order`: gives logs in the order of their versions as text, 10 before 2;
- * - `shared-references`: gives out the very objects that it was handed;
- * - `unfsynced`: answers at once and writes later, so that a killed process loses what it acknowledged.
+ * - `last-write-wins`: writes over commits that came in between;
+ * - `non-atomic-pair`: writes what lists show before the commit, and leaves it when the commit is refused;
+ * - `swallowed-error`: treats failures other than conflicts as success, or as nothing found;
+ * - `lost-order`: sorts logs by their versions as text, 10 before 2;
+ * - `shared-references`: returns the same objects that it was given;
+ * - `unfsynced`: answers at once and writes later, so that a killed process loses acknowledged commits.
  */
 export function brokenStorage(kind: BrokenStorage, inner: StorageAdapter): StorageAdapter {
   return BREAKS[kind](inner);
 }
 
-/** So often it writes anew over what has come in between. */
-const INSISTS = 100;
+/** Maximum number of attempts to write over other commits. */
+const ATTEMPTS_MAX = 100;
 
 function lastWriteWins(inner: StorageAdapter): StorageAdapter {
   const write = async (commit: Commit, tries: number): Promise<void> => {
@@ -113,7 +115,7 @@ function lastWriteWins(inner: StorageAdapter): StorageAdapter {
     try {
       await inner.append({ ...commit, version, previousHash });
     } catch (error) {
-      if (!isPhasegateError(error, "CONFLICT") || tries === INSISTS) throw error;
+      if (!isPhasegateError(error, "CONFLICT") || tries === ATTEMPTS_MAX) throw error;
       await write(commit, tries + 1);
     }
   };
@@ -172,9 +174,9 @@ function sharedReferences(inner: StorageAdapter): StorageAdapter {
   });
 }
 
-/** An adapter in front of another one: what `replace` has goes before, all else goes through. */
+/** Returns an adapter with the methods in `replace`, and those of another adapter for everything else. */
 export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapter>): StorageAdapter {
-  const { settle, watch, hint, damaged, size, compact, close } = inner;
+  const { makeDurable, watch, hint, damaged, size, compact, close } = inner;
   return {
     capabilities: inner.capabilities,
     read: (id) => inner.read(id),
@@ -184,8 +186,8 @@ export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapt
     list: (query) => inner.list(query),
     countActive: (upTo) => inner.countActive(upTo),
     remove: (id) => inner.remove(id),
-    // What the other one doesn't have, this one doesn't have.
-    ...(settle === undefined ? {} : { settle: settle.bind(inner) }),
+    // Optional methods exist only if the other adapter has them.
+    ...(makeDurable === undefined ? {} : { makeDurable: makeDurable.bind(inner) }),
     ...(watch === undefined ? {} : { watch: watch.bind(inner) }),
     ...(hint === undefined ? {} : { hint: hint.bind(inner) }),
     ...(damaged === undefined ? {} : { damaged: damaged.bind(inner) }),
@@ -196,12 +198,12 @@ export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapt
   };
 }
 
-/** How long what was acknowledged stands in memory alone. */
+/** Time for which acknowledged commits are in memory only, in milliseconds. */
 const DELAY_MS = 8;
 
 /**
- * Answers at once and writes later, as a disk does whose cache nobody syncs. Whoever asks the same adapter sees nothing
- * of it, since it writes before it looks; a process that is killed has lost what it acknowledged.
+ * Answers at once and writes later, like a disk whose cache is not synced. The same adapter hides the delay, because it
+ * writes before it reads; a killed process loses what it has acknowledged.
  */
 function writeBehind(inner: StorageAdapter): StorageAdapter {
   const newest = new Map<SessionId, Commit>();
@@ -209,7 +211,7 @@ function writeBehind(inner: StorageAdapter): StorageAdapter {
   const flushed = <T>(ask: () => Promise<T>): Promise<T> => written.then(ask);
   const write = async (commit: Commit) => {
     await delay(DELAY_MS);
-    // Whoever was told that it is stored can't be told now that it isn't.
+    // The commit was acknowledged already, so a failure cannot be reported.
     await inner.append(commit).catch(() => {});
   };
   return wrapStorage(inner, {

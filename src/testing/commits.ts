@@ -1,18 +1,24 @@
+/** Commits, random numbers and a clock for tests of storage adapters and hosts. */
 import type { Clock } from "../ports/clock.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { digest } from "../workflow/json.js";
 import { parseSessionId } from "../workflow/names.js";
-/** What a test says about a commit; the rest is filled in. */
+
+/** The parts of a commit that a test chooses. Defaults are used for the rest. */
 export interface CommitParts extends Partial<Omit<Commit, "sessionId" | "summary">> {
+  /** The id of the session. Default `session_1`. */
   readonly sessionId?: string;
+  /** Parts of the summary. Default: an active phased session. */
   readonly summary?: Partial<SessionSummary>;
 }
 
 const CREATED_AT = "2026-01-02T03:04:05.006Z";
 
 /**
- * A commit to try a storage adapter with: by default the first one of a session that is active. Its hash follows from
- * the hash before it, its version and its body.
+ * Returns a commit for tests of a storage adapter: by default the first one of an active session. Its hash is made from
+ * the previous hash, its version and its body.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when `sessionId` is not a valid id.
  */
 export function makeCommit(parts: CommitParts = {}): Commit {
   const { summary, sessionId: givenId = "session_1", ...rest } = parts;
@@ -35,8 +41,8 @@ export function makeCommit(parts: CommitParts = {}): Commit {
 }
 
 /**
- * The commit after another one. A session that it makes active again is active since this version, as the engine has
- * it.
+ * Returns the commit after another one. If it makes the session active again, `activeSince` is its version, as in commits
+ * of an engine.
  */
 export function nextCommit(previous: Commit, parts: CommitParts = {}): Commit {
   const { summary, version = previous.version + 1, ...rest } = parts;
@@ -57,7 +63,7 @@ export function nextCommit(previous: Commit, parts: CommitParts = {}): Commit {
   });
 }
 
-/** The first commits of a session, at least one, each following the one before. */
+/** Returns the first commits of a session, at least one, each following the one before. */
 export function commitChain(length: number, parts: CommitParts = {}): [Commit, ...Commit[]] {
   let last = makeCommit(parts);
   const chain: [Commit, ...Commit[]] = [last];
@@ -68,13 +74,13 @@ export function commitChain(length: number, parts: CommitParts = {}): [Commit, .
   return chain;
 }
 
-/** Appends commits one after the other, and gives them back. */
+/** Appends commits one after the other, and returns them. */
 export async function appendAll<const T extends readonly Commit[]>(storage: StorageAdapter, commits: T): Promise<T> {
   for (const commit of commits) await storage.append(commit);
   return commits;
 }
 
-/** Numbers from 0 to 1 that look random and are the same for the same seed (mulberry32). */
+/** Returns a generator of pseudo-random numbers from 0 to 1, which depend on the seed only (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -85,25 +91,26 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** One of several, by the next number. */
+/** Picks an element by the next number. */
 export function pick<T>(random: () => number, from: readonly [T, ...T[]]): T {
   return from[Math.floor(random() * from.length)] ?? from[0];
 }
 
-/** A clock that stands still until it is told to go on: sessions in tests begin and age when you say so. */
+/** A clock that moves only when a test advances it. */
 export class FakeClock implements Clock {
   #now: number;
 
-  /** `start` is an ISO 8601 time; the first of January 2026 if not given. */
+  /** Creates a clock at an ISO 8601 time. Default: 1 January 2026, UTC. */
   constructor(start = "2026-01-01T00:00:00.000Z") {
     this.#now = Date.parse(start);
   }
 
+  /** Returns the time in milliseconds since 1970. */
   now(): number {
     return this.#now;
   }
 
-  /** Goes on by so many milliseconds. */
+  /** Advances the clock, in milliseconds. */
   advance(milliseconds: number): void {
     this.#now += milliseconds;
   }

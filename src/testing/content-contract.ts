@@ -1,3 +1,4 @@
+/** The contracts of content providers and of sources of plans. */
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { isPhasegateError } from "../errors.js";
 import type { Content, ContentProvider, PlanSource } from "../ports/content-provider.js";
@@ -10,15 +11,16 @@ import {
   refuses,
   runCases,
 } from "./contract.js";
-/** How to run the contract over a provider. */
+
+/** Options of the contract of content providers. */
 export interface ContentContractOptions {
-  /** Opens the provider; it must have at least one workflow that can be started. */
+  /** Opens the provider, which must have at least one workflow without errors. Called once for each case. */
   open(): Promise<ContentProvider>;
 }
 
 /**
- * What every {@link ContentProvider} promises, as cases for any test runner: each resolves, or
- * rejects with an assertion that says what is wrong.
+ * Returns the promises of every {@link ContentProvider} as cases for any test runner: each resolves, or rejects with an
+ * assertion that names the fault.
  */
 export function contentContract(options: ContentContractOptions): ContractCase[] {
   const over = (name: string, check: (content: ContentProvider) => Promise<void>): ContractCase => ({
@@ -38,8 +40,8 @@ export function contentContract(options: ContentContractOptions): ContractCase[]
 }
 
 /**
- * Runs the whole contract over a provider, one case after the other, and gives a report. Throws a {@link ContractError},
- * which has the report, if a promise is not kept.
+ * Runs the whole contract over a provider, one case after the other, and returns the report. Throws a
+ * {@link ContractError} with the report if a promise is broken.
  */
 export function runContentContract(options: ContentContractOptions, run: ContractRun = {}): Promise<ContractReport> {
   return runCases(contentContract(options), run);
@@ -135,13 +137,13 @@ async function ready(content: ContentProvider) {
   throw new Error("there is no workflow that can be started");
 }
 
-/** How to run the contract over a source of plans. */
+/** Options of the contract of sources of plans. */
 export interface PlanContractOptions {
-  /** Opens a source of its own that holds these texts and no others, by their paths. Called once for each case. */
+  /** Opens a new source with these texts only, by their paths. Called once for each case. */
   open(plans: Readonly<Record<string, string>>): Promise<PlanSource>;
 }
 
-/** Something to try on a source with the texts below. */
+/** A check of a source with the texts below. */
 type PlanCheck = readonly [name: string, check: (plans: PlanSource) => Promise<void>];
 
 /** Byte order mark, both line ends, a tab, characters of every width, no line end at the end. */
@@ -150,7 +152,7 @@ const OTHER = "# Others\n";
 const PLANS = { "specs/garden/tasks.md": TEXT, "specs/plan.md": OTHER, "specs/notes/ideas.md": "ideas" };
 const FILE = "specs/garden/tasks.md";
 
-/** What every {@link PlanSource} promises, as cases for any test runner. */
+/** Returns the promises of every {@link PlanSource} as cases for any test runner. */
 export function planContract({ open }: PlanContractOptions): ContractCase[] {
   return checks.map(([name, check]) => ({ name, run: () => outcomeOf(async () => check(await open(PLANS))) }));
 }

@@ -1,19 +1,33 @@
+/**
+ * Contracts of ports: cases that every implementation must pass, as tests or as one call with a report. This is the entry
+ * file of the folder:
+ *
+ * - contract.ts: cases, results and reports; what cases need to wait for and assert
+ * - storage-contract/: the cases for storage adapters; contract.ts there lists them by subject
+ * - content-contract.ts: the cases for content providers and sources of plans
+ * - broken.ts: adapters with one known fault each, to test the contracts
+ * - faulty-storage.ts: a storage that fails on request, to test hosts
+ * - commits.ts: commits and a clock for tests
+ * - scripted-agent.ts, model-server.ts: an agent and a model provider that follow a script
+ */
 import assert from "node:assert/strict";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
-/** One thing that an implementation of a port must do. */
+
+/** One promise that an implementation of a port must keep. */
 export interface ContractCase {
+  /** The promise, after its subject: `append: a second first commit is refused`. */
   readonly name: string;
   /**
-   * Tries it, on storage or content of its own. Rejects, as a rule with an `AssertionError`, if the promise is not kept;
-   * resolves with the reason where it could not be tried, as with an adapter that has no `watch`.
+   * Tests it on its own storage or content. Rejects if the promise is broken, usually with an `AssertionError`. Resolves with
+   * the reason if it could not be tested, for example because the adapter has no `watch`.
    */
   readonly run: () => Promise<string | undefined>;
 }
 
-/** Ends a case that the implementation gives nothing to try. */
+/** Ends a case that cannot be tested with this implementation. */
 export class NotTried extends Error {}
 
-/** What a case's `run` does: an end by {@link NotTried} is a reason, not a failure. */
+/** Runs a check. Returns the reason if it ended with {@link NotTried}. */
 export async function outcomeOf(check: () => Promise<void>): Promise<string | undefined> {
   try {
     await check();
@@ -24,7 +38,7 @@ export async function outcomeOf(check: () => Promise<void>): Promise<string | un
   }
 }
 
-/** Something that an implementation may have or not; without it the case ends here. */
+/** Returns an optional part of an implementation. Ends the case if it is missing. */
 export function ifThere<T>(value: T | undefined, missing: string): T {
   if (value === undefined) throw new NotTried(missing);
   return value;
@@ -41,7 +55,7 @@ export async function refuses(code: ErrorCode, call: Promise<unknown>): Promise<
   assert.fail(`It must be refused with ${code}, and was not`);
 }
 
-/** Whether a call succeeds, where losing a race is allowed: any other failure than `CONFLICT` is none of those. */
+/** Returns true if a call succeeds, and false if it fails with `CONFLICT`. Any other failure breaks the promise. */
 export async function wins(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;
@@ -52,28 +66,28 @@ export async function wins(call: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** All that an iteration gives. */
+/** Returns all items of an iteration. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of items) all.push(item);
   return all;
 }
 
-/** A value that must be there. */
+/** Returns a value that must not be undefined. */
 export function present<T>(value: T | undefined, what: string): T {
   assert.ok(value !== undefined, `${what} must be there`);
   return value;
 }
 
-/** How long a contract waits for what must come at some time: an answer, a child's word. */
-const PATIENCE_MS = 30_000;
+/** The longest wait for an answer or for a line of a child process, in milliseconds. */
+const WAIT_MS = 30_000;
 
-/** What must come at some time; a failure that says what was waited for if it doesn't, so that nothing hangs. */
+/** Waits for a promise. Fails with `what` after a limit, so that no case hangs. */
 export async function comes<T>(call: Promise<T>, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const error = new assert.AssertionError({ message: `${what}, and did not within ${PATIENCE_MS / 1000} s` });
-    timer = setTimeout(() => reject(error), PATIENCE_MS);
+    const error = new assert.AssertionError({ message: `${what}, and did not within ${WAIT_MS / 1000} s` });
+    timer = setTimeout(() => reject(error), WAIT_MS);
   });
   try {
     return await Promise.race([call, late]);
@@ -82,38 +96,44 @@ export async function comes<T>(call: Promise<T>, what: string): Promise<T> {
   }
 }
 
-/** What became of one case. */
+/** The result of one case. */
 export interface ContractResult {
+  /** The name of the case. */
   readonly name: string;
-  /** `not tried`: the implementation, or the options, gave nothing to try it with. */
+  /** `not tried`: the implementation or the options lack something that the case needs. */
   readonly outcome: "kept" | "broken" | "not tried";
-  /** Why it was not tried. */
+  /** Why the case was not tried. */
   readonly reason?: string;
-  /** What it failed with. */
+  /** The error of a broken case. */
   readonly error?: unknown;
 }
 
-/** What a run of a contract has found. */
+/** The results of a contract. */
 export interface ContractReport {
   /** One for each case, in their order. */
   readonly results: readonly ContractResult[];
+  /** The number of cases that passed. */
   readonly kept: number;
+  /** The number of cases that failed. */
   readonly broken: number;
+  /** The number of cases that could not be tested. */
   readonly notTried: number;
 }
 
-/** How to run a contract as one call. */
+/** Options for running a contract as one call. */
 export interface ContractRun {
-  /** Only cases whose names contain this text. */
+  /** Runs only cases whose names contain this text. Default: all. */
   readonly only?: string;
-  /** Told of each result as it comes. */
+  /** Called with each result. Default: none. */
   readonly onResult?: (result: ContractResult) => void;
 }
 
-/** A contract that is not kept; the message names each case and why. */
+/** A broken contract. The message names each broken case with its error. */
 export class ContractError extends Error {
+  /** All results. */
   readonly report: ContractReport;
 
+  /** Creates the error for a report with broken cases. */
   constructor(report: ContractReport) {
     const broken = report.results.filter(({ outcome }) => outcome === "broken");
     const lines = broken.map(
@@ -125,7 +145,7 @@ export class ContractError extends Error {
   }
 }
 
-/** Runs cases one after the other, and gives what became of them; throws a {@link ContractError} if one is broken. */
+/** Runs cases one after the other, and returns the report. Throws a {@link ContractError} if one is broken. */
 export async function runCases(cases: readonly ContractCase[], { only = "", onResult }: ContractRun) {
   const results: ContractResult[] = [];
   for (const one of cases.filter(({ name }) => name.includes(only))) {

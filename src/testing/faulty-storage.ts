@@ -1,3 +1,4 @@
+/** A storage that fails on request, in front of another one. */
 import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../errors.js";
 import type {
@@ -13,45 +14,60 @@ import type { SessionId } from "../workflow/names.js";
 /** A method of a storage that can be made to fail. */
 export type StorageMethod = Exclude<keyof StorageAdapter, "capabilities">;
 
-/** What happens to one call of one method. */
+/** A fault in one call of one method. */
 export interface StorageFault {
+  /** The method. */
   readonly method: StorageMethod;
-  /** Which call from now on: 1, the next one, if not given. */
+  /** Number of the call, counted from now on. Default 1, the next one. */
   readonly call?: number;
   /**
-   * - `fail`: nothing is done, and the call throws.
-   * - `delay`: it is done `milliseconds` later.
-   * - `duplicate`: it is done twice, as where a lost request is sent again, and the caller has the second answer;
-   *   of `log` and `watch`, each commit comes twice.
-   * - `drop-answer`: it is done, and the caller is told that it failed, with `outcome: "unknown"`; `log` and `watch`
-   *   break off after their first commit.
+   * The fault:
+   *
+   * - `fail`: the call throws and does nothing.
+   * - `delay`: the call is made `milliseconds` later.
+   * - `duplicate`: the call is made twice, like a lost request that is sent again, and the caller gets the second answer;
+   *   `log` and `watch` return each commit twice.
+   * - `drop-answer`: the call is made, but the caller gets an error with `outcome: "unknown"`; `log` and `watch` break off
+   *   after their first commit.
    */
   readonly fault: "fail" | "delay" | "duplicate" | "drop-answer";
-  /** How long to wait with `delay`; 50 if not given. */
+  /** The wait of `delay`, in milliseconds. Default 50. */
   readonly milliseconds?: number;
-  /** What to throw instead of `STORAGE_FAILED`. */
+  /** The error to throw. Default: a `PhasegateError` with `STORAGE_FAILED`. */
   readonly error?: Error;
 }
 
 const DELAY_MS = 50;
 
-/** A storage that fails when it is told to, in front of a sound one: hosts see what they do then. */
+/** A storage that fails on request, in front of another one: for tests of how a host handles failures. */
 export class FaultyStorage implements StorageAdapter {
-  readonly settle?: (id: SessionId) => Promise<void>;
+  /** The inner storage's `makeDurable`, if it has one. */
+  readonly makeDurable?: (id: SessionId) => Promise<void>;
+  /** The inner storage's `watch`, if it has one. */
   readonly watch?: NonNullable<StorageAdapter["watch"]>;
+  /** The inner storage's `hint`, if it has one. */
   readonly hint?: (id: SessionId) => Promise<number>;
+  /** The inner storage's `damaged`, if it has one. */
   readonly damaged?: () => AsyncIterable<SessionId>;
+  /** The inner storage's `size`, if it has one. */
   readonly size?: (id: SessionId) => Promise<SessionSize | undefined>;
+  /** The inner storage's `compact`, if it has one. */
   readonly compact?: (id: SessionId) => Promise<void>;
   readonly #inner: StorageAdapter;
   readonly #calls = new Map<StorageMethod, number>();
   readonly #faults = new Map<string, StorageFault>();
 
+  /**
+   * Wraps a storage.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when the `call` of a fault is not a whole number of at least 1.
+   */
   constructor(inner: StorageAdapter, faults: readonly StorageFault[] = []) {
     this.#inner = inner;
     for (const fault of faults) this.inject(fault);
-    const { settle, watch, hint, damaged, size, compact } = inner;
-    if (settle !== undefined) this.settle = (id) => this.#ask("settle", () => settle.call(inner, id));
+    const { makeDurable, watch, hint, damaged, size, compact } = inner;
+    if (makeDurable !== undefined)
+      this.makeDurable = (id) => this.#ask("makeDurable", () => makeDurable.call(inner, id));
     if (watch !== undefined) {
       this.watch = (query, options) => this.#through("watch", () => watch.call(inner, query, options));
     }
@@ -61,15 +77,20 @@ export class FaultyStorage implements StorageAdapter {
     if (compact !== undefined) this.compact = (id) => this.#ask("compact", () => compact.call(inner, id));
   }
 
+  /** The capabilities of the inner storage. */
   get capabilities(): StorageAdapter["capabilities"] {
     return this.#inner.capabilities;
   }
 
-  /** Adds a fault; its call is counted from now on. */
+  /**
+   * Adds a fault. Its call is counted from now on.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when `call` is not a whole number of at least 1.
+   */
   inject(fault: StorageFault): void {
     const { method, call = 1 } = fault;
     if (!Number.isSafeInteger(call) || call < 1) {
-      throw new PhasegateError("INVALID_INPUT", `a fault can't be at call ${call}`, {
+      throw new PhasegateError("INVALID_INPUT", `a fault cannot be at call ${call}`, {
         remedy: "Calls are counted from 1, the next one.",
         details: { field: "call", expected: "a whole number of at least 1" },
       });
@@ -77,39 +98,47 @@ export class FaultyStorage implements StorageAdapter {
     this.#faults.set(`${method} ${this.calls(method) + call}`, fault);
   }
 
-  /** How often a method was called. */
+  /** Returns the number of calls of a method so far. */
   calls(method: StorageMethod): number {
     return this.#calls.get(method) ?? 0;
   }
 
+  /** Calls the inner storage's `read`, or fails as injected. */
   read(id: SessionId): Promise<Commit | undefined> {
     return this.#ask("read", () => this.#inner.read(id));
   }
 
+  /** Calls the inner storage's `append`, or fails as injected. */
   append(commit: Commit): Promise<void> {
     return this.#ask("append", () => this.#inner.append(commit));
   }
 
+  /** Calls the inner storage's `log`, or fails as injected. */
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit> {
     return this.#through("log", () => this.#inner.log(id, options));
   }
 
+  /** Calls the inner storage's `payload`, or fails as injected. */
   payload(id: SessionId, hash: string): Promise<string | undefined> {
     return this.#ask("payload", () => this.#inner.payload(id, hash));
   }
 
+  /** Calls the inner storage's `list`, or fails as injected. */
   list(query: SessionQuery): Promise<Page<SessionSummary>> {
     return this.#ask("list", () => this.#inner.list(query));
   }
 
+  /** Calls the inner storage's `countActive`, or fails as injected. */
   countActive(upTo: number): Promise<number> {
     return this.#ask("countActive", () => this.#inner.countActive(upTo));
   }
 
+  /** Calls the inner storage's `remove`, or fails as injected. */
   remove(id: SessionId): Promise<void> {
     return this.#ask("remove", () => this.#inner.remove(id));
   }
 
+  /** Calls the inner storage's `close`, or fails as injected. */
   close(): Promise<void> {
     return this.#ask("close", async () => this.#inner.close?.());
   }
@@ -124,14 +153,14 @@ export class FaultyStorage implements StorageAdapter {
     return answer;
   }
 
-  /** The iteration begins when it is called, as a watch must. */
+  /** Starts the iteration at once, as a watch must. */
   #through<T>(method: StorageMethod, call: () => AsyncIterable<T>): AsyncIterable<T> {
     const fault = this.#next(method);
     if (fault === undefined) return call();
     return altered(fault, fault.fault === "fail" ? [] : call());
   }
 
-  /** The fault that the call at hand meets. */
+  /** Counts a call, and returns its fault. */
   #next(method: StorageMethod): StorageFault | undefined {
     const count = this.calls(method) + 1;
     this.#calls.set(method, count);
@@ -155,9 +184,9 @@ async function before(fault: StorageFault): Promise<void> {
 
 function failure({ method, error }: StorageFault, outcome?: "unknown"): Error {
   if (error !== undefined) return error;
-  const what = outcome === undefined ? "was made to fail" : "lost its answer";
+  const what = outcome === undefined ? "failed on request" : "lost its answer";
   return new PhasegateError("STORAGE_FAILED", `${method} ${what}`, {
-    remedy: "Try again; with an idempotency key, a call that was done is not done twice.",
+    remedy: "Try again; with an idempotency key, a call is not carried out twice.",
     details: { operation: method, ...(outcome === undefined ? {} : { outcome }) },
   });
 }

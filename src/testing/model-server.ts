@@ -1,53 +1,57 @@
+/** A server that speaks like a provider of models, so that a provider's real client can be tested without one. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-/** What a {@link ModelServer} answers to one request. */
+
+/** The reply of a {@link ModelServer} to one request. */
 export interface ModelServerReply {
-  /** What the model says, put into the provider's format: for a decision its JSON. Default empty. */
+  /** The model's text, sent in the provider's format: for a decision its JSON. Default empty. */
   readonly text?: string;
-  /** The tools that the model wants called, instead of a text or beside one. */
+  /** The tool calls of the model, with or without a text. Default: none. */
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: object }[];
-  /** The model would not answer, for this reason, such as `SAFETY`. */
+  /** The reason for which the model refuses to answer, such as `SAFETY`. Default: it answers. */
   readonly blocked?: string;
-  /** The model's text ends where it may be no longer. */
+  /** True if the text was cut off at the maximum length. Default false. */
   readonly tooLong?: boolean;
-  /** Another HTTP status than 200, such as 429. */
+  /** The HTTP status. Default 200. */
   readonly status?: number;
+  /** More HTTP headers. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body as it stands, in no provider's format. */
+  /** The whole body, instead of one in the provider's format. */
   readonly body?: string;
-  /** How long to wait before the answer, in milliseconds. */
+  /** The wait before the reply, in milliseconds. Default 0. */
   readonly delayMs?: number;
-  /** Breaks the connection in the middle of the body. */
+  /** Closes the connection in the middle of the body. Default false. */
   readonly cut?: boolean;
 }
 
-/** One request as it came. */
+/** A request that the server received. */
 export interface ModelServerRequest {
+  /** The path, without the query. */
   readonly path: string;
-  /** Names in lower case. The client's key is among them. */
+  /** The headers, with names in lower case. The client's key is in one of them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The JSON of the body, or its text where it is none. */
+  /** The JSON of the body, or its text if it is not JSON. */
   readonly body: unknown;
 }
 
-/** Replies one after the other, or what is replied to any request. */
+/** A list of replies in order, or a function that replies to each request. */
 export type ModelServerReplies =
   | readonly ModelServerReply[]
   | ((request: ModelServerRequest) => ModelServerReply | Promise<ModelServerReply>);
 
 /** A server on this machine that speaks like a provider of models. */
 export interface ModelServer {
-  /** `http://127.0.0.1:PORT`, for `baseUrl`; the AI SDK's providers want their version behind it, `/v1` or `/v1beta`. */
+  /** `http://127.0.0.1:PORT`, for `baseUrl`. For providers of the AI SDK, append the version, `/v1` or `/v1beta`. */
   readonly url: string;
-  /** What it was asked, in order. */
+  /** The requests so far, in order. */
   readonly requests: readonly ModelServerRequest[];
-  /** Ends it, and all its connections; once more does nothing. */
+  /** Stops the server and closes its connections. A second call does nothing. */
   close(): Promise<void>;
 }
 
 /**
  * Starts a server that speaks the wire formats of Gemini (`generateContent`) and OpenAI (`responses`,
- * `chat/completions`), so that a provider's real client can be tested with no network, no key and no model. When the
- * replies are at their end it answers 404.
+ * `chat/completions`), so that a provider's real client can be tested without network, key and model. After the last reply
+ * it answers 404.
  */
 export async function startModelServer(replies: ModelServerReplies): Promise<ModelServer> {
   const requests: ModelServerRequest[] = [];
@@ -67,7 +71,7 @@ export async function startModelServer(replies: ModelServerReplies): Promise<Mod
     requests,
     close: () =>
       new Promise((resolve) => {
-        // It only fails where the server is closed already.
+        // It fails only if the server is closed already.
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -84,7 +88,7 @@ async function handle(
   requests.push(request);
   const ended: ModelServerReply = {
     status: 404,
-    body: JSON.stringify({ error: { message: "the replies are at their end" } }),
+    body: JSON.stringify({ error: { message: "there are no more replies" } }),
   };
   const reply = typeof replies === "function" ? await replies(request) : (replies[requests.length - 1] ?? ended);
   if (reply.delayMs !== undefined) await wait(reply.delayMs, response);
@@ -108,7 +112,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Not longer than the client waits. */
+/** Waits, but not longer than the client does. */
 function wait(milliseconds: number, response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);
@@ -126,7 +130,7 @@ function send(
   turn: number,
 ): void {
   const { text = "", status = 200, headers = {}, cut = false } = reply;
-  // An id names one call in a whole conversation.
+  // An id must be unique in a whole conversation.
   const toolCalls = (reply.toolCalls ?? []).map((call, index) => ({ ...call, id: `call_${turn}_${index}` }));
   const answer = { ...reply, text, toolCalls, inputTokens: 100, outputTokens: 20 };
   const body = reply.body ?? wireBody(path, requested, answer) ?? `{"error":{"message":"no model answers at ${path}"}}`;
@@ -139,20 +143,20 @@ function send(
   response.write(bytes.subarray(0, Math.ceil(bytes.length / 2)), () => response.socket?.destroy());
 }
 
-/** A model's answer, in the wire formats of several providers. */
+/** A model's answer, before it is written in the format of a provider. */
 interface WireAnswer {
   readonly text: string;
-  /** Why the provider would not answer. */
+  /** The reason for which the provider refuses to answer. */
   readonly blocked?: string;
-  /** The model's answer was cut off at its longest length. */
+  /** True if the answer was cut off at the maximum length. */
   readonly tooLong?: boolean;
-  /** The tools that the model wants called, each with an id of its own. */
+  /** The tool calls, each with its own id. */
   readonly toolCalls: readonly WireToolCall[];
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** A call of a tool, as a model asks for it. */
+/** A tool call of a model. */
 interface WireToolCall {
   readonly id: string;
   readonly name: string;
@@ -167,7 +171,7 @@ const FORMATS: readonly { readonly path: RegExp; readonly write: Write }[] = [
   { path: /\/chat\/completions$/, write: openAiChat },
 ];
 
-/** The body of an answer in the format that a path asks for; undefined where it asks for none of these. */
+/** Returns the body of an answer in the format of a path; undefined if the path is of none of these providers. */
 function wireBody(path: string, requested: unknown, answer: WireAnswer): string | undefined {
   for (const { path: pattern, write } of FORMATS) {
     const found = pattern.exec(path);

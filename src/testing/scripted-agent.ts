@@ -1,39 +1,42 @@
+/** An agent that follows a script, honestly or not, for tests of gates and hosts. */
 import { PhasegateError } from "../errors.js";
 
-/** What an agent calls: a workflow tool is one, and so is whatever stands before one. */
+/** The tool that an agent calls: a workflow tool, or something in front of one. */
 export interface AgentTool {
-  /** Carries out a call, and answers whatever it was. */
+  /** Carries out a call. It answers every call and never rejects. */
   dispatch(input: unknown): Promise<AgentAnswer>;
 }
 
-/** An answer of the tool, as agents get it. */
+/** An answer of the tool. */
 export type AgentAnswer = { readonly status: "success" | "error"; readonly [key: string]: unknown };
 
-/** What an agent sends. */
+/** A call of the tool. */
 export type AgentCall = { readonly action: string; readonly [key: string]: unknown };
 
-/** What the agent is to work on, and what it would hand in if it were honest. */
+/** The workflow and the target of the agent, and the evidence of honest work. */
 export interface ScriptedAgentOptions {
+  /** The workflow to start. */
   readonly workflowType: string;
+  /** The target to start it on. */
   readonly target: string;
-  /** True evidence by the number of its phase; `{}` for a phase that is not here. */
+  /** True evidence by phase number. Default for each phase: `{}`. */
   readonly evidence?: Readonly<Record<number, unknown>>;
 }
 
 /**
  * One thing that the agent does:
  *
- * - `start`: begins its session, or takes it up again under the same idempotency key;
- * - `look`: reads the phase that it is in;
- * - `honest`: hands in the true evidence of the current phase;
- * - `finish`: as `honest`, until the workflow is done or a gate refuses;
- * - `example`: hands in the example that the phase, or the last refusal, shows, as if it were evidence;
- * - `empty`: hands in nothing;
- * - `skip`: hands in the true evidence of the phase after the current one;
- * - `again`: hands in the true evidence of the phase before;
- * - `repeat`: makes its last call once more, to the letter;
- * - `{ lie }`: hands this in at the current phase;
- * - `{ call }`: makes this call; its `session_id` is filled in.
+ * - `start`: starts its session, or continues it under the same idempotency key;
+ * - `look`: reads the current phase;
+ * - `honest`: submits the true evidence of the current phase;
+ * - `finish`: like `honest`, until the workflow is done or a gate refuses;
+ * - `example`: submits the example that the phase or the last refusal shows;
+ * - `empty`: submits `{}`;
+ * - `skip`: submits the true evidence of the next phase;
+ * - `again`: submits the true evidence of the previous phase;
+ * - `repeat`: repeats its last call exactly;
+ * - `{ lie }`: submits this at the current phase;
+ * - `{ call }`: makes this call; `session_id` is filled in.
  */
 export type AgentMove =
   | "start"
@@ -48,19 +51,21 @@ export type AgentMove =
   | { readonly lie: unknown }
   | { readonly call: AgentCall };
 
-/** One call of an agent's, and what came of it. */
+/** One call of the agent, and its answer. */
 export interface AgentTurn {
-  /** The move's name: `lie` and `call` for those that are objects. */
+  /** The name of the move: `lie` or `call` for objects. */
   readonly move: string;
+  /** The call. */
   readonly call: AgentCall;
+  /** The tool's answer. */
   readonly answer: AgentAnswer;
-  /** Whether a gate has let it through. */
+  /** True if the call passed a gate. */
   readonly passed: boolean;
-  /** Why it was refused: the answer's code. */
+  /** The error code of the answer, if the call was refused. */
   readonly refused?: string;
 }
 
-/** Goes through a workflow by a script, honestly or not, and keeps a transcript: for tests of gates and hosts. */
+/** An agent that works on a workflow by a script, and keeps a transcript. */
 export class ScriptedAgent {
   readonly #tool: AgentTool;
   readonly #options: ScriptedAgentOptions;
@@ -70,33 +75,42 @@ export class ScriptedAgent {
   #sessionId: string | undefined;
   #example: unknown = {};
 
+  /** Creates an agent that has not started its session. */
   constructor(tool: AgentTool, options: ScriptedAgentOptions) {
     this.#tool = tool;
     this.#options = options;
   }
 
-  /** All calls so far, with their answers. */
+  /** The calls so far, with their answers. */
   get transcript(): readonly AgentTurn[] {
     return this.#transcript;
   }
 
-  /** The session that it has begun. Throws `INVALID_INPUT` before `start`. */
+  /**
+   * The id of its session.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when the session is not started.
+   */
   get sessionId(): string {
     if (this.#sessionId !== undefined) return this.#sessionId;
-    throw invalid("The agent has no session yet", "Begin its script with `start`.");
+    throw invalid("The agent has no session yet", "Start its script with `start`.");
   }
 
-  /** The phase that it takes itself to be in, by what it was last told. */
+  /** The number of the current phase, by the last answer that has one. */
   get phase(): number {
     return this.#phase;
   }
 
-  /** Whether it was told that the workflow is complete. */
+  /** True if an answer said that the workflow is complete. */
   get isDone(): boolean {
     return this.#isDone;
   }
 
-  /** Does one thing after the other; gives the turns that came of them. A refusal is a turn, not an error. */
+  /**
+   * Makes the moves in order, and returns their turns. A refusal is a turn, not an error.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when a move needs a session, or a last call, and there is none.
+   */
   async play(...moves: readonly AgentMove[]): Promise<readonly AgentTurn[]> {
     const before = this.#transcript.length;
     for (const move of moves) await this.#move(move);
@@ -140,7 +154,7 @@ export class ScriptedAgent {
 
   async #make(move: string, call: AgentCall): Promise<AgentTurn> {
     const answer = await this.#tool.dispatch(call);
-    this.#heed(answer);
+    this.#update(answer);
     const { code, checkpoint_passed: isPassed } = answer;
     const refused = answer.status === "error" ? { refused: typeof code === "string" ? code : "unknown" } : {};
     const turn: AgentTurn = { move, call, answer, passed: isPassed === true, ...refused };
@@ -148,8 +162,8 @@ export class ScriptedAgent {
     return turn;
   }
 
-  /** What an answer tells the agent of where it stands. */
-  #heed(answer: AgentAnswer): void {
+  /** Updates session, phase and example from an answer. */
+  #update(answer: AgentAnswer): void {
     if (answer.status === "success" && typeof answer.session_id === "string") this.#sessionId ??= answer.session_id;
     const phase = answer.current_phase ?? fieldOf(answer.next_phase, "phase_number");
     if (typeof phase === "number") this.#phase = phase;
@@ -173,7 +187,7 @@ export class ScriptedAgent {
   #last(): AgentCall {
     const last = this.#transcript.at(-1);
     if (last !== undefined) return last.call;
-    throw invalid("The agent has made no call that it could repeat", "Begin its script with `start`.");
+    throw invalid("The agent has made no call that it could repeat", "Start its script with `start`.");
   }
 }
 

@@ -1,16 +1,90 @@
 /**
- * The last resort for answers that exceed their budget even with texts and lists paged. An answer that can
- * be requested again is paged as JSON; the answer to a change is shortened by its longest parts.
+ * Pages of texts, of lists, and of whole answers. Nothing is dropped: every page except the last has the cursor of
+ * the next one.
  */
 
-import { pageText, surelyFits } from "./paging.js";
-import type { Action } from "./phased/actions.js";
-import { errorsCall, phaseCall } from "./phased/next-call.js";
-import { compact, type WireObject } from "./wire-object.js";
+import * as z from "zod/mini";
+import { PhasegateError } from "../errors.js";
+import { revisionOf } from "../workflow/json.js";
+import { shown } from "../workflow/names.js";
+import { fits } from "./budget.js";
+import { compact, type WireObject } from "./wire.js";
 
-/** A reading call, which can be repeated for the next page. */
+/** The smallest budget for a text that is worth a page. */
+export const LEAST_PAGE = 1000;
+
+/** The budget for what a page adds to an answer: cursor, range and the next call. */
+const PAGE_OVERHEAD = 700;
+
+/** A part of a text. */
+export interface TextPage {
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+  readonly total: number;
+  /** Missing on the last page. */
+  readonly cursor?: string;
+}
+
+/** The kind of a text: a part of an answer, or a whole answer as JSON, which may be a page with its own cursor. */
+interface TextOf {
+  readonly kind: "text" | "json";
+  readonly inner?: string | undefined;
+}
+
+/** Returns the part of a text that fits, from the cursor on. */
+export function pageText(
+  text: string,
+  maxChars: number,
+  cursor: string | undefined,
+  { kind, inner }: TextOf = { kind: "text" },
+): TextPage {
+  const from = cursor === undefined ? 0 : offsetOf(cursor, kind, revisionOf(text));
+  const rest = text.slice(from);
+  if (JSON.stringify(rest).length <= maxChars) return { text: rest, from, to: text.length, total: text.length };
+  const part = cut(rest, Math.max(maxChars - PAGE_OVERHEAD, 200));
+  const to = from + part.length;
+  const page = { text: part, from, to, total: text.length };
+  return to === text.length ? page : { ...page, cursor: cursorAt(kind, to, revisionOf(text), inner) };
+}
+
+/** A part of a list. */
+export interface ItemsPage<T> {
+  readonly items: readonly T[];
+  /** How many come after this page. */
+  readonly left: number;
+  /** Missing on the last page. */
+  readonly cursor?: string;
+}
+
+/**
+ * Returns the items that fit, from the cursor on; at least one. `revision` identifies the list, if it can
+ * change between two pages.
+ */
+export function pageItems<T>(
+  items: readonly T[],
+  maxChars: number,
+  cursor: string | undefined,
+  revision = "",
+): ItemsPage<T> {
+  const from = cursor === undefined ? 0 : offsetOf(cursor, "items", revision);
+  let used = 0;
+  let to = from;
+  while (to < items.length) {
+    used += JSON.stringify(items[to]).length + 1;
+    if (used > maxChars - PAGE_OVERHEAD && to > from) break;
+    to += 1;
+  }
+  return {
+    items: items.slice(from, to),
+    left: items.length - to,
+    ...(to < items.length ? { cursor: cursorAt("items", to, revision) } : {}),
+  };
+}
+
+/** A call that changes nothing, so that it can be repeated for the next page. */
 interface ReadCall {
-  /** What was asked, without a cursor. */
+  /** The call, without a cursor. */
   readonly call: WireObject;
   /** A cursor into the JSON of the answer. */
   readonly cursor?: string | undefined;
@@ -18,18 +92,13 @@ interface ReadCall {
   readonly inner?: string | undefined;
 }
 
-/** The budget for what surrounds a page of JSON. */
-const ENVELOPE = 700;
-
 /**
- * Returns a page of the JSON of an answer; all pages together are the whole answer, and the last one
+ * Returns an answer, or a page of its JSON if it is too long; all pages together are the whole answer, and the last one
  * continues where that answer would.
  */
-export function pageAnswer(answer: WireObject, room: number, { call, cursor, inner }: ReadCall): WireObject {
-  if (cursor === undefined && surelyFits(answer, room)) return answer;
-  const json = JSON.stringify(answer);
-  if (cursor === undefined && json.length <= room) return answer;
-  const page = pageText(json, room - ENVELOPE, cursor, { kind: "json", inner });
+export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor, inner }: ReadCall): WireObject {
+  if (cursor === undefined && fits(answer, maxChars)) return answer;
+  const page = pageText(JSON.stringify(answer), maxChars - PAGE_OVERHEAD, cursor, { kind: "json", inner });
   return compact({
     status: answer.status,
     action: answer.action,
@@ -41,43 +110,67 @@ export function pageAnswer(answer: WireObject, room: number, { call, cursor, inn
   });
 }
 
-/** The keys that an answer must have. */
-const KEPT: ReadonlySet<string> = new Set(["status", "action", "session_id", "error", "error_type", "code", "next"]);
+/** Returns a cursor: JSON in base64, which clients pass on unread. */
+export function writeCursor(parts: readonly unknown[]): string {
+  return btoa(JSON.stringify(parts));
+}
+
+/** Returns the parts of a cursor; undefined for a text that is none, which no schema accepts. */
+export function readCursor(cursor: string): unknown {
+  try {
+    return JSON.parse(atob(cursor));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the error for a cursor that can't be used. */
+export function invalidCursor(
+  cursor: string,
+  reason: string,
+  remedy = "Call again without a cursor to begin at the first page.",
+): PhasegateError<"CURSOR_INVALID"> {
+  return new PhasegateError("CURSOR_INVALID", `the cursor ${shown(cursor)} can't be used: ${reason}`, {
+    remedy,
+    details: { cursor: shown(cursor) },
+  });
+}
+
+const cursorSchema = z.tuple([
+  z.enum(["text", "json", "items"]),
+  z.int().check(z.nonnegative()),
+  z.string(),
+  z.optional(z.string()),
+]);
 
 /**
- * Shortens an answer that can't be requested again because the call has changed something: omits the
- * longest parts, names them, and makes `next` the call that shows them, if agents have it.
+ * Returns the answer's own cursor in a cursor into the JSON of a whole answer; undefined for any other
+ * cursor.
  */
-export function shrinkAnswer(answer: WireObject, room: number, actions: readonly Action[]): WireObject {
-  if (surelyFits(answer, room) || JSON.stringify(answer).length <= room) return answer;
-  const shrunk = { ...answer };
-  const leftOut: string[] = [];
-  const byLength = Object.keys(answer)
-    .filter((key) => !KEPT.has(key))
-    .sort((one, other) => lengthOf(answer[other]) - lengthOf(answer[one]));
-  for (const key of byLength) {
-    delete shrunk[key];
-    leftOut.push(key);
-    if (JSON.stringify({ ...shrunk, left_out: leftOut }).length <= room) break;
-  }
-  const next = showing(answer, leftOut, actions);
-  return { ...shrunk, left_out: leftOut, ...(next === undefined ? {} : { next }) };
+export function readJsonCursor(cursor: string): { readonly inner: string | undefined } | undefined {
+  const parsed = cursorSchema.safeParse(readCursor(cursor)).data;
+  return parsed?.[0] === "json" ? { inner: parsed[3] } : undefined;
 }
 
-function lengthOf(value: unknown): number {
-  return JSON.stringify(value)?.length ?? 0;
+type CursorKind = z.infer<typeof cursorSchema>[0];
+
+function cursorAt(kind: CursorKind, offset: number, revision: string, inner?: string): string {
+  return writeCursor(inner === undefined ? [kind, offset, revision] : [kind, offset, revision, inner]);
 }
 
-/** The problems at a gate: an agent can read omitted ones in `get_errors`. */
-const WRONG: readonly string[] = ["problems", "validation_errors", "missing_tasks", "unclaimed_items"];
+function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
+  const parsed = cursorSchema.safeParse(readCursor(cursor));
+  if (!parsed.success || parsed.data[0] !== kind) throw invalidCursor(cursor, "it is none of this action's");
+  if (parsed.data[2] !== revision) throw invalidCursor(cursor, "what it points into has changed");
+  return parsed.data[1];
+}
 
-/** Returns the call that shows what was omitted; the answer's own next call if there is none. */
-function showing(
-  { session_id: id, next }: WireObject,
-  leftOut: readonly string[],
-  actions: readonly Action[],
-): unknown {
-  if (typeof id !== "string" || next === null) return next;
-  if (leftOut.includes("phase_content") && actions.includes("get_phase")) return phaseCall(id);
-  return leftOut.some((key) => WRONG.includes(key)) && actions.includes("get_errors") ? errorsCall(id) : next;
+/** Returns at most `maxChars` characters of JSON, up to the last complete line, without splitting a character. */
+function cut(text: string, maxChars: number): string {
+  let length = Math.min(text.length, maxChars);
+  while (JSON.stringify(text.slice(0, length)).length > maxChars) length = Math.floor(length * 0.9);
+  const line = text.lastIndexOf("\n", length - 1);
+  if (line > length * 0.7) return text.slice(0, line + 1);
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }

@@ -5,16 +5,19 @@
 
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
-import { nearest, shown } from "../workflow/names.js";
-import { charactersFor, pageItems } from "./paging.js";
-import { errorAnswer } from "./phased/errors.js";
-import { compact, type WireObject } from "./wire-object.js";
+import { isJsonObject } from "../workflow/json.js";
+import { maxCharsFor } from "./budget.js";
+import { action, perform } from "./dispatch.js";
+import { pageItems } from "./pages.js";
+import { errorAnswer } from "./phased/refusals.js";
+import { type Fault, fieldNames, givenFields, unknownField } from "./request.js";
+import { compact, type WireObject } from "./wire.js";
 
 /** The options of a search tool. */
 export interface SearchToolOptions {
   /** The tool's name. Default: `search_standards`. */
   readonly name?: string;
-  /** What agents read of it. */
+  /** The description for agents. */
   readonly description?: string;
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
@@ -29,7 +32,9 @@ export interface SearchToolOptions {
 
 /** An answer: `results`, each with file, headings, lines, score and text; or the error. */
 export type SearchAnswer = {
+  /** The outcome: `success` if the search was made. */
   readonly status: "success" | "error";
+  /** The tool's name. */
   readonly action: string;
   readonly [key: string]: unknown;
 };
@@ -45,15 +50,17 @@ const common = {
   cursor: z.string().optional().describe("next page"),
 };
 
-/** What the tool takes where phases are hidden. */
+/** The parameters where phases are hidden. */
 const searchInput = z.object(common);
 
 /** A tool that can be registered with any server that takes a name, a schema and a function. */
 export interface SearchTool {
+  /** The name that agents call. */
   readonly name: string;
+  /** The description for agents. */
   readonly description: string;
   /** A zod schema: a Standard Schema with a JSON Schema, as MCP servers take it. */
-  readonly inputSchema: typeof searchInput;
+  readonly inputSchema: z.ZodObject;
   /** Executes a call. Never throws and never rejects: every error is an answer. */
   handler(input: unknown): Promise<SearchAnswer>;
 }
@@ -61,72 +68,65 @@ export interface SearchTool {
 const DESCRIPTION =
   "Searches the project's standards and guides. Gives the pieces of text that fit best, with file, headings and lines.";
 
-/** What it takes where they are shown. */
+/** The parameters where phases are shown. */
 const searchPhasesInput = z.object({
   ...common,
   phase: z.int().min(0).optional().describe("only this phase's texts"),
   task: z.int().min(0).optional().describe("only this task's texts"),
 });
 
-const DEFAULT_TOKENS = 6_000;
-const LEAST_TOKENS = 1_000;
+/** The tool that a search runs for. */
+interface SearchContext {
+  readonly retriever: Retriever;
+  readonly name: string;
+  readonly phases: "hidden" | "shown";
+  readonly maxChars: number;
+}
 
 /** Creates the tool through which agents search texts. `handler` may be called concurrently. */
 export function createSearchTool(retriever: Retriever, options: SearchToolOptions = {}): SearchTool {
   const { name = "search_standards", description = DESCRIPTION, phases = "hidden", onError } = options;
   const inputSchema = phases === "shown" ? searchPhasesInput : searchInput;
-  const room = charactersFor(Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS));
+  const context: SearchContext = { retriever, name, phases, maxChars: maxCharsFor(options.maxTokens) };
+  const search = action(inputSchema.strict(), searchTexts);
   return {
     name,
     description,
     inputSchema,
     handler: async (input) => {
-      const parsed = parseSearch(inputSchema, input);
-      if ("bad" in parsed) return badAnswer(name, parsed.bad);
-      try {
-        const visible = phases === "shown" ? () => true : isOfNoPhase;
-        return answer(name, parsed.call, await find(retriever, parsed.call, visible), room);
-      } catch (error) {
-        onError?.(error);
-        return { ...errorAnswer(name, name, error), status: "error", action: name };
-      }
+      const fields = () => (isJsonObject(input) ? givenFields(input) : input);
+      const performed = await perform(
+        () => search.prepare(context, fields()),
+        (failure) => {
+          if ("faults" in failure) return badSearch(name, fieldNames(inputSchema), failure.faults);
+          onError?.(failure.error);
+          return errorAnswer(name, name, failure.error);
+        },
+      );
+      const { status: _, ...body } = performed.ok ? performed.body : performed.refusal;
+      return { status: performed.ok ? "success" : "error", action: name, ...body };
     },
   };
 }
 
-/** A checked call. */
+/** The checked parameters of a search. */
 type SearchCall = z.infer<typeof searchPhasesInput>;
 
-/** All problems with a call, in words for an agent. */
-interface BadSearch {
-  readonly message: string;
-  readonly remediation: string;
-}
+/** Limits the faults that are named. */
+const FAULTS_MAX = 10;
 
-/** Checks a call; returns its parameters, or the problems. Null counts as missing. */
-function parseSearch(schema: typeof searchInput, input: unknown): { call: SearchCall } | { bad: BadSearch } {
-  const takes = Object.keys(schema.shape);
-  const remediation = `It takes ${takes.join(", ")}; only query is needed: {"query": "how to name tests"}.`;
-  if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    return { bad: { message: "the input must be an object with a 'query'", remediation } };
-  }
-  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined));
-  const unknown = Object.keys(given).filter((name) => !takes.includes(name));
-  const result = schema.safeParse(given);
-  const wrong = result.success ? [] : result.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
-  const problems = [...wrong, ...unknown.map((name) => unknownParameter(name, takes))];
-  if (problems.length > 0 || !result.success)
-    return { bad: { message: problems.slice(0, 10).join("; "), remediation } };
-  return { call: result.data };
-}
-
-function unknownParameter(name: string, takes: readonly string[]): string {
-  const meant = nearest(name, takes);
-  return `${shown(name)} is unknown${meant === undefined ? "" : `: did you mean '${meant}'?`}`;
-}
-
-function badAnswer(action: string, { message, remediation }: { message: string; remediation: string }): SearchAnswer {
-  return { status: "error", action, error: message, error_type: "ValueError", code: "INVALID_INPUT", remediation };
+function badSearch(action: string, fields: readonly string[], faults: readonly Fault[]): WireObject {
+  const problems = faults.slice(0, FAULTS_MAX).map(({ kind, field, message }) => {
+    if (kind === "no object") return "the input must be an object with a 'query'";
+    return kind === "unknown" ? unknownField(field, fields) : `'${field}': ${message}`;
+  });
+  return {
+    action,
+    error: problems.join("; "),
+    error_type: "ValueError",
+    code: "INVALID_INPUT",
+    remediation: `It takes ${fields.join(", ")}; only query is needed: {"query": "how to name tests"}.`,
+  };
 }
 
 /** Returns true if a chunk may be shown to an agent in any phase. */
@@ -140,27 +140,26 @@ const ENVELOPE = 1_000;
 /** The budget for what surrounds the text of one result. */
 const ABOUT = 1_200;
 
-function answer(action: string, call: SearchCall, chunks: readonly Chunk[], room: number): SearchAnswer {
-  const results = chunks.map((chunk) => resultOf(chunk, room - ENVELOPE - ABOUT));
-  const { items, cursor } = pageItems(results, room - ENVELOPE, call.cursor);
+async function searchTexts(context: SearchContext, call: SearchCall): Promise<WireObject> {
+  const { retriever, name: action, phases, maxChars } = context;
+  const chunks = await find(retriever, call, phases === "shown" ? () => true : isOfNoPhase);
+  const results = chunks.map((chunk) => resultOf(chunk, maxChars - ENVELOPE - ABOUT));
+  const { items, cursor } = pageItems(results, maxChars - ENVELOPE, call.cursor);
   const { cursor: _, ...again } = call;
-  return {
-    status: "success",
+  return compact({
     action,
-    ...compact({
-      results: items,
-      found: results.length,
-      tokens: items.reduce((sum: number, { tokens }) => sum + (typeof tokens === "number" ? tokens : 0), 0),
-      cursor,
-      next: cursor === undefined ? undefined : { ...again, cursor },
-      hint: results.length === 0 ? "Nothing has these words: try others, or fewer filters." : undefined,
-    }),
-  };
+    results: items,
+    found: results.length,
+    tokens: items.reduce((sum: number, { tokens }) => sum + (typeof tokens === "number" ? tokens : 0), 0),
+    cursor,
+    next: cursor === undefined ? undefined : { ...again, cursor },
+    hint: results.length === 0 ? "No text matches: try other words, or fewer filters." : undefined,
+  });
 }
 
 /** Returns a chunk on the wire; the beginning, if it is too long. */
-function resultOf({ text, headings, lines, score, ...chunk }: Chunk, room: number): WireObject {
-  const shown = cut(text, room);
+function resultOf({ text, headings, lines, score, ...chunk }: Chunk, maxChars: number): WireObject {
+  const shown = cut(text, maxChars);
   return compact({
     file: chunk.file,
     headings: headings.join(" > "),
@@ -176,16 +175,16 @@ function resultOf({ text, headings, lines, score, ...chunk }: Chunk, room: numbe
   });
 }
 
-/** Returns as much of a text as fits in `room` characters of JSON, without splitting a character. */
-function cut(text: string, room: number): string {
+/** Returns as much of a text as fits in `maxChars` characters of JSON, without splitting a character. */
+function cut(text: string, maxChars: number): string {
   let length = text.length;
-  while (JSON.stringify(text.slice(0, length)).length > room) length = Math.floor(length * 0.9);
+  while (JSON.stringify(text.slice(0, length)).length > maxChars) length = Math.floor(length * 0.9);
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
 }
 
 const DEFAULT_LIMIT = 5;
 
-/** How often a retriever is asked for more if its results must be hidden. */
+/** Limits the requests to a retriever whose results must be hidden. */
 const ROUNDS = 6;
 
 /** Returns the best chunks that may be shown; asks for more if hidden ones take their places. */
@@ -198,7 +197,7 @@ async function find(
   let asked = limit;
   for (let round = 1; ; round += 1) {
     const found = await retriever.search({ ...query, limit: asked });
-    // What has nothing of the query is only there because the filters leave it.
+    // A chunk with a score of 0 matches the filters, but nothing of the query.
     const shown = found.filter((chunk) => chunk.score !== 0 && visible(chunk));
     if (shown.length >= limit || found.length < asked || round === ROUNDS) return shown.slice(0, limit);
     asked *= 4;

@@ -1,6 +1,6 @@
 /**
- * The verifier `changed_since_phase_start`: files have contents that no file had when the phase was entered. Renamed,
- * swapped and restored contents are not new work.
+ * The verifier `changed_since_phase_start`: files have content that no file had when the phase was entered. Renamed,
+ * swapped and restored content is not new work.
  */
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../errors.js";
@@ -8,7 +8,7 @@ import { checkPlaceholders, hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
 import { pathRefused } from "../sandbox/refusals.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
+import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
@@ -21,16 +21,16 @@ const params = z.strictObject({
   path: textParam.optional(),
   /** Files or folders, each of which must have changed. */
   paths: z.array(textParam).min(1).max(100).optional(),
-  /** A folder in which the files lie that the evidence field names, a path or a list of them. */
+  /** The folder of the files that the evidence field names, a path or a list of paths. */
   within: textParam.optional(),
-  /** True if a file that has gone, or has been emptied, counts as changed. */
+  /** True if a file that was deleted or emptied counts as changed. Default false. */
   allow_deleted: z.boolean().optional(),
 });
 
-/** What `snapshot` records: paths and digests. A list, so that no file's name is a key. */
+/** The result of `snapshot`: paths and digests. It is a list, so that no file name is a key. */
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
-/** Checks whether there are contents in files that none of them had when the phase was entered. */
+/** Checks whether files have content that none of them had when the phase was entered. */
 export function changedSincePhaseStart(sandbox: Sandbox): Verifier {
   return defineVerifier({
     name: NAME,
@@ -43,7 +43,7 @@ export function changedSincePhaseStart(sandbox: Sandbox): Verifier {
       const before = snapshotSchema.safeParse(snapshot);
       const earlier = z.array(snapshotSchema).safeParse(earlierSnapshots ?? []);
       if (!before.success || !earlier.success) {
-        return { ok: false, message: "nothing was recorded when this phase was entered" };
+        return { ok: false, message: "no snapshot was recorded when this phase was entered" };
       }
       const now = await digestsOf(sandbox, namedPaths(given), signal);
       const changes = changesBetween(
@@ -61,7 +61,7 @@ export function changedSincePhaseStart(sandbox: Sandbox): Verifier {
           await Promise.all(wanted.map(async (path) => ({ path, signature: await fileAt(sandbox, path) }))),
         );
       }
-      // A folder that the evidence names says nothing: it would be any change in it.
+      // A folder that the evidence names doesn't count, because any change in it would do.
       const isShown = given.within === undefined ? isAtOrBelow : Object.is;
       const unchanged = wanted.filter((path) => !counting.some((change) => isShown(path, change.path)));
       const ran = wanted.map(shownPath).join(", ");
@@ -73,16 +73,16 @@ export function changedSincePhaseStart(sandbox: Sandbox): Verifier {
 
 type Params = z.infer<typeof params>;
 
-/** Without the evidence: what is hashed must be known when the phase begins. */
+/** Throws `INVALID_INPUT` if the paths depend on evidence: they must be known when the phase begins. */
 function checkParams(given: Params): void {
   const ways = [given.path, given.paths, given.within].filter((way) => way !== undefined);
   if (ways.length !== 1) {
-    throw wrongParam(NAME, "path", "name one of path, paths, and within (for files that the evidence names)");
+    throw wrongParam(NAME, "path", "give exactly one of path, paths, and within (for files that the evidence names)");
   }
   for (const path of namedPaths(given)) {
     if (!hasPlaceholder(path)) parseRelativePath(path);
     else if (checkPlaceholders({ path }).some((name) => name.startsWith("evidence."))) {
-      throw wrongParam(NAME, "path", "there is no evidence yet when the phase begins; use within");
+      throw wrongParam(NAME, "path", "there is no evidence when the phase begins; use within");
     }
   }
 }
@@ -100,9 +100,9 @@ interface Hashing {
 }
 
 /**
- * Returns the contents of files, and of all files below folders, by their paths. Links are neither taken nor
- * followed: one file has one name. What isn't there is left out, and so is an empty file, or one of NUL bytes alone, which is
- * as good as none. Throws `TOO_LARGE` for more than can be hashed at a gate, and `PATH_REFUSED`.
+ * Returns the digests of files, and of all files in folders, by path. Links are neither counted nor followed, so that
+ * each file has one name. Missing files, empty files and files of NUL bytes alone are left out. Throws `TOO_LARGE` for
+ * more than can be hashed at a gate, and `PATH_REFUSED`.
  */
 async function digestsOf(
   sandbox: Sandbox,
@@ -118,35 +118,25 @@ async function digestsOf(
   return hashing.digests;
 }
 
-/** A link that is made after the phase has begun would show an old file under a new name. */
+/** Throws `PATH_REFUSED` for links: one that is made during the phase would show an old file under a new name. */
 async function refuseLinks(sandbox: Sandbox, path: string): Promise<void> {
   const names = path.split("/");
   for (const index of names.keys()) {
     const part = names.slice(0, index + 1).join("/");
-    if (await sandbox.isLink(part)) throw pathRefused(path, `${shownPath(part)} is a link to another place`);
-  }
-}
-
-async function isFolder(sandbox: Sandbox, path: string): Promise<boolean> {
-  try {
-    await sandbox.list(path);
-    return true;
-  } catch (error) {
-    if (isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED")) return false;
-    throw error;
+    if (await sandbox.isLink(part)) throw pathRefused(path, `${shownPath(part)} is a symbolic link`);
   }
 }
 
 const FOLDERS_MAX = 2_000;
 
-/** What is never looked into: it changes by itself, or isn't anybody's work. */
-const LEFT_OUT = new Set([".git", "node_modules"]);
+/** Folders that are skipped: they change by themselves, or are not work. */
+const SKIPPED = new Set([".git", "node_modules"]);
 
 async function addFolder(hashing: Hashing, folder: string): Promise<void> {
   hashing.folders += 1;
   if (hashing.folders > FOLDERS_MAX) throw tooMuch(`more than ${FOLDERS_MAX} folders`, FOLDERS_MAX);
   for (const { path, kind } of await hashing.sandbox.list(folder)) {
-    if (kind === "refused" || LEFT_OUT.has(path.slice(path.lastIndexOf("/") + 1))) continue;
+    if (kind === "refused" || SKIPPED.has(path.slice(path.lastIndexOf("/") + 1))) continue;
     if (await hashing.sandbox.isLink(path)) continue;
     if (kind === "folder") await addFolder(hashing, path);
     else await addFile(hashing, path);
@@ -154,20 +144,20 @@ async function addFolder(hashing: Hashing, folder: string): Promise<void> {
 }
 
 function tooMuch(what: string, limit: number): PhasegateError<"TOO_LARGE"> {
-  return new PhasegateError("TOO_LARGE", `there are ${what} to be hashed`, {
-    remedy: "Let the gate name a smaller folder, or the files.",
+  return new PhasegateError("TOO_LARGE", `${what} would have to be hashed`, {
+    remedy: "Name a smaller folder in the gate, or the files.",
     details: { bytes: limit + 1, limit },
   });
 }
 
-/** How much is hashed. */
+/** Limits of what is hashed. */
 const FILES_MAX = 2_000;
 
 const ALL_BYTES_MAX = 256 * 2 ** 20;
 
 const FILE_BYTES_MAX = 64 * 2 ** 20;
 
-/** Sixteen bytes tell two contents apart; whoever makes them meet has only proved nothing to have changed. */
+/** Digits of a digest. Sixteen bytes are enough: an agent that makes two contents collide only hides its own change. */
 const DIGITS = 32;
 
 async function addFile(hashing: Hashing, path: string): Promise<void> {
@@ -184,17 +174,17 @@ async function addFile(hashing: Hashing, path: string): Promise<void> {
 
 type Digests = ReadonlyMap<string, string>;
 
-/** What has become of a file. */
+/** The change of a file. */
 interface Change {
   readonly path: string;
   /**
-   * `renamed` is a new file, and `swapped` an old one, with contents that a file had before: another name for
-   * them, and no new bytes. `restored` is a file that is again as it was when the phase was entered before.
+   * `renamed` is a new file, and `swapped` an old one, with content that a file had before. `restored` is a file that is
+   * as it was when the phase was entered before.
    */
   readonly kind: "created" | "changed" | "renamed" | "swapped" | "restored" | "deleted";
 }
 
-/** Returns what differs between two states of files, by path and digest; `earlier` are states from before the first of the two. */
+/** Returns the changes between two states of files. `earlier` are the states when the phase was entered before. */
 function changesBetween(before: Digests, now: Digests, earlier: readonly Digests[] = []): Change[] {
   const changes: Change[] = [];
   const known = new Set([before, ...earlier].flatMap((state) => [...state.values()]));
@@ -216,21 +206,21 @@ function claimed(within: string, value: JsonValue | undefined): readonly string[
   return subjectsOf({}, value).map((path) => {
     const checked = parseRelativePath(path);
     if (isAtOrBelow(parseRelativePath(within), checked)) return checked;
-    throw wrongParam(NAME, "within", `${shownPath(checked)} does not lie in ${shownPath(within)}`);
+    throw wrongParam(NAME, "within", `${shownPath(checked)} is not in ${shownPath(within)}`);
   });
 }
 
-/** Checks whether a path is another one or lies below it; `.` is above all. Both as `parseRelativePath` gives them. */
+/** Checks whether a path is another one or below it; `.` is above all. Both are results of `parseRelativePath`. */
 function isAtOrBelow(above: string, path: string): boolean {
   return above === "." || path === above || path.startsWith(`${above}/`);
 }
 
-/** Checks whether there is something that no file had before: contents that only go from name to name are nobody's work. */
+/** Checks whether a change has content that no file had before. */
 function isNewContent(kind: Change["kind"]): boolean {
   return kind === "created" || kind === "changed";
 }
 
-/** Returns the signature of a file that is named; undefined if there is none, or a folder. */
+/** Returns the signature of a file; undefined if there is none, or a folder. */
 async function fileAt(sandbox: Sandbox, path: string): Promise<FileSignature | undefined> {
   try {
     return await sandbox.signature(path);
@@ -251,18 +241,17 @@ function complaint(unchanged: readonly string[], changes: readonly Change[]): st
     .map((path) => {
       const was = (kind: Change["kind"]) =>
         changes.some((change) => change.kind === kind && isAtOrBelow(path, change.path));
-      return `${shownPath(path)} ${howUnchanged(was)} since this phase was entered`;
+      return `${shownPath(path)} ${howUnchanged(was)}`;
     })
     .join("; ");
 }
 
-const RENAMED = "has nothing but old contents under a new name";
-const SWAPPED = "has nothing new, but contents that another file had";
-const RESTORED = "has nothing new (it is as it was when this phase was entered before)";
+const SINCE = "since this phase was entered";
+const NOTHING_NEW = `has no new content ${SINCE}`;
 
 function howUnchanged(was: (kind: Change["kind"]) => boolean): string {
-  if (was("renamed")) return RENAMED;
-  if (was("swapped")) return SWAPPED;
-  if (was("restored")) return RESTORED;
-  return was("deleted") ? "was only deleted or emptied" : "has not changed";
+  if (was("renamed")) return `${NOTHING_NEW}: it is old content under a new name`;
+  if (was("swapped")) return `${NOTHING_NEW}: another file had this content`;
+  if (was("restored")) return `${NOTHING_NEW}: it is as it was when the phase was entered before`;
+  return `${was("deleted") ? "was only deleted or emptied" : "has not changed"} ${SINCE}`;
 }

@@ -19,7 +19,7 @@ import { COMMAND_VARIABLES, type VerifierRules } from "./rules.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 import { harmless, outputLines, sha256, shownCommand, shownPath, withoutEscapes } from "./subject.js";
 
-/** What the host says of commands. */
+/** The commands that the host allows, and their limits. */
 interface CommandHost {
   /** The real path of the project. */
   readonly root: string;
@@ -28,47 +28,47 @@ interface CommandHost {
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
   readonly maxOutputBytes: number;
-  /** Returns all that a command gets from the environment. */
+  /** Returns the whole environment of a command. */
   environmentFor(executable: string): Record<string, string>;
-  /** Returns a text in which the project's place on this machine doesn't stand. */
+  /** Returns a text without the absolute path of the project. */
   withoutRoot(text: string): string;
 }
 
 const NAME = "command";
 
-/** What the output of a command must show: a pattern so often, or a rule. */
+/** The check of a command's output: a pattern and its number of matches, or a rule. */
 const outputParams = z
   .strictObject({
     ...patternParams,
     pattern: patternParams.pattern.optional(),
-    /** Over `output` (a text), `exit` and `evidence`. */
+    /** With the variables `output` (a text), `exit` and `evidence`. */
     rule: textParam.optional(),
   })
   .transform((params, context) => {
     const { rule, pattern, ...counts } = params;
     if (rule === undefined && pattern !== undefined) return { pattern, ...counts };
     if (rule !== undefined && Object.keys(params).length === 1) return { rule };
-    const message = "what the output must show is a pattern and how often, or a rule and nothing else";
+    const message = "output needs a pattern, with or without its number of matches, or a rule and nothing else";
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   });
 
 const params = z.strictObject({
-  /** The command and its arguments, each an element of its own: no shell reads them. */
+  /** The command and its arguments, one element each. There is no shell. */
   argv: z.array(z.string()).min(1).max(1000),
-  /** A folder of the project to run in; the project's root without it. */
+  /** The working folder, inside the project. Default: the root of the project. */
   cwd: textParam.optional(),
-  /** The exit code that it must end with; 0 without it. */
+  /** The expected exit code. Default 0. */
   exit: z.int().min(0).max(255).optional(),
-  /** How long it may take, in milliseconds, up to what the host allows. */
+  /** Time limit, in milliseconds, up to the host's maximum. */
   timeout_ms: z.int().min(1).optional(),
-  /** What its output must show. */
+  /** The check of its output. */
   output: outputParams.optional(),
-  /** True if evidence may make an option of an argument. */
+  /** True if an argument that is filled from evidence may be an option. */
   allow_options: z.boolean().optional(),
 });
 
-/** Returns how a command ends, and what it writes. Only commands on the host's list are run. */
+/** Checks how a command ends and what it writes. Only commands on the host's list are run. */
 export function command(host: CommandHost, rules: VerifierRules): Verifier {
   return defineVerifier({
     name: NAME,
@@ -83,7 +83,8 @@ export function command(host: CommandHost, rules: VerifierRules): Verifier {
       if (given.output !== undefined) checkOutput(NAME, given.output, rules);
     },
     async verify(given, { evidence }, signal) {
-      if (given.argv.some((word) => word.includes("\0"))) throw wrongParam(NAME, "argv", "an argument holds a NUL");
+      if (given.argv.some((word) => word.includes("\0")))
+        throw wrongParam(NAME, "argv", "an argument contains a NUL character");
       const executable = executableOf(given, host);
       const result = await runProcess({
         executable,
@@ -95,7 +96,7 @@ export function command(host: CommandHost, rules: VerifierRules): Verifier {
         signal,
       });
       const text = host.withoutRoot(result.output.toString("utf8"));
-      const wrong = ending(result, given, host);
+      const wrong = faultOfEnd(result, given, host);
       const judged =
         wrong === undefined && given.output !== undefined
           ? await judgeOutput(NAME, given.output, { output: text, exit: result.exit ?? 0, evidence }, rules, signal)
@@ -105,7 +106,7 @@ export function command(host: CommandHost, rules: VerifierRules): Verifier {
   });
 }
 
-/** What the host may say of commands. */
+/** The host's options. */
 interface CommandHostOptions {
   readonly commands: ReadonlyMap<string, string>;
   readonly env: Readonly<Record<string, string>>;
@@ -115,7 +116,7 @@ interface CommandHostOptions {
   withoutRoot(text: string): string;
 }
 
-/** `root` is a real path. */
+/** Returns the host of commands for a project. `root` is a real path. */
 export function commandHost(root: string, options: CommandHostOptions): CommandHost {
   const { env } = options;
   return {
@@ -126,14 +127,14 @@ export function commandHost(root: string, options: CommandHostOptions): CommandH
 }
 
 /**
- * The executables that gates may run: names, looked up on the host's PATH when the verifiers are made,
+ * The executables that gates may run: names, which are looked up on the host's PATH when the verifiers are created,
  * absolute paths, or names with absolute paths.
  */
 export type AllowedCommands = readonly string[] | Readonly<Record<string, string>>;
 
 /**
- * Returns the absolute path of each allowed command. A name is never looked for in the project, where an agent
- * could put something in its place; an absolute path is the host's own word. Throws `INVALID_INPUT`.
+ * Returns the absolute path of each allowed command. A name is never looked up in the project, where an agent could
+ * replace it; an absolute path is used as the host gives it. Throws `INVALID_INPUT`.
  */
 export async function resolveCommands(
   allowed: AllowedCommands,
@@ -150,7 +151,7 @@ export async function resolveCommands(
   return resolved;
 }
 
-/** Returns the absolute path of a command on a PATH, outside the project; undefined if it isn't there. */
+/** Returns the absolute path of a command on a PATH, outside the project; undefined if there is none. */
 export async function findCommand(name: string, root: string, path: string): Promise<string | undefined> {
   if (name === "" || basename(name) !== name) return undefined;
   for (const folder of path.split(delimiter)) {
@@ -185,7 +186,7 @@ async function executable(path: string): Promise<string | undefined> {
   }
 }
 
-/** Returns how a person allows a command; a name that no flag could hold is none. */
+/** Returns the flag that allows a command; nothing for a name that can't be one. */
 function howTo(name: string): string {
   return /^[\w.+-]{1,60}$/.test(name) ? ` (phasegate serve: --allow-command ${name})` : "";
 }
@@ -198,16 +199,16 @@ function checkOutput(verifier: string, params: OutputParams, rules: VerifierRule
   else checkPattern(verifier, params);
 }
 
-/** Returns what is wrong with how it ended; undefined if nothing is. */
-function ending({ exit, killedBy, stopped }: ProcessResult, given: Params, host: CommandHost): string | undefined {
+/** Returns why the way in which a command ended is wrong; undefined if it isn't. */
+function faultOfEnd({ exit, killedBy, stopped }: ProcessResult, given: Params, host: CommandHost): string | undefined {
   const wanted = given.exit ?? 0;
   if (stopped === "timeout") return `it was stopped after ${given.timeout_ms ?? host.timeoutMs} ms`;
   if (stopped === "output") return `it was stopped: it wrote more than ${host.maxOutputBytes} bytes`;
-  if (exit === undefined) return `it was ended by ${killedBy}`;
-  return exit === wanted ? undefined : `it ended with exit code ${exit}, and ${wanted} is wanted; see its output`;
+  if (exit === undefined) return `it was killed by ${killedBy}`;
+  return exit === wanted ? undefined : `exit code ${exit}, expected ${wanted}; see its output`;
 }
 
-/** Returns what is wrong with the output of a command; undefined if nothing is. */
+/** Returns why the output of a command is wrong; undefined if it isn't. */
 async function judgeOutput(
   verifier: string,
   params: OutputParams,
@@ -217,18 +218,18 @@ async function judgeOutput(
 ): Promise<string | undefined> {
   if ("rule" in params) {
     const fault = rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
-    return fault === undefined ? undefined : `of its output the rule ${harmless(params.rule)} ${fault}`;
+    return fault === undefined ? undefined : `on its output, the rule ${harmless(params.rule)} ${fault}`;
   }
   const found = await countMatches(verifier, params, variables.output, signal);
-  const { ok, wanted } = isOftenEnough(found, params);
-  return ok ? undefined : `its output matches ${shownPath(params.pattern)} ${found} times; wanted: ${wanted}`;
+  const { ok, expected } = isOftenEnough(found, params);
+  return ok ? undefined : `its output matches ${shownPath(params.pattern)} ${found} times; expected: ${expected}`;
 }
 
 function resultOf({ argv }: Params, result: ProcessResult, shownText: string, wrong: string | undefined): VerifyResult {
   const ran = shownCommand(argv);
   return {
     ok: wrong === undefined,
-    message: wrong === undefined ? `${ran} ended as it should` : `${ran}: ${wrong}`,
+    message: wrong === undefined ? `${ran} exited as expected` : `${ran}: ${wrong}`,
     ran,
     ...(result.exit === undefined ? {} : { exit: result.exit }),
     digest: sha256(result.output),
@@ -236,15 +237,15 @@ function resultOf({ argv }: Params, result: ProcessResult, shownText: string, wr
   };
 }
 
-/** Returns the executable's own folder, for those that are scripts of a neighbour (`npm` and `node`), and the system's. */
+/** Returns a PATH with the executable's folder, because scripts such as `npm` call their neighbours, and the system's. */
 function minimalPath(executable: string): string {
   const system = process.platform === "win32" ? [] : ["/usr/bin", "/bin"];
   return [...new Set([dirname(executable), ...system])].join(delimiter);
 }
 
 function noCommand(name: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `there is no command '${name}' that can be run`, {
-    remedy: "List commands by a name on the PATH of the host, outside the project, or by an absolute path.",
+  return new PhasegateError("INVALID_INPUT", `there is no executable command '${name}'`, {
+    remedy: "List commands by a name on the host's PATH, outside the project, or by an absolute path.",
     details: { field: "commands", expected: "the name or the absolute path of an executable" },
   });
 }

@@ -1,4 +1,7 @@
-/** Compares files with a commit, byte by byte: git itself leaves out of its comparison what attributes tell it to. */
+/**
+ * Compares files with a commit, byte by byte, because git's own comparison skips what attributes and the flags of the
+ * index tell it to skip.
+ */
 import { createHash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdtemp, open, readdir, readlink, rm } from "node:fs/promises";
@@ -8,14 +11,15 @@ import { codeOf, isMissing } from "../sandbox/refusals.js";
 import type { RunGit } from "./git-repository.js";
 import type { ProcessResult } from "./run-process.js";
 
-/** What a commit has under a name. */
+/** A file of a commit. */
 export interface CommittedFile {
+  /** The file mode in octal digits. */
   readonly mode: string;
   /** The hash of its blob; of a submodule, its commit. */
   readonly id: string;
   /** Relative to the work tree, with `/`. */
   readonly path: string;
-  /** The same as bytes: git knows names that are not UTF-8. */
+  /** The path as bytes: git has names that are not UTF-8. */
   readonly bytes: Buffer;
 }
 
@@ -27,7 +31,7 @@ export interface WorkTree {
   readonly signal: AbortSignal;
 }
 
-/** Returns what `git ls-files --stage -z` lists. */
+/** Returns the files in the output of `git ls-files --stage -z`. */
 export function committedFiles(stdout: Buffer): CommittedFile[] {
   const files: CommittedFile[] = [];
   for (let start = 0; start < stdout.length; ) {
@@ -44,7 +48,7 @@ export function committedFiles(stdout: Buffer): CommittedFile[] {
 
 const SUBMODULE = "160000";
 
-/** Checks whether it is a submodule's commit, and no file. */
+/** Checks whether an entry is the commit of a submodule. */
 export function isSubmodule({ mode }: CommittedFile): boolean {
   return mode === SUBMODULE;
 }
@@ -52,9 +56,9 @@ export function isSubmodule({ mode }: CommittedFile): boolean {
 type FileState = "same" | "changed" | "other bytes";
 
 /**
- * Those files that are not as the commit has them: gone, of another kind or mode, or with other bytes than
- * a checkout writes. A checkout may change line ends, `$Id$` and the encoding, as the attributes in the work tree say: the
- * caller has made sure that those are the commit's.
+ * Returns the files that differ from the commit: missing, of another kind or mode, or with other bytes than a checkout
+ * writes. A checkout may change line ends, `$Id$` and the encoding by the attributes in the work tree, which the caller
+ * has compared with the commit.
  */
 export async function changedFiles(tree: WorkTree, files: readonly CommittedFile[]): Promise<CommittedFile[]> {
   const isFolder = folderCheck(tree.root);
@@ -64,14 +68,14 @@ export async function changedFiles(tree: WorkTree, files: readonly CommittedFile
   const withState = (wanted: FileState) => files.filter((_, index) => states[index] === wanted);
   const others = withState("other bytes");
   await requireIntact(tree, others);
-  // Without eol= in its attributes, a text's line ends are the platform's: either of them, but all of them.
+  // Without `eol=` in the attributes, line ends depend on the platform: LF or CRLF in the whole file.
   const notLf = await otherThanCheckout(tree, others, "lf");
   const notCrlf = await otherThanCheckout(tree, notLf, "crlf");
   const changed = new Set([...withState("changed"), ...notCrlf]);
   return files.filter((file) => changed.has(file));
 }
 
-/** Checks whether a submodule's folder is there and holds nothing, as it is when the submodule isn't checked out. */
+/** Checks whether a folder exists and is empty, like that of a submodule that isn't checked out. */
 export async function isEmptyFolder(folder: string): Promise<boolean> {
   try {
     return (await lstat(folder)).isDirectory() && (await readdir(folder)).length === 0;
@@ -81,15 +85,15 @@ export async function isEmptyFolder(folder: string): Promise<boolean> {
   }
 }
 
-/** Tells whether a folder of the work tree is one, and no link; each is looked at once. */
+/** Returns a check of whether a path of the work tree is a folder and not a link. Each path is checked once. */
 export function folderCheck(root: string): (path: string) => Promise<boolean> {
   const known = new Map<string, Promise<boolean>>();
   const check = (path: string): Promise<boolean> => {
-    const answer = known.get(path) ?? look(path);
+    const answer = known.get(path) ?? inspect(path);
     known.set(path, answer);
     return answer;
   };
-  const look = async (path: string): Promise<boolean> => {
+  const inspect = async (path: string): Promise<boolean> => {
     if (path === "") return true;
     if (!(await check(parentOf(path)))) return false;
     return (await statOf(join(root, path)))?.isDirectory() === true;
@@ -97,12 +101,12 @@ export function folderCheck(root: string): (path: string) => Promise<boolean> {
   return check;
 }
 
-/** Returns the folder that a path lies in; the empty text for the work tree itself. */
+/** Returns the parent folder of a path; the empty text is the work tree. */
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
 }
 
-/** Returns what is found under a name, links not followed; undefined where nothing is. */
+/** Returns the stats of a path without following links; undefined if it doesn't exist. */
 export async function statOf(path: string | Buffer): Promise<Stats | undefined> {
   try {
     return await lstat(path);
@@ -112,7 +116,7 @@ export async function statOf(path: string | Buffer): Promise<Stats | undefined> 
   }
 }
 
-/** Thrown where git was ended before it was done, or could not read what it was asked for. */
+/** Thrown if git was stopped or failed. */
 export class GitStopped extends Error {
   readonly result: ProcessResult;
 
@@ -122,10 +126,10 @@ export class GitStopped extends Error {
   }
 }
 
-/** How many files are read at once. */
+/** Maximum number of files that are read at once. */
 const AT_ONCE = 32;
 
-/** Does a step for each, some at once; the results are in the order of the items. */
+/** Runs a step for each item, some at once. The results are in the order of the items. */
 async function inTurn<T, R>(items: readonly T[], signal: AbortSignal, step: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let start = 0; start < items.length; start += AT_ONCE) {
@@ -139,7 +143,7 @@ const LINK = "120000";
 
 const EXECUTABLE = "100755";
 
-/** A larger file must have the bytes of the blob: no other form of it is made. */
+/** Maximum size of a file whose checkout is compared. A larger file must have the bytes of the blob. */
 const FORM_MAX = 16 * 2 ** 20;
 
 async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promise<FileState> {
@@ -150,7 +154,7 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
     return blobId(id, await readlink(place, { encoding: "buffer" })) === id ? "same" : "changed";
   }
   if (stats?.isFile() !== true) return "changed";
-  // Windows has no such bit.
+  // Windows has no executable bit.
   const isExecutable = process.platform === "win32" ? mode === EXECUTABLE : (stats.mode & 0o100) !== 0;
   if (isExecutable !== (mode === EXECUTABLE)) return "changed";
   const found = await withFile(place, (file, { size }) => hashOf(file, size, id));
@@ -162,16 +166,16 @@ function blobId(id: string, bytes: Buffer): string {
   return blobHash(id, bytes.length).update(bytes).digest("hex");
 }
 
-/** Returns a hash for an id. The length of an id tells which algorithm a repository uses. */
+/** Returns a hash of a blob, by the algorithm of an id of this length. */
 function blobHash(id: string, size: number) {
   return createHash(id.length === 64 ? "sha256" : "sha1").update(`blob ${size}\0`);
 }
 
-/** Uses a regular file that is open for reading; undefined if there is none that may be read. */
+/** Opens a regular file, and returns the result of `use`; undefined if there is no such file, or it can't be read. */
 async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T | undefined> {
   let file: FileHandle | undefined;
   try {
-    // A pipe that was put there meanwhile must not be waited for; Windows has neither flag.
+    // A pipe that replaces the file must not block; Windows has neither flag.
     const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
     file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     const stats = await file.stat();
@@ -185,14 +189,14 @@ async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) =
   }
 }
 
-/** Returns the id that git would give to a file as it is. */
+/** Returns the id that git would give to a file. */
 async function hashOf(file: FileHandle, size: number, id: string): Promise<string> {
   const hash = blobHash(id, size);
   for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 18 })) hash.update(chunk);
   return hash.digest("hex");
 }
 
-/** Throws where a blob has other bytes than its id says: git writes it into a checkout without looking. */
+/** Throws if the bytes of a blob don't match its id: git writes a blob into a checkout without a check. */
 async function requireIntact({ root, git, signal }: WorkTree, files: readonly CommittedFile[]): Promise<void> {
   for (const ids of inChunks(files.map(({ id }) => id))) {
     const done = await git(["rev-list", "--objects", "--no-walk", "--verify-objects", ...ids], root, signal);
@@ -200,7 +204,7 @@ async function requireIntact({ root, git, signal }: WorkTree, files: readonly Co
   }
 }
 
-/** The length of the names in one command line; Windows takes 32,767 characters. */
+/** Maximum length of the names in one command line; Windows accepts 32,767 characters. */
 const NAMES_MAX = 24_000;
 
 function inChunks(paths: readonly string[]): string[][] {
@@ -217,7 +221,7 @@ function inChunks(paths: readonly string[]): string[][] {
   return chunks;
 }
 
-/** Those of the files whose bytes are not those of a checkout with these line ends. */
+/** Returns the files whose bytes differ from a checkout with these line ends. */
 async function otherThanCheckout(
   { root, git, signal }: WorkTree,
   files: readonly CommittedFile[],
@@ -227,7 +231,7 @@ async function otherThanCheckout(
   const folder = await mkdtemp(join(tmpdir(), "phasegate-checkout-"));
   try {
     for (const paths of inChunks(files.map(({ path }) => path))) {
-      // One that git can't write is not there afterwards, and counts as changed.
+      // A file that git can't write is missing afterwards, and counts as changed.
       const done = await git(
         ["-c", `core.eol=${eol}`, "checkout-index", "--quiet", `--prefix=${folder}/`, "--", ...paths],
         root,
@@ -250,8 +254,8 @@ async function readWhole(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Checks whether bytes are equal. Where the checkout has put the blob's id into `$Id$`, another id, or none, is the same: an
- * edit that was committed leaves the old one, and git doesn't write it anew.
+ * Checks whether bytes are equal, apart from the ids in `$Id$`: a committed edit leaves the old id in the file, and git
+ * doesn't update it.
  */
 function isSameText(expected: Buffer, found: Buffer, id: string): boolean {
   if (expected.equals(found)) return true;

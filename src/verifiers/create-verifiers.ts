@@ -6,10 +6,10 @@
  * - changed-since-phase-start.ts: which changes count as work
  * - command.ts, run-process.ts: which commands run, with which environment and limits
  * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
- * - http-ok.ts: which servers may be asked
+ * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - rules.ts: rules in the parameters of verifiers
- * - define-verifier.ts: how parameters and errors of a verifier are handled
+ * - define-verifier.ts: which errors of a verifier are problems at the gate
  */
 import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
@@ -37,7 +37,7 @@ export interface VerifierLimits {
   readonly maxCommandTimeoutMs: number;
 }
 
-/** What verifiers may read and run. */
+/** The files, commands and servers that verifiers may use. */
 export interface VerifiersOptions {
   /** The root of all paths. No path may leave it. */
   readonly projectRoot: string;
@@ -56,7 +56,7 @@ export interface VerifiersOptions {
   readonly limits?: Partial<VerifierLimits>;
 }
 
-/** The names of the verifiers that phasegate brings along. */
+/** The names of the built-in verifiers. */
 export const VERIFIER_NAMES = [
   "file_exists",
   "directory_exists",
@@ -68,10 +68,20 @@ export const VERIFIER_NAMES = [
   "git_commit_exists",
   "command",
   "http_ok",
-] as const;
+] as const satisfies readonly VerifierName[];
 
-/** The verifiers that phasegate brings along. */
-export type VerifierName = (typeof VERIFIER_NAMES)[number];
+/** The name of a built-in verifier. */
+export type VerifierName =
+  | "file_exists"
+  | "directory_exists"
+  | "file_matches"
+  | "markdown_headings"
+  | "json_value"
+  | "changed_since_phase_start"
+  | "git_clean"
+  | "git_commit_exists"
+  | "command"
+  | "http_ok";
 
 const MIB = 2 ** 20;
 
@@ -85,7 +95,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
   const { projectRoot, commands = [], env = {}, hosts = [], limits = {} } = options;
   const { maxFileBytes = MIB, maxOutputBytes = MIB } = limits;
   const { commandTimeoutMs: timeoutMs = 60_000, maxCommandTimeoutMs = 600_000 } = limits;
-  const wall = await openSandbox(projectRoot);
+  const sandbox = await openSandbox(projectRoot);
   const root = await realpath(projectRoot);
   const path = process.env.PATH ?? "";
   const maxTimeoutMs = Math.max(timeoutMs, maxCommandTimeoutMs);
@@ -99,23 +109,23 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
       ? undefined
       : { executable, env: { PATH: ["/usr/bin", "/bin"].join(delimiter) }, ...limited };
   const rules = await loadVerifierRules();
-  const told = (verifier: Verifier) => withoutPlace(verifier, withoutRoot);
+  const withoutPath = (verifier: Verifier) => withoutProjectPath(verifier, withoutRoot);
   return {
-    file_exists: told(fileExists(wall, maxFileBytes)),
-    directory_exists: told(directoryExists(wall)),
-    file_matches: told(fileMatches(wall, maxFileBytes)),
-    markdown_headings: told(markdownHeadings(wall, maxFileBytes)),
-    json_value: told(jsonValue(wall, maxFileBytes, rules)),
-    changed_since_phase_start: told(changedSincePhaseStart(wall)),
-    git_clean: told(gitClean(root, git)),
-    git_commit_exists: told(gitCommitExists(root, git)),
-    command: told(command(host, rules)),
-    http_ok: told(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
+    file_exists: withoutPath(fileExists(sandbox, maxFileBytes)),
+    directory_exists: withoutPath(directoryExists(sandbox)),
+    file_matches: withoutPath(fileMatches(sandbox, maxFileBytes)),
+    markdown_headings: withoutPath(markdownHeadings(sandbox, maxFileBytes)),
+    json_value: withoutPath(jsonValue(sandbox, maxFileBytes, rules)),
+    changed_since_phase_start: withoutPath(changedSincePhaseStart(sandbox)),
+    git_clean: withoutPath(gitClean(root, git)),
+    git_commit_exists: withoutPath(gitCommitExists(root, git)),
+    command: withoutPath(command(host, rules)),
+    http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
   };
 }
 
-/** Returns a verifier in whose results the project's place on this machine doesn't stand, whoever has brought it in. */
-function withoutPlace(verifier: Verifier, withoutRoot: (text: string) => string): Verifier {
+/** Returns a verifier whose results don't show the absolute path of the project. */
+function withoutProjectPath(verifier: Verifier, withoutRoot: (text: string) => string): Verifier {
   return {
     ...verifier,
     async verify(request, options) {

@@ -1,4 +1,7 @@
-/** Defines a verifier: parses its parameters and handles its errors. */
+/**
+ * Defines a verifier: parses its parameters and handles its errors. Errors that an agent can fix are problems at the
+ * gate; all others are thrown.
+ */
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkPlaceholders } from "../gate/fill-params.js";
@@ -6,25 +9,25 @@ import type { Verifier, VerifyRequest, VerifyResult } from "../ports/verifier.js
 import type { JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 
-/** What a request is before there is evidence. */
+/** A request before there is evidence. */
 type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];
 
-/** A verifier whose params have a schema. */
+/** A verifier whose parameters have a schema. */
 interface VerifierSpec<S extends z.ZodObject> {
   readonly name: string;
   readonly params: S;
-  /** Params in which no placeholder is filled in. */
+  /** Parameters in which no placeholder is filled in. */
   readonly verbatim?: readonly string[];
-  /** Throws `INVALID_INPUT` for what the schema can't say; texts may still have placeholders in them. */
+  /** Throws `INVALID_INPUT` for what the schema can't express. Texts may still contain placeholders. */
   checkParams?(params: z.infer<S>): void;
   snapshot?(params: z.infer<S>, request: SnapshotRequest): Promise<JsonValue>;
   verify(params: z.infer<S>, request: VerifyRequest, signal: AbortSignal): Promise<VerifyResult>;
 }
 
-/** What an agent can mend: a path that leads out, a file that is missing, too large or not text. */
-const MENDABLE = ["PATH_REFUSED", "FILE_NOT_FOUND", "TOO_LARGE", "INVALID_INPUT"] as const;
+/** Errors that an agent can fix: a path outside the project, a file that is missing, too large or not text. */
+const FIXABLE = ["PATH_REFUSED", "FILE_NOT_FOUND", "TOO_LARGE", "INVALID_INPUT"] as const;
 
-/** Makes a verifier that checks its params, when a definition is loaded and before it runs. */
+/** Returns a verifier that checks its parameters when a definition is loaded, and again before it runs. */
 export function defineVerifier<S extends z.ZodObject>(spec: VerifierSpec<S>): Verifier {
   const { name, verbatim = [], snapshot } = spec;
   const read = (params: unknown) => parseParams(name, spec.params, params);
@@ -42,14 +45,14 @@ export function defineVerifier<S extends z.ZodObject>(spec: VerifierSpec<S>): Ve
         spec.checkParams?.(params);
         return await spec.verify(params, request, signal);
       } catch (error) {
-        if (!isPhasegateError(error) || !MENDABLE.some((code) => code === error.code)) throw error;
+        if (!isPhasegateError(error) || !FIXABLE.some((code) => code === error.code)) throw error;
         return { ok: false, message: `${error.message}. ${error.remedy}` };
       }
     },
   };
 }
 
-/** Returns a param that a verifier can't be run with. */
+/** Returns the error for a parameter with which a verifier can't run. */
 export function wrongParam(
   verifier: string,
   param: string,
@@ -60,8 +63,8 @@ export function wrongParam(
   return new PhasegateError("INVALID_INPUT", `${name}: ${reason}`, {
     remedy:
       known.length === 0
-        ? "Mend the param, or the evidence that it comes from."
-        : `The params of ${verifier}: ${known.join(", ")}.`,
+        ? "Correct the parameter, or the evidence that it is filled from."
+        : `${verifier} has these parameters: ${known.join(", ")}.`,
     details: { field: param === "" ? verifier : `${verifier}.${param}`, expected: reason },
   });
 }
@@ -69,10 +72,10 @@ export function wrongParam(
 /** A text that is not empty. */
 export const textParam = z.string().min(1);
 
-/** A whole number from 0 on. */
+/** A whole number, 0 or more. */
 export const countParam = z.int().min(0);
 
-/** Reads the params of a verifier; throws `INVALID_INPUT` that names the first one that is wrong. */
+/** Reads the parameters of a verifier. Throws `INVALID_INPUT` for the first one that is wrong. */
 function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params: unknown): z.infer<S> {
   const result = schema.safeParse(params);
   if (result.success) return result.data;
@@ -84,5 +87,5 @@ function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params:
   }
   const unknown = issue.keys[0] ?? "";
   const near = nearest(unknown, known);
-  throw wrongParam(verifier, unknown, `there is no such param${near ? `; did you mean '${near}'?` : ""}`, known);
+  throw wrongParam(verifier, unknown, `there is no such parameter${near ? `; did you mean '${near}'?` : ""}`, known);
 }

@@ -1,4 +1,6 @@
-/** The verifiers of files and folders that must exist. */
+/**
+ * The verifiers `file_exists`, `directory_exists` and `file_matches`. Holes and pages of NUL bytes don't count as content.
+ */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
@@ -19,23 +21,24 @@ import {
   subjectsOf,
 } from "./subject.js";
 
+/** A file that the evidence names. */
 interface Found {
   readonly path: string;
   /** Missing if there is no such file. */
   readonly signature?: FileSignature;
   readonly size?: number;
-  /** How many bytes it has that hold something, up to so many as are wanted. */
+  /** Number of bytes with content, counted up to the minimum. */
   readonly held: number;
   readonly digest?: string;
 }
 
 const params = z.strictObject({
   ...subjectParams,
-  /** How large the file must be at least; 1 without it, since an empty file shows nothing. */
+  /** Minimum size of the file, in bytes. Default 1: an empty file proves nothing. */
   min_bytes: countParam.optional(),
 });
 
-/** Checks whether regular files are there and not empty. Files of up to `maxBytes` are hashed. */
+/** Checks whether regular files exist and are not empty. Files of up to `maxBytes` are hashed. */
 export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: "file_exists",
@@ -48,7 +51,7 @@ export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
       for (const path of paths) {
         refuseFolderPath(path);
         await refuseLink(sandbox, path, given);
-        found.push(await look(sandbox, path, least, maxBytes, signal));
+        found.push(await inspect(sandbox, path, least, maxBytes, signal));
       }
       refuseTwice("file", found);
       return resultOf(found, least);
@@ -58,11 +61,11 @@ export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
 
 const directoryParams = z.strictObject({
   ...subjectParams,
-  /** How many files and folders must be in it at least; 0 without it. */
+  /** Minimum number of files and folders in it. Default 0. */
   min_entries: countParam.optional(),
 });
 
-/** Checks whether folders are there. */
+/** Checks whether folders exist. */
 export function directoryExists(sandbox: Sandbox): Verifier {
   return defineVerifier({
     name: "directory_exists",
@@ -75,8 +78,8 @@ export function directoryExists(sandbox: Sandbox): Verifier {
       for (const path of paths) {
         await refuseLink(sandbox, path, given);
         const count = await entries(sandbox, path);
-        if (count === undefined) wrong.push(`there is no folder ${shownPath(path)}: make it, or mend the path`);
-        else if (count < least) wrong.push(`${shownPath(path)} holds ${count} names, and at least ${least} are wanted`);
+        if (count === undefined) wrong.push(`there is no folder ${shownPath(path)}: create it, or correct the path`);
+        else if (count < least) wrong.push(`${shownPath(path)} has ${count} entries and needs at least ${least}`);
       }
       refuseTwice(
         "folder",
@@ -92,7 +95,7 @@ const NAME = "file_matches";
 
 const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
 
-/** Returns how many lines of a file match a pattern, in linear time. Files of up to `maxBytes` are read. */
+/** Counts the lines of a file that match a pattern, in linear time. Files of up to `maxBytes` are read. */
 export function fileMatches(sandbox: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
@@ -105,21 +108,21 @@ export function fileMatches(sandbox: Sandbox, maxBytes: number): Verifier {
     async verify(given, { value }, signal) {
       const { path, text, digest } = await readSubject(sandbox, given, value, maxBytes);
       const found = await countMatches(NAME, given, text, signal);
-      const { ok, wanted } = isOftenEnough(found, given);
+      const { ok, expected } = isOftenEnough(found, given);
       const what = given.scope === "file" ? "matches of the whole file" : "matching lines";
-      const message = `${shownPath(path)} has ${found} ${what} for ${shownPath(given.pattern)}; wanted: ${wanted}`;
+      const message = `${shownPath(path)} has ${found} ${what} for ${shownPath(given.pattern)}; expected: ${expected}`;
       return { ok, message, ran: shownPath(path), digest };
     },
   });
 }
 
-/** So much of a file may be holes before nobody looks any further. */
+/** Maximum size of holes that are read before a file counts as too small. */
 const HOLES_MAX = 64 * 2 ** 20;
 
-/** How much is read at once of a file that is only counted. */
+/** Number of bytes that are read at once of a file that is not hashed. */
 const PART = 2 ** 20;
 
-async function look(
+async function inspect(
   sandbox: Sandbox,
   path: string,
   least: number,
@@ -143,10 +146,10 @@ async function look(
   return { path, signature, size, held };
 }
 
-/** A stretch of so many NUL bytes can't be told from a hole, for which there is no byte on the disk. */
+/** A page of NUL bytes can't be distinguished from a hole, which takes no space on the disk. */
 const PAGE = 4096;
 
-/** Returns how many bytes lie in pages that aren't NUL bytes alone. */
+/** Returns the number of bytes in pages that have other bytes than NUL. */
 function heldIn(bytes: Uint8Array): number {
   let held = 0;
   for (let start = 0; start < bytes.length; start += PAGE) {
@@ -158,10 +161,10 @@ function heldIn(bytes: Uint8Array): number {
 
 function resultOf(found: readonly Found[], least: number): VerifyResult {
   const wrong = found.flatMap(({ path, size, held }) => {
-    if (size === undefined) return [`there is no file ${shownPath(path)}: make it, or mend the path`];
+    if (size === undefined) return [`there is no file ${shownPath(path)}: create it, or correct the path`];
     if (held >= least) return [];
-    const why = size < least ? "an empty file shows nothing" : "holes, and stretches of NUL bytes, hold nothing";
-    return [`${shownPath(path)} has ${size} bytes, and at least ${least} are wanted: ${why}`];
+    const why = size < least ? "the file is too small" : "holes and pages of NUL bytes don't count";
+    return [`${shownPath(path)} has ${size} bytes and needs at least ${least}: ${why}`];
   });
   const ran = found.map(({ path }) => shownPath(path)).join(", ");
   const [only, ...others] = found;
@@ -171,7 +174,7 @@ function resultOf(found: readonly Found[], least: number): VerifyResult {
   return { ok: wrong.length === 0, message, ran, ...(digest === undefined ? {} : { digest }) };
 }
 
-/** Returns how many names a folder holds that can be looked at; undefined if there is no such folder. */
+/** Returns the number of entries of a folder that can be opened; undefined if there is no such folder. */
 async function entries(sandbox: Sandbox, path: string): Promise<number | undefined> {
   try {
     return (await sandbox.list(path)).filter(({ kind }) => kind !== "refused").length;
@@ -181,7 +184,7 @@ async function entries(sandbox: Sandbox, path: string): Promise<number | undefin
   }
 }
 
-/** Returns a folder's signature, from the folder that it lies in; undefined if there is none, and for the root. */
+/** Returns a folder's signature, from its parent folder; undefined if there is none, and for the root. */
 async function signatureOf(sandbox: Sandbox, path: string): Promise<FileSignature | undefined> {
   const plain = parseRelativePath(path);
   if (plain === "." || (await entries(sandbox, plain)) === undefined) return undefined;

@@ -1,4 +1,7 @@
-/** Finds the repository of a project and runs git on it with a configuration of its own. */
+/**
+ * Finds the repository of a project and runs git on it with our configuration: settings in `.git/config` can name
+ * commands, and an agent can write them.
+ */
 import { lstat, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { devNull, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -7,19 +10,19 @@ import { isMissing } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 
-/** Where a repository keeps what is needed of it. */
+/** The folders and the head of a repository. */
 export interface GitRepository {
   /** The folder with `.git` in it. */
   readonly workTree: string;
+  /** The folder of its objects. */
   readonly objects: string;
-  /** The commit that is checked out; undefined where there is none yet, or it can't be read. */
+  /** The commit that is checked out; undefined if there is none, or it can't be read. */
   readonly head: string | undefined;
 }
 
 /**
- * Finds the repository that a folder lies in, by reading its files: git itself would read the repository's
- * configuration first, which whoever works in it can write, and which names commands to run. Undefined if
- * there is none.
+ * Finds the repository of a folder by reading its files, because git itself would read the repository's configuration
+ * first. Returns undefined if there is none.
  */
 export async function findRepository(folder: string): Promise<GitRepository | undefined> {
   for (let workTree = folder; ; workTree = dirname(workTree)) {
@@ -28,7 +31,7 @@ export async function findRepository(folder: string): Promise<GitRepository | un
   }
 }
 
-/** Reads the repository whose work tree a folder is; undefined if it is none. */
+/** Reads the repository whose work tree is this folder; undefined if there is none. */
 export async function repositoryAt(workTree: string): Promise<GitRepository | undefined> {
   const gitDir = await gitDirOf(workTree);
   if (gitDir === undefined) return undefined;
@@ -36,24 +39,24 @@ export async function repositoryAt(workTree: string): Promise<GitRepository | un
   return { workTree, objects: join(common, "objects"), head: await headOf(gitDir, common) };
 }
 
-/** How git is run. */
+/** The executable of git, its environment and its limits. */
 export interface GitHost {
   /** The absolute path of git. */
   readonly executable: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
-  /** Returns a text in which the project's place on this machine doesn't stand. */
+  /** Returns a text without the absolute path of the project. */
   withoutRoot(text: string): string;
 }
 
 /** Runs git on a repository; `cwd` is a folder of its work tree. */
 export type RunGit = (args: readonly string[], cwd: string, signal: AbortSignal) => Promise<ProcessResult>;
 
-/** How much git may write where it lists files: some 500,000 of them. */
+/** Maximum size of a list of files in bytes: some 500,000 files. */
 const LISTING_MAX = 64 * 2 ** 20;
 
-/** In case that a version of git comes to other settings in ways that this one doesn't know. */
+/** Overrides for versions of git that find other settings in ways that are unknown here. */
 const HARDENED = [
   "--no-pager",
   "--no-optional-locks",
@@ -63,11 +66,10 @@ const HARDENED = [
 ];
 
 /**
- * Looks at a repository without its configuration. Settings in `.git/config` (`core.fsmonitor`, filters,
- * lazy fetches, hooks) name commands that git runs even to answer `status`, `core.worktree` and the
- * index's flags make it look elsewhere, and who works in a project can write them all. So git is given a
- * folder of its own, with our configuration, an empty index and HEAD by its hash, and of the repository
- * nothing but its objects and its files.
+ * Runs git on a repository without its configuration. Settings in `.git/config` (`core.fsmonitor`, filters, lazy fetches,
+ * hooks) name commands that git runs even for `status`; `core.worktree` and the flags of the index make it read other
+ * files. So git gets a folder of its own, with our configuration, an empty index and HEAD as a hash, and of the
+ * repository only its objects and files.
  */
 export async function withGitView<T>(
   host: GitHost,
@@ -106,7 +108,7 @@ export async function withGitView<T>(
   }
 }
 
-/** `.git`, or where a `.git` file of a linked work tree or a submodule leads. */
+/** Returns `.git`, or the folder that the `.git` file of a linked work tree or a submodule names. */
 async function gitDirOf(workTree: string): Promise<string | undefined> {
   const place = join(workTree, ".git");
   try {
@@ -122,7 +124,7 @@ async function gitDirOf(workTree: string): Promise<string | undefined> {
 
 const SMALL = 4096;
 
-/** Returns a file's text; undefined if there is none, or nothing that could be read as one. */
+/** Returns the text of a small file; undefined if it is missing or can't be read. */
 async function readSmall(folder: string, path: string, maxBytes = SMALL): Promise<string | undefined> {
   try {
     return (await (await openSandbox(folder)).read(path, { maxBytes })).text;
@@ -132,7 +134,7 @@ async function readSmall(folder: string, path: string, maxBytes = SMALL): Promis
   }
 }
 
-/** Linked work trees share the objects and refs of another folder. */
+/** Returns the folder of the objects and refs, which linked work trees share. */
 async function commonDirOf(gitDir: string): Promise<string> {
   const common = (await readSmall(gitDir, "commondir"))?.trimEnd();
   return common === undefined || common === "" ? gitDir : resolve(gitDir, common);
@@ -140,7 +142,7 @@ async function commonDirOf(gitDir: string): Promise<string> {
 
 const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Refs of a large repository, packed. */
+/** Maximum size of packed refs, in bytes: enough for a large repository. */
 const PACKED_MAX = 16 * 2 ** 20;
 
 async function headOf(gitDir: string, common: string): Promise<string | undefined> {
@@ -158,7 +160,7 @@ async function headOf(gitDir: string, common: string): Promise<string | undefine
   return hash !== undefined && HASH.test(hash) ? hash : undefined;
 }
 
-/** Returns the configuration of the repository. The length of a hash tells its object format. */
+/** Returns our configuration for a repository. The length of a hash gives its object format. */
 function configuration(head: string | undefined): string {
   const core = (version: number) => `[core]\n\trepositoryFormatVersion = ${version}\n\tbare = false\n`;
   return head?.length === 64 ? `${core(1)}[extensions]\n\tobjectFormat = sha256\n` : core(0);

@@ -1,6 +1,6 @@
 /**
- * The verifiers of git: `git_clean` (all files are as the last commit has them) and `git_commit_exists` (a commit is in the
- * repository). Git's configuration and uncommitted ignore files must not hide changes.
+ * The verifiers `git_clean` (there are no uncommitted files) and `git_commit_exists` (a commit is in the repository).
+ * Git's configuration and uncommitted ignore files can't hide changes.
  */
 import { join, relative, sep } from "node:path";
 import * as z from "zod";
@@ -28,16 +28,16 @@ import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 const NAME = "git_clean";
 
 const params = z.strictObject({
-  /** The folder that must be clean; the whole project without it. */
+  /** The folder that must be clean. Default: the whole project. */
   path: textParam.optional(),
-  /** True if files that are neither committed nor ignored count too; true without it. */
+  /** True if files that are neither committed nor ignored count too. Default true. */
   untracked: z.boolean().optional(),
 });
 
-/** How deep submodules may lie in one another. */
+/** Maximum nesting depth of submodules. */
 const DEPTH_MAX = 10;
 
-/** Checks whether all files are as the last commit has them. `root` is the project's real path. */
+/** Checks that there are no uncommitted files. `root` is the project's real path. */
 export function gitClean(root: string, host: GitHost | undefined): Verifier {
   return defineVerifier({
     name: NAME,
@@ -50,13 +50,13 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
       const folder = await workingFolder(root, path);
       const looking = { host: requireGit(NAME, host), untracked, signal };
       const repositories = await repositoriesOf(root, folder);
-      if (repositories.length === 0) return { ok: false, message: "the project lies in no git repository" };
+      if (repositories.length === 0) return { ok: false, message: "the project is not in a git repository" };
       const found = new Set<string>();
       try {
         for (const repository of repositories) {
           if (repository.head === undefined)
             return { ok: false, message: "the git repository has no commit that can be read" };
-          for (const other of await notAsCommitted(looking, repository, folder, DEPTH_MAX)) found.add(other);
+          for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) found.add(other);
         }
       } catch (error) {
         if (error instanceof GitStopped) return notRun(looking.host, error.result);
@@ -70,7 +70,7 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
 const COMMIT_NAME = "git_commit_exists";
 
 const commitParams = z.strictObject({
-  /** The id of a commit in hexadecimal digits, 7 at least; the value of the evidence field without it. */
+  /** The id of a commit, at least 7 hexadecimal digits. Default: the value of the evidence field. */
   commit: textParam.optional(),
 });
 
@@ -86,12 +86,12 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
     async verify({ commit }, { value }, signal) {
       const id = commitId(commit ?? value);
       const repository = await findRepository(root);
-      if (repository === undefined) return { ok: false, message: "the project lies in no git repository" };
+      if (repository === undefined) return { ok: false, message: "the project is not in a git repository" };
       const gitHost = requireGit(COMMIT_NAME, host);
       return withGitView(gitHost, repository, async (git) => {
         const found = await git(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], root, signal);
         if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
-        // A tag leads to a commit too, whose id is another one.
+        // A tag leads to a commit too, but with another id.
         const full = found.stdout.toString("utf8").trim();
         const ok = found.exit === 0 && full.startsWith(id);
         const message = ok ? `${full} is a commit` : `there is no commit ${id} in this repository`;
@@ -101,15 +101,15 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
   });
 }
 
-/** Throws `INVALID_INPUT` where the host has no git. */
+/** Throws `INVALID_INPUT` if the host has no git. */
 function requireGit(verifier: string, host: GitHost | undefined): GitHost {
   if (host !== undefined) return host;
   throw wrongParam(verifier, "", "this host has no git");
 }
 
 /**
- * Returns the project's repository, and the one that the folder itself lies in: whoever works in a project can make any folder of it
- * a repository of its own, in which all is committed.
+ * Returns the project's repository and that of the folder: an agent could make the folder a repository of its own, in
+ * which everything is committed.
  */
 async function repositoriesOf(root: string, folder: string): Promise<GitRepository[]> {
   const [ofRoot, ofFolder] = [await findRepository(root), await findRepository(folder)];
@@ -125,14 +125,14 @@ interface Looking {
 
 const LIST = ["ls-files", "--stage", "-z"];
 const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
-/** Files named `.gitignore` that are ignored themselves: of all that is ignored, which may be a lot, no more. */
+/** Lists `.gitignore` files that are ignored themselves, and nothing else of what is ignored. */
 const IGNORED_RULES = [
   ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
   ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
 ];
 
-/** Returns the paths of what differs from a repository's last commit at or below a folder, relative to its work tree. */
-async function notAsCommitted(
+/** Returns the uncommitted paths at or below a folder, relative to the repository's work tree. */
+async function uncommitted(
   looking: Looking,
   repository: GitRepository,
   folder: string,
@@ -166,7 +166,7 @@ function isBelow(path: string, folder: string): boolean {
   return folder === "" || path === folder || path.startsWith(`${folder}/`);
 }
 
-/** Returns what differs in a submodule: git itself would ask the submodule's own configuration what to leave out. */
+/** Returns the uncommitted paths of a submodule. Git itself would read the submodule's configuration, which can hide them. */
 async function inSubmodule(
   looking: Looking,
   root: string,
@@ -177,10 +177,10 @@ async function inSubmodule(
   const place = join(root, path);
   if (!(await folderCheck(root)(path))) return [path];
   const repository = await repositoryAt(place);
-  // One that isn't checked out is an empty folder: git looks at nothing that lies in it.
+  // A submodule that isn't checked out is an empty folder. Git ignores what is in it.
   if (repository === undefined) return (await isEmptyFolder(place)) ? [] : [path];
   if (repository.head !== id || depth === 0) return [path];
-  const found = await notAsCommitted(looking, repository, folder, depth - 1);
+  const found = await uncommitted(looking, repository, folder, depth - 1);
   return found.map((each) => inFolder(path, each));
 }
 
@@ -189,8 +189,8 @@ function inFolder(folder: string, name: string): string {
 }
 
 /**
- * Files that were changed, and rules that were: what `.gitattributes` says of a file, and `.gitignore` of one
- * that is new, may stand in any folder above it, also above the one that is asked for.
+ * Returns the changed files and the changed rules. The rules for a file, in `.gitattributes` and `.gitignore`, may be in
+ * any folder above it, also above the folder that is checked.
  */
 async function changed(
   tree: WorkTree,
@@ -204,20 +204,20 @@ async function changed(
   const rules = [...folders].map((folder) => inFolder(folder, ".gitattributes"));
   if (untracked) rules.push(...above.map((folder) => inFolder(folder, ".gitignore")));
   const committed = new Map(files.map((file) => [file.path, file]));
-  const looked = new Set(wanted.filter((file) => !isSubmodule(file)));
+  const compared = new Set(wanted.filter((file) => !isSubmodule(file)));
   const found: string[] = [];
   const isFolder = folderCheck(tree.root);
   for (const path of rules) {
     const file = committed.get(path);
-    if (file !== undefined) looked.add(file);
-    // Git would read it. Behind a link, it wouldn't come there, and what should be there counts as changed.
+    if (file !== undefined) compared.add(file);
+    // Git would read this file. Behind a link it wouldn't, and the committed file counts as changed.
     else if ((await isFolder(parentOf(path))) && (await statOf(join(tree.root, path)))?.isDirectory() === false)
       found.push(path);
   }
-  return [...found, ...(await changedFiles(tree, [...looked])).map(({ path }) => path)];
+  return [...found, ...(await changedFiles(tree, [...compared])).map(({ path }) => path)];
 }
 
-/** Returns the folders that a path lies in, up to the work tree, which is the empty text. */
+/** Returns the folders above a path, up to the work tree, which is the empty text. */
 function foldersAbove(path: string): string[] {
   const folders: string[] = [];
   for (let folder = path; folder !== ""; ) {
@@ -234,12 +234,12 @@ function names(stdout: Buffer): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** Returns the ignored .gitignore files: what is not committed must hide neither changes nor itself. */
+/** Returns the ignored .gitignore files. Uncommitted rules must not hide changes, or themselves. */
 function hidingIn(ignored: Buffer): string[] {
   return names(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
 }
 
-/** Returns the result if git was stopped before it was done. */
+/** Returns the result if git was stopped or failed. */
 function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
   const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
   const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
@@ -250,14 +250,14 @@ function resultOf(paths: readonly string[]): VerifyResult {
   const first = paths.slice(0, 5).map(shownPath);
   const more = paths.length > first.length ? `, and ${paths.length - first.length} more` : "";
   const rules = paths.some((path) => /(?:^|\/)\.git(?:ignore|attributes)$/i.test(path))
-    ? "; the rules in a .gitignore or .gitattributes count once they are in a commit"
+    ? "; the rules in .gitignore and .gitattributes apply once they are committed"
     : "";
   return {
     ok: paths.length === 0,
     message:
       paths.length === 0
-        ? "all files are as the last commit has them"
-        : `${paths.length} files are not as the last commit has them: ${first.join(", ")}${more}; commit them, or take them away${rules}`,
+        ? "no uncommitted files"
+        : `${paths.length} uncommitted ${paths.length === 1 ? "file" : "files"}: ${first.join(", ")}${more}; commit or remove ${paths.length === 1 ? "it" : "them"}${rules}`,
     ran: "git ls-files",
     exit: 0,
     digest: sha256(Buffer.from(paths.join("\0"))),
@@ -265,7 +265,7 @@ function resultOf(paths: readonly string[]): VerifyResult {
   };
 }
 
-/** No branch, no tag, no `HEAD~1`, and above all no option. */
+/** Matches no branch, no tag, no `HEAD~1` and no option. */
 const COMMIT = /^[0-9a-f]{7,64}$/i;
 
 function commitId(value: unknown): string {
@@ -273,6 +273,6 @@ function commitId(value: unknown): string {
   throw wrongParam(
     COMMIT_NAME,
     "commit",
-    "the id of a commit has 7 to 64 hexadecimal digits; no branch and no tag is taken",
+    "a commit id has 7 to 64 hexadecimal digits; branches and tags are not accepted",
   );
 }

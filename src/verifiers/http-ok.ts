@@ -1,11 +1,11 @@
 /**
- * The verifier `http_ok`: a server on the host's list answers a GET as wanted. Only the addresses that were checked are
- * asked, and no redirect is followed.
+ * The verifier `http_ok`: a server on the host's list answers a GET as expected. A name is looked up once, only addresses
+ * that were checked are called, and redirects are not followed.
  */
 import { lookup } from "node:dns/promises";
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { isIP, isIPv4, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
@@ -14,14 +14,14 @@ import { codeOf } from "../sandbox/refusals.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { outputLines, sha256, shownPath } from "./subject.js";
 
-/** Whether servers are private, by `name:port` as a URL has it. */
+/** The allowed servers by `name:port` as a URL has it, with true for those that may be private. */
 type HostList = ReadonlyMap<string, boolean>;
 
-/** What the verifier goes by. */
+/** The servers that the host allows, and the limit on answers. */
 interface HttpHost {
   readonly hosts: HostList;
   readonly maxBytes: number;
-  /** The addresses of a name. */
+  /** Returns the addresses of a name. */
   readonly resolve?: (hostname: string) => Promise<readonly string[]>;
 }
 
@@ -29,17 +29,17 @@ const NAME = "http_ok";
 
 const statusParam = z.int().min(100).max(599);
 const params = z.strictObject({
-  /** What to ask for; the value of the evidence field without it. */
+  /** The URL to get. Default: the value of the evidence field. */
   url: textParam.optional(),
-  /** The status, or those, that are wanted; 200 to 299 without it. */
+  /** The expected status, or several. Default: 200 to 299. */
   status: z.union([statusParam, z.array(statusParam).min(1)]).optional(),
-  /** How long it may take on the whole, in milliseconds; 10,000 without it. */
+  /** Time limit for the whole request, in milliseconds. Default 10,000. */
   timeout_ms: z.int().min(1).max(60_000).optional(),
 });
 
 const TIMEOUT_MS = 10_000;
 
-/** Checks whether a server on the host's list answers a GET as is wanted. */
+/** Checks whether a server on the host's list answers a GET as expected. */
 export function httpOk({ hosts, maxBytes, resolve = addressesOf }: HttpHost): Verifier {
   return defineVerifier({
     name: NAME,
@@ -49,7 +49,7 @@ export function httpOk({ hosts, maxBytes, resolve = addressesOf }: HttpHost): Ve
     },
     async verify(given, { value }, signal) {
       const text = given.url ?? value;
-      if (typeof text !== "string") throw wrongParam(NAME, "url", "the evidence must be a URL, as a text");
+      if (typeof text !== "string") throw wrongParam(NAME, "url", "the evidence must be a URL");
       const target = allowedUrl(NAME, text, hosts);
       const timeout = AbortSignal.timeout(given.timeout_ms ?? TIMEOUT_MS);
       const ran = `GET ${shownPath(target.url.href)}`;
@@ -65,12 +65,12 @@ export function httpOk({ hosts, maxBytes, resolve = addressesOf }: HttpHost): Ve
 }
 
 /**
- * A server that gates may ask: `example.org` (ports 80 and 443), `example.org:8080`, or with `private: true` one
- * whose address is not of the public internet, such as `localhost:3000`.
+ * A server that gates may call: `example.org` (ports 80 and 443), `example.org:8080`, or with `private: true` a server
+ * whose address is not public, such as `localhost:3000`.
  */
 export type AllowedHost = string | { readonly host: string; readonly private?: boolean };
 
-/** Reads the host's list; throws `INVALID_INPUT` for an entry that is no host. */
+/** Reads the host's list. Throws `INVALID_INPUT` for an entry that is not a host name or address. */
 export function readHosts(allowed: readonly AllowedHost[]): HostList {
   const list = new Map<string, boolean>();
   for (const entry of allowed) {
@@ -80,28 +80,57 @@ export function readHosts(allowed: readonly AllowedHost[]): HostList {
   return list;
 }
 
-/** IPv4 in the clothes of IPv6. */
-const MAPPED = network("::ffff:0:0/96");
+/** The networks of the public internet: IPv6, and IPv4 addresses that are written as IPv6. */
+const PUBLIC_6 = subnets(["2000::/3", "::ffff:0:0/96"]);
 
-/** IPv6 is public in 2000::/3 only, and not in these: translated, tunnelled and documentation addresses. */
-const PUBLIC_6 = network("2000::/3");
-const NOT_PUBLIC_6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(network);
+/**
+ * Networks that are not public. `BlockList` also finds IPv4 addresses that are written as IPv6 (`::ffff:10.0.0.1`). The
+ * IPv6 networks are for translation, tunnels and documentation.
+ */
+const NOT_PUBLIC = subnets([
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  // Link-local, with the metadata services of clouds.
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/3",
+  "2001::/23",
+  "2001:db8::/32",
+  "2002::/16",
+  "3fff::/20",
+]);
 
-/** Checks whether an IP address is one of the public internet. What isn't an address isn't public. */
+/** Checks whether a text is an IP address of the public internet. */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return isPublic4(numberOf4(address));
-  // A zone (`%eth0`) belongs to addresses of one link.
+  if (isIPv4(address)) return !NOT_PUBLIC.check(address, "ipv4");
+  // An address with a zone (`%eth0`) is valid on one link only.
   if (!isIPv6(address) || address.includes("%")) return false;
-  const value = numberOf6(address);
-  if (isIn(value, MAPPED, 128n)) return isPublic4(value & 0xffff_ffffn);
-  return isIn(value, PUBLIC_6, 128n) && !NOT_PUBLIC_6.some((net) => isIn(value, net, 128n));
+  return PUBLIC_6.check(address, "ipv6") && !NOT_PUBLIC.check(address, "ipv6");
+}
+
+function subnets(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", bits] = network.split("/");
+    list.addSubnet(address, Number(bits), isIPv4(address) ? "ipv4" : "ipv6");
+  }
+  return list;
 }
 
 async function addressesOf(hostname: string): Promise<readonly string[]> {
   return (await lookup(hostname, { all: true })).map(({ address }) => address);
 }
 
-/** A URL that may be asked for. */
+/** A URL that may be called. */
 interface AllowedUrl {
   readonly url: URL;
   /** The name or address without brackets. */
@@ -112,13 +141,14 @@ interface AllowedUrl {
 
 const STANDARD_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
-/** Reads a URL; throws `INVALID_INPUT` for one that isn't http(s), holds a password, or names another server. */
+/** Reads a URL. Throws `INVALID_INPUT` if it isn't http(s), contains a password, or its server is not allowed. */
 function allowedUrl(verifier: string, text: string, hosts: HostList): AllowedUrl {
   const url = URL.parse(text);
   if (url === null) throw wrongParam(verifier, "url", "it is not a URL");
   const standard = STANDARD_PORTS[url.protocol];
-  if (standard === undefined) throw wrongParam(verifier, "url", "only http: and https: are asked");
-  if (url.username !== "" || url.password !== "") throw wrongParam(verifier, "url", "it holds a name or a password");
+  if (standard === undefined) throw wrongParam(verifier, "url", "only http: and https: URLs are allowed");
+  if (url.username !== "" || url.password !== "")
+    throw wrongParam(verifier, "url", "it contains a user name or a password");
   const port = url.port === "" ? standard : Number(url.port);
   const mayBePrivate = hosts.get(`${url.hostname}:${port}`);
   if (mayBePrivate === undefined) {
@@ -131,18 +161,18 @@ function allowedUrl(verifier: string, text: string, hosts: HostList): AllowedUrl
   return { url, hostname: url.hostname.replace(/^\[|\]$/g, ""), port, mayBePrivate };
 }
 
-/** What a server has answered. */
+/** The answer of a server. */
 interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** True if there was more than was read. */
+  /** True if the body is longer than what was read. */
   readonly truncated: boolean;
 }
 
-/** More addresses than these of one name aren't tried. */
+/** Maximum number of addresses of one name that are tried. */
 const ADDRESSES_MAX = 4;
 
-/** Looks the name up once, and asks the very addresses that were checked. */
+/** Looks the name up once, checks the addresses, and calls only these. */
 async function ask(
   target: AllowedUrl,
   options: { readonly maxBytes: number; readonly signal: AbortSignal },
@@ -163,7 +193,7 @@ async function ask(
   throw failure;
 }
 
-/** Stops waiting when the signal is aborted. The system's look-up itself can't be stopped. */
+/** Stops waiting when the signal is aborted. The look-up itself can't be stopped. */
 async function abortable<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let stop = () => {};
@@ -181,9 +211,8 @@ async function abortable<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
 class AddressRefused extends Error {}
 
 /**
- * One GET at one address, which was checked before: the name isn't looked up again. No redirect is followed,
- * no connection kept. Reads at most `maxBytes` of the body; rejects with the failure of the connection, and
- * with the signal's reason.
+ * Sends one GET to an address that was checked, without another look-up of the name. Reads at most `maxBytes` of the
+ * body. Rejects if the connection fails, and with the signal's reason.
  */
 function getFrom(
   address: string,
@@ -200,7 +229,7 @@ function getFrom(
       signal,
       headers: { host: url.host, accept: "*/*", "user-agent": "phasegate", connection: "close" },
     };
-    // The certificate must be the name's, and an address has none to be asked for by.
+    // The certificate is checked against the name; an address is no server name.
     const name = isIP(hostname) === 0 ? { servername: hostname } : {};
     const request: ClientRequest =
       url.protocol === "https:" ? requestHttps({ ...options, ...name }) : requestHttp(options);
@@ -229,84 +258,30 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Ht
 type Params = z.infer<typeof params>;
 
 function judge({ status, body, truncated }: HttpAnswer, given: Params): VerifyResult {
-  const wanted = given.status === undefined ? undefined : [given.status].flat();
-  const ok = wanted === undefined ? status >= 200 && status < 300 : wanted.includes(status);
+  const expected = given.status === undefined ? undefined : [given.status].flat();
+  const ok = expected === undefined ? status >= 200 && status < 300 : expected.includes(status);
   const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : "";
-  const message = `it answers with ${status}${redirect}; wanted: ${wanted?.join(" or ") ?? "200 to 299"}`;
+  const message = `the answer is ${status}${redirect}; expected: ${expected?.join(" or ") ?? "200 to 299"}`;
   const output = outputLines(body.toString("utf8"));
   return { ok, message, exit: status, ...(truncated ? {} : { digest: sha256(body) }), output };
 }
 
-/** In words that don't say where a name leads. */
+/** Returns the reason of a failure, without the addresses of a name. */
 function failureOf(error: unknown): string {
-  if (error instanceof AddressRefused) return "this name leads to no public address, and the host allows no other";
+  if (error instanceof AddressRefused) return "this name has no public address, and the host allows only public ones";
   return `no answer (${codeOf(error) ?? "the connection failed"})`;
 }
 
-/** As URL reads them: lower case, punycode, and addresses in their one usual form. */
+/** Returns the keys of a host as `URL` writes them: lower case, punycode, and addresses in their usual form. */
 function keysOf(host: string): string[] {
   const url = URL.parse(`http://${host}/`);
   if (url === null || /[/@?#\\\s*]/.test(host)) {
-    throw new PhasegateError("INVALID_INPUT", `'${host}' is no host`, {
+    throw new PhasegateError("INVALID_INPUT", `'${host}' is not a host name or address`, {
       remedy: "List hosts as 'example.org' or 'example.org:8080', one by one.",
       details: { field: "hosts", expected: "a host name or address, with or without a port" },
     });
   }
-  // URL leaves http's own port out even if it was written.
+  // `URL` omits the default port of http.
   if (/:\d+$/.test(host)) return [`${url.hostname}:${url.port || "80"}`];
   return [`${url.hostname}:80`, `${url.hostname}:443`];
-}
-
-/** IPv4 networks that are not the public internet: this machine, private ones, carriers', tests', many receivers. */
-const NOT_PUBLIC_4 = [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  // Link-local, with the metadata services of clouds.
-  "169.254.0.0/16",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.0.2.0/24",
-  "192.88.99.0/24",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "198.51.100.0/24",
-  "203.0.113.0/24",
-  "224.0.0.0/3",
-].map(network);
-
-function isPublic4(value: bigint): boolean {
-  return !NOT_PUBLIC_4.some((net) => isIn(value, net, 32n));
-}
-
-interface Network {
-  readonly start: bigint;
-  readonly bits: bigint;
-}
-
-function network(text: string): Network {
-  const [address = "", bits = ""] = text.split("/");
-  return { start: isIPv4(address) ? numberOf4(address) : numberOf6(address), bits: BigInt(bits) };
-}
-
-function numberOf4(address: string): bigint {
-  return address.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n);
-}
-
-/** Of an address that is known to be one. */
-function numberOf6(address: string): bigint {
-  const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(address);
-  const [, before = "", quad = ""] = dotted ?? [];
-  const low = numberOf4(quad === "" ? "0.0.0.0" : quad);
-  const whole = dotted === null ? address : `${before}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`;
-  const [head = "", tail = ""] = whole.split("::");
-  const groups = (part: string) => (part === "" ? [] : part.split(":"));
-  const zeros = 8 - groups(head).length - groups(tail).length;
-  const all = [...groups(head), ...Array.from({ length: zeros }, () => "0"), ...groups(tail)];
-  return all.reduce((sum, group) => sum * 0x1_0000n + BigInt(`0x${group}`), 0n);
-}
-
-function isIn(value: bigint, { start, bits }: Network, width: bigint): boolean {
-  return value >> (width - bits) === start >> (width - bits);
 }

@@ -1,6 +1,6 @@
 /**
- * The verifier `json_value`: the value at a position of a JSON file. Numbers are read as doubles, so 9007199254740993
- * becomes …992; a number that was rounded is never compared.
+ * The verifier `json_value`: checks the value at a position of a JSON file. Numbers are read as doubles, so
+ * 9007199254740993 becomes …992; a number that was rounded is never compared.
  */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
@@ -17,19 +17,19 @@ const NAME = "json_value";
 
 const params = z.strictObject({
   ...subjectParams,
-  /** A JSON pointer (RFC 6901): `/total/failed`; `""` is the whole. */
+  /** A JSON pointer (RFC 6901): `/total/failed`; `""` is the whole document. */
   pointer: z.string().max(1000),
-  /** The value that must stand there. */
+  /** The expected value. */
   equals: z.optional(storedValueSchema),
-  /** A rule that must hold, over `value` (what stands there), `claimed` (the field's value) and `evidence`. */
+  /** A rule that must hold, with `value` (at the pointer), `claimed` (of the field) and `evidence`. */
   rule: textParam.optional(),
 });
 
 /**
- * Returns what stands at a place of a JSON file: equal to `equals`, by a rule, or else what the evidence field
- * says. Files of up to `maxBytes` are read.
+ * Checks the value at a position of a JSON file: by `equals`, by a rule, or else by the value of the evidence field.
+ * Files of up to `maxBytes` are read.
  */
-export function jsonValue(wall: Sandbox, maxBytes: number, rules: VerifierRules): Verifier {
+export function jsonValue(sandbox: Sandbox, maxBytes: number, rules: VerifierRules): Verifier {
   return defineVerifier({
     name: NAME,
     params,
@@ -41,19 +41,24 @@ export function jsonValue(wall: Sandbox, maxBytes: number, rules: VerifierRules)
       if (given.rule !== undefined) rules.read(NAME, "rule", given.rule, JSON_VARIABLES);
     },
     async verify(given, request) {
-      const { path, text, digest } = await readSubject(wall, given, request.value, maxBytes);
+      const { path, text, digest } = await readSubject(sandbox, given, request.value, maxBytes);
       const { value, place } = readJsonText(path, text);
       const keys = parsePointer(NAME, given.pointer);
       const found = valueAt(value, keys);
-      const { ok, wanted } = judge(found, placeAt(place, keys), given, request, rules);
+      const { ok, expected } = judge(found, placeAt(place, keys), given, request, rules);
       const where = given.pointer === "" ? "it" : harmless(given.pointer);
-      const got = found === undefined ? "is not there" : `is ${shown(found)}`;
-      return { ok, message: `${shownPath(path)}: ${where} ${got}; wanted: ${wanted}`, ran: shownPath(path), digest };
+      const got = found === undefined ? "is missing" : `is ${shown(found)}`;
+      return {
+        ok,
+        message: `${shownPath(path)}: ${where} ${got}; expected: ${expected}`,
+        ran: shownPath(path),
+        digest,
+      };
     },
   });
 }
 
-/** Returns the keys of a JSON pointer (RFC 6901); `""` is the whole. Throws `INVALID_INPUT` for what is none. */
+/** Returns the keys of a JSON pointer (RFC 6901). Throws `INVALID_INPUT` if it is invalid. */
 export function parsePointer(verifier: string, pointer: string): readonly string[] {
   if (pointer === "") return [];
   if (!pointer.startsWith("/")) throw wrongParam(verifier, "pointer", "a JSON pointer begins with '/', or is empty");
@@ -64,7 +69,7 @@ export function parsePointer(verifier: string, pointer: string): readonly string
     .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Returns what stands at the end of a pointer; undefined if nothing does. Only own keys, and plain indices. */
+/** Returns the value at a pointer; undefined if there is none. Follows own keys and plain indexes only. */
 export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | undefined {
   let at: JsonValue | undefined = value;
   for (const key of keys) {
@@ -74,7 +79,7 @@ export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | 
   return at;
 }
 
-/** Checks whether two values are the same JSON; the order of keys doesn't count. As deep as the second one goes. */
+/** Checks whether two values are the same JSON, in any order of keys. Recurses as deep as `wanted`. */
 export function isEqualJson(value: JsonValue | undefined, wanted: JsonValue): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(value) && value.length === wanted.length && wanted.every((w, i) => isEqualJson(value[i], w));
@@ -84,19 +89,19 @@ export function isEqualJson(value: JsonValue | undefined, wanted: JsonValue): bo
   return Object.entries(wanted).every(([key, w]) => Object.hasOwn(value, key) && isEqualJson(value[key], w));
 }
 
-/** Throws `INVALID_INPUT` for what can't be compared with, or not beside a rule. */
+/** Throws `INVALID_INPUT` for a value that can't be compared exactly, or that is given together with a rule. */
 function checkEquals(equals: JsonValue, rule: string | undefined): void {
-  if (rule !== undefined) throw wrongParam(NAME, "rule", "equals says what is wanted: one of the two");
+  if (rule !== undefined) throw wrongParam(NAME, "rule", "use equals or rule, not both");
   const rounded = roundedValue(equals);
   if (rounded === undefined) return;
   throw wrongParam(
     NAME,
     "equals",
-    `${rounded} is too large to be compared exactly: write it as a text, in the file too`,
+    `${rounded} is too large to be compared exactly: write it as a text, also in the file`,
   );
 }
 
-/** Returns the first whole number in a value that may have been another one before it was read; undefined if there is none. */
+/** Returns the first whole number in a value that may have been rounded when it was read; undefined if there is none. */
 function roundedValue(value: JsonValue): number | undefined {
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : undefined;
   if (typeof value !== "object" || value === null) return undefined;
@@ -107,20 +112,20 @@ function roundedValue(value: JsonValue): number | undefined {
   return undefined;
 }
 
-/** What a JSON file says, and where. */
+/** The value of a JSON file, and the positions in it. */
 interface JsonText {
   readonly value: JsonValue;
   readonly place: JsonPlace;
 }
 
 /**
- * Reads a JSON file's text. Throws `INVALID_INPUT` for what isn't JSON, nests too deep, or has a key twice:
- * readers differ in which of the two they take.
+ * Reads a JSON file. Throws `INVALID_INPUT` if it isn't JSON, nests too deeply, or repeats a key: parsers differ in which
+ * of the two values they return.
  */
 function readJsonText(path: string, text: string): JsonText {
   const { duplicates, root } = scanned(path, text);
   const [twice] = duplicates;
-  if (twice !== undefined) throw notJson(path, `the key ${shown(twice.key)} is there twice`);
+  if (twice !== undefined) throw notJson(path, `the key ${shown(twice.key)} appears twice`);
   return { value: storedValueSchema.parse(JSON.parse(text)), place: root };
 }
 
@@ -136,16 +141,17 @@ function scanned(path: string, text: string) {
 
 function notJson(path: string, reason: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${shownPath(path)} can't be read as JSON: ${reason}`, {
-    remedy: "Let the tool write the file again, as strict JSON.",
+    remedy: "Write the file again, as strict JSON.",
     details: { field: path, expected: "JSON" },
   });
 }
 
 type Params = z.infer<typeof params>;
 
+/** The result, and the expected value in words. */
 interface Judgement {
   readonly ok: boolean;
-  readonly wanted: string;
+  readonly expected: string;
 }
 
 function judge(
@@ -155,21 +161,22 @@ function judge(
   request: VerifyRequest,
   rules: VerifierRules,
 ): Judgement {
-  // A field that names the file can't also say what stands in it.
+  // A field that names the file can't also be the expected value.
   const claimed = given.path === undefined && given.rule === undefined ? null : (request.value ?? null);
   const wanted = given.equals ?? claimed;
   if (given.rule === undefined && given.equals === undefined && wanted === null) {
-    return { ok: found !== undefined && found !== null, wanted: "any value but null" };
+    return { ok: found !== undefined && found !== null, expected: "any value but null" };
   }
   const rounded = (place === undefined ? undefined : roundedNumber(place)) ?? roundedValue(wanted);
   if (rounded !== undefined) {
-    return { ok: false, wanted: `numbers that can be compared exactly, and ${rounded} has too many digits` };
+    return { ok: false, expected: `numbers that can be compared exactly, but ${rounded} has too many digits` };
   }
-  if (given.rule === undefined) return { ok: found !== undefined && isEqualJson(found, wanted), wanted: shown(wanted) };
+  if (given.rule === undefined)
+    return { ok: found !== undefined && isEqualJson(found, wanted), expected: shown(wanted) };
   return judgeRule(found, claimed, given.rule, request, rules);
 }
 
-/** Returns the first number at a place, or below it, that another one can't be told from; undefined if there is none. */
+/** Returns the first number at or below a place that was rounded when it was read; undefined if there is none. */
 function roundedNumber({ number, entries }: JsonPlace): string | undefined {
   if (number !== undefined) return isExact(number) ? undefined : number;
   for (const inner of entries.values()) {
@@ -179,10 +186,10 @@ function roundedNumber({ number, entries }: JsonPlace): string | undefined {
   return undefined;
 }
 
-/** Digits that are enough for any double; more of a fraction are its own business. */
+/** Number of digits that identify any double. */
 const DIGITS_MAX = 17;
 
-/** Checks whether a number in a text is the one that is read, or, of a fraction, as near as a double says it. */
+/** Checks whether a number is read without rounding. A fraction may be as near as a double is. */
 function isExact(text: string): boolean {
   const value = Number(text);
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) return false;
@@ -192,18 +199,18 @@ function isExact(text: string): boolean {
   return !Number.isInteger(value) && digits.length <= DIGITS_MAX;
 }
 
-/** Returns a number as digits without zeros around them, and the power of ten that they are multiplied with. */
+/** Returns a number as digits without zeros around them, and their power of ten. */
 function decimal(text: string): { readonly digits: string; readonly power: number } {
   const [mantissa = "", exponent = "0"] = text.replace("-", "").toLowerCase().split(/e/);
   const [whole = "", fraction = ""] = mantissa.split(".");
   const all = `${whole}${fraction}`.replace(/^0+/, "");
-  const digits = withoutZerosBehind(all);
+  const digits = withoutTrailingZeros(all);
   if (digits === "") return { digits, power: 0 };
   return { digits, power: Number(exponent) - fraction.length + (all.length - digits.length) };
 }
 
-/** Removes the zeros at the end. A pattern would take quadratic time. */
-function withoutZerosBehind(digits: string): string {
+/** Removes zeros at the end. A regular expression would take quadratic time. */
+function withoutTrailingZeros(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === "0") end -= 1;
   return digits.slice(0, end);
@@ -216,19 +223,19 @@ function judgeRule(
   { evidence }: VerifyRequest,
   rules: VerifierRules,
 ): Judgement {
-  const wanted = harmless(rule);
-  if (found === undefined) return { ok: false, wanted };
+  const text = harmless(rule);
+  if (found === undefined) return { ok: false, expected: text };
   const fault = rules.read(NAME, "rule", rule, JSON_VARIABLES).fault({ value: found, claimed, evidence });
   return {
     ok: fault === undefined,
-    wanted: fault?.startsWith("doesn't") === false ? `${wanted}, which ${fault}` : wanted,
+    expected: fault?.startsWith("doesn't") === false ? `${text}, which ${fault}` : text,
   };
 }
 
-/** Returns where it stands in the text; see {@link valueAt}. */
+/** Returns the place of a value in the text; see {@link valueAt}. */
 function placeAt(root: JsonPlace, keys: readonly string[]): JsonPlace | undefined {
   let at: JsonPlace | undefined = root;
-  // The elements of a list stand there by number, the members of an object by name.
+  // The entries of a list have numbers as keys, those of an object names.
   for (const key of keys) at = at?.entries.get(key) ?? at?.entries.get(Number(key));
   return at;
 }

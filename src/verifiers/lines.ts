@@ -6,80 +6,80 @@ import { setImmediate } from "node:timers/promises";
 import { RE2JS } from "@bufbuild/re2";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
-import { requireSmallPattern } from "../rules/compile.js";
+import { requireSmallPattern } from "../rules/patterns.js";
 import { countParam, textParam, wrongParam } from "./define-verifier.js";
 
-/** Params that say how often something must be there. */
+/** Parameters for the number of matches. */
 export const howOftenParams = {
   min: countParam.optional(),
   max: countParam.optional(),
-  /** Exactly so often. */
+  /** The exact number. */
   count: countParam.optional(),
 };
 
-/** How often something must be there; 1 or more where nothing is said. */
+/** The expected number of matches. Default: at least 1. */
 interface HowOften {
   readonly min?: number | undefined;
   readonly max?: number | undefined;
   readonly count?: number | undefined;
 }
 
-/** Throws `INVALID_INPUT` where the numbers contradict each other. */
+/** Throws `INVALID_INPUT` if the numbers contradict each other. */
 export function checkHowOften(verifier: string, { min, max, count }: HowOften): void {
   if (count !== undefined && (min !== undefined || max !== undefined)) {
-    throw wrongParam(verifier, "count", "it says exactly how often, so min and max can't stand beside it");
+    throw wrongParam(verifier, "count", "it is the exact number: leave out min and max");
   }
   if (min !== undefined && max !== undefined && min > max) throw wrongParam(verifier, "max", "it is less than min");
 }
 
-/** Checks whether a number of matches is as wanted, and returns the wanted number in words. */
-export function isOftenEnough(found: number, { min, max, count }: HowOften): { ok: boolean; wanted: string } {
-  if (count !== undefined) return { ok: found === count, wanted: `exactly ${count}` };
+/** Checks a number of matches, and returns the expected number in words. */
+export function isOftenEnough(found: number, { min, max, count }: HowOften): { ok: boolean; expected: string } {
+  if (count !== undefined) return { ok: found === count, expected: `exactly ${count}` };
   const least = min ?? (max === undefined ? 1 : 0);
   const ok = found >= least && (max === undefined || found <= max);
-  if (max === undefined) return { ok, wanted: `at least ${least}` };
-  return { ok, wanted: least === 0 ? `at most ${max}` : `${least} to ${max}` };
+  if (max === undefined) return { ok, expected: `at least ${least}` };
+  return { ok, expected: least === 0 ? `at most ${max}` : `${least} to ${max}` };
 }
 
-/** Params of a pattern and how often it must match. */
+/** Parameters of a pattern and its number of matches. */
 export const patternParams = {
-  /** In RE2's syntax. */
+  /** In RE2 syntax. */
   pattern: textParam,
-  /** `i`: case doesn't count; with `scope: file` also `m` (`^` and `$` at each line) and `s` (`.` takes line ends). */
+  /** `i` ignores case; with `scope: file` also `m` (`^` and `$` at each line) and `s` (`.` matches line ends). */
   flags: z
     .string()
-    .regex(/^[ims]{0,3}$/, "flags are i, and with scope: file m and s")
+    .regex(/^[ims]{0,3}$/, "the flags are i, and with scope: file also m and s")
     .optional(),
-  /** What is counted: lines that match, or with `file` the whole text, once or not at all. */
+  /** `line` counts the lines that match; `file` matches the whole text, once or not at all. Default `line`. */
   scope: z.enum(["line", "file"]).optional(),
   ...howOftenParams,
 };
 
-/** A pattern and how often it must match. */
+/** A pattern and the expected number of matches. */
 interface PatternParams extends HowOften {
   readonly pattern: string;
   readonly flags?: string | undefined;
   readonly scope?: "line" | "file" | undefined;
 }
 
-/** Throws `INVALID_INPUT` for a pattern that isn't one, or that has what no linear-time engine can have. */
+/** Throws `INVALID_INPUT` for a pattern that is invalid, or that can't be matched in linear time. */
 export function checkPattern(verifier: string, params: PatternParams): void {
   compile(verifier, params);
   checkHowOften(verifier, params);
   if (params.scope !== "file" && /[ms]/.test(params.flags ?? "")) {
-    throw wrongParam(verifier, "flags", "m and s mean something with scope: file only; lines are matched one by one");
+    throw wrongParam(verifier, "flags", "m and s need scope: file, because lines are matched one by one");
   }
 }
 
 /**
- * The engine's time is linear in text × pattern, about 60 ns a step where its cache is of no use: more
- * steps than these at once would hold up the host for more than a second.
+ * Maximum number of steps at once. The engine's time is linear in text × pattern, about 60 ns a step if its cache
+ * doesn't help, so more steps would block the host for more than a second.
  */
 const STEPS_MAX = 2 ** 24;
-/** How long lines are matched before others get their turn, in milliseconds. */
+/** Time for matching lines before other work gets a turn, in milliseconds. */
 const TURN_MS = 20;
 
-/** Returns how many lines of a text match, or with `scope: file` whether the text does (1 or 0). */
+/** Returns the number of lines that match; with `scope: file`, 1 if the text matches and 0 if not. */
 export async function countMatches(
   verifier: string,
   params: PatternParams,
@@ -112,14 +112,14 @@ function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2J
     return RE2JS.compile(pattern, bits);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "it can't be read";
-    throw wrongParam(verifier, "pattern", `${reason}; patterns are RE2's: no look-around and no back-references`);
+    throw wrongParam(verifier, "pattern", `${reason}; use RE2 syntax, which has no lookaround and no backreferences`);
   }
 }
 
-/** All that some program shows as the end of a line: none hides a line from a pattern that begins with `^`. */
+/** Everything that some program shows as a line end, so that none hides a line from a pattern that begins with `^`. */
 const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 
-/** Returns the lines of a text; a line end at its end begins no other line. */
+/** Returns the lines of a text. A line end at its end begins no other line. */
 function linesOf(text: string): string[] {
   const lines = text.split(LINE_END);
   if (lines.at(-1) === "") lines.pop();
@@ -127,9 +127,9 @@ function linesOf(text: string): string[] {
 }
 
 function tooLong(length: number, limit: number): PhasegateError<"TOO_LARGE"> {
-  const message = `there are ${length} characters in one piece, too many to be matched with this pattern`;
+  const message = `${length} characters in one piece are too many for this pattern`;
   return new PhasegateError("TOO_LARGE", message, {
-    remedy: `Break long lines, or use a smaller pattern: at most ${limit} characters are matched at once.`,
+    remedy: `Break long lines, or use a smaller pattern; this one matches at most ${limit} characters at once.`,
     details: { bytes: length, limit },
   });
 }

@@ -1,4 +1,7 @@
-/** The verifier `markdown_headings`: a Markdown file has certain headings. */
+/**
+ * The verifier `markdown_headings`: a Markdown file has certain headings. Headings without visible words, and those in
+ * code, comments, quotations and lists, don't count.
+ */
 import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
@@ -15,18 +18,19 @@ const NAME = "markdown_headings";
 
 const params = z.strictObject({
   ...subjectParams,
-  /** The heading below which they are counted; case and marks don't count. */
+  /** The heading below which headings are counted; case and marks don't matter. */
   under: textParam.optional(),
-  /** How deep they are: 1 to 6. Without it, below `under` those that are one level deeper than it, else all. */
+  /** Their level, 1 to 6. Default: one level below `under`; without `under`, all levels. */
   level: z.int().min(1).max(6).optional(),
   /** Headings that must be among them. */
   names: z.array(textParam).min(1).max(100).optional(),
   ...howOftenParams,
 });
-/** The parser takes up to eight seconds for a megabyte of headings, and nobody else gets a turn in that time. */
+
+/** Maximum size of a file. The parser takes up to eight seconds for a megabyte of headings, and blocks the process. */
 const MARKDOWN_MAX = 256 * 1024;
 
-/** Returns how many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
+/** Checks how many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
 export function markdownHeadings(sandbox: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
@@ -38,12 +42,12 @@ export function markdownHeadings(sandbox: Sandbox, maxBytes: number): Verifier {
     async verify(given, { value }) {
       const { path, text, digest } = await readSubject(sandbox, given, value, Math.min(maxBytes, MARKDOWN_MAX));
       const found = headingsBelow(headingsOf(text, path), given);
-      const { ok, wanted } = isOftenEnough(found?.length ?? 0, given);
+      const { ok, expected } = isOftenEnough(found?.length ?? 0, given);
       const known = new Set(found?.map(({ text: name }) => headingName(name)));
       const missing = (given.names ?? []).filter((name) => !known.has(headingName(plainText(name))));
       const message = [
         found === undefined ? `there is no heading ${shownPath(given.under ?? "")}` : countText(found.length, given),
-        `wanted: ${wanted}`,
+        `expected: ${expected}`,
         ...(missing.length === 0 ? [] : [`missing: ${missing.map(shownPath).join(", ")}`]),
       ].join("; ");
       const file = shownPath(path);
@@ -64,8 +68,8 @@ interface Heading {
 }
 
 /**
- * Returns the headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
- * list is none, and one of which nobody sees a word isn't either. Throws `INVALID_INPUT` for a text that is not parsed.
+ * Returns the headings of a Markdown text, in order, without those in fences, comments, quotations and lists. Throws
+ * `INVALID_INPUT` for a text that is not parsed.
  */
 export function headingsOf(text: string, path: string): Heading[] {
   const blocks = blocksOf(text);
@@ -87,35 +91,35 @@ export function headingsOf(text: string, path: string): Heading[] {
     .map(({ depth, marked }) => ({ depth, text: plainText(marked) }));
 }
 
-/** Which headings are counted. */
-interface HeadingsWanted {
+/** The headings that are counted. */
+interface Selection {
   readonly under?: string | undefined;
   readonly level?: number | undefined;
 }
 
-/** Those headings that are counted; undefined if the one that they should be under isn't there. */
-export function headingsBelow(headings: readonly Heading[], { under, level }: HeadingsWanted): Heading[] | undefined {
+/** Returns the headings that are counted; undefined if there is no heading `under`. */
+export function headingsBelow(headings: readonly Heading[], { under, level }: Selection): Heading[] | undefined {
   if (under === undefined) return headings.filter(({ depth }) => level === undefined || depth === level);
   const name = headingName(plainText(under));
   const starts = [...headings.keys()].filter((index) => headingName(headings[index]?.text ?? "") === name);
   if (starts.length === 0) return undefined;
-  // A set: one section of that name may stand inside another.
+  // A set, because one section of that name may be inside another.
   const found = new Set(starts.flatMap((start) => belowOne(headings, start, level)));
   return headings.filter((heading) => found.has(heading));
 }
 
-function countText(count: number, { under, level }: HeadingsWanted): string {
+function countText(count: number, { under, level }: Selection): string {
   const depth = level === undefined ? "" : ` of level ${level}`;
   return `${count} headings${depth}${under === undefined ? "" : ` under ${shownPath(under)}`}`;
 }
 
-/** Checks whether a reader sees a letter or a digit of a heading: not in comments, in tags, or in characters that aren't seen. */
+/** Checks whether a heading has a visible letter or digit, outside comments and tags. */
 function showsWords(marked: string): boolean {
   const seen = codeParts(marked).map(({ code, text }) => (code ? text : withoutHtml(plainText(text))));
   return /[\p{L}\p{N}]/u.test(visibleText(seen.join("")));
 }
 
-/** Returns a text without comments and tags, in time that grows with the text. */
+/** Returns a text without comments and tags, in linear time. */
 function withoutHtml(text: string): string {
   const [before = "", ...comments] = text.split("<!--");
   const behind = comments.map((comment) => comment.split("-->").slice(1).join("-->"));

@@ -1,27 +1,27 @@
-/** Rules in the parameters of verifiers: the language of gates with the verifier's own variables. */
-import { ruleValue } from "../rules/compile.js";
+/** Rules in the parameters of verifiers: the rule language of gates, with the verifier's own variables. */
+import { boundedRule } from "../rules/compile.js";
+import { ruleValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule, RuleVariables } from "../rules/rule-types.js";
-import { boundedRule } from "../rules/run.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { wrongParam } from "./define-verifier.js";
 
-/** A rule in the params of a verifier. */
+/** A compiled rule. */
 interface VerifierRule {
-  /** Returns what keeps it from holding, as part of a sentence; undefined if it holds. */
+  /** Returns why the rule doesn't hold, as part of a sentence; undefined if it holds. */
   fault(variables: Readonly<Record<string, JsonValue>>): string | undefined;
 }
 
-/** Reads the rules in params. */
+/** Reads the rules in parameters. */
 export interface VerifierRules {
-  /** Throws `INVALID_INPUT` for a rule that can't be read, or doesn't fit the variables, with what to write. */
+  /** Returns a compiled rule. Throws `INVALID_INPUT` for a rule that is invalid, or that uses other variables. */
   read(verifier: string, param: string, rule: string, variables: RuleVariables): VerifierRule;
 }
 
-/** How many rules are kept compiled. */
+/** Maximum number of rules that are kept compiled. */
 const KEPT = 256;
 
-/** Loads the language of rules: the one that gates have. */
+/** Loads the rule language. */
 export async function loadVerifierRules(): Promise<VerifierRules> {
   const language = await loadRuleLanguage();
   const compiled = new Map<string, CompiledRule>();
@@ -48,19 +48,19 @@ export async function loadVerifierRules(): Promise<VerifierRules> {
   };
 }
 
-/** What a rule of `json_value` sees: what stands there, the field's value, and all evidence. */
+/** The variables of a rule of `json_value`: the value in the file, the value of the field, and all evidence. */
 export const JSON_VARIABLES = { value: "any", claimed: "any", evidence: "object" } as const;
-/** What a rule of `command` sees. */
+/** The variables of a rule of `command`. */
 export const COMMAND_VARIABLES = { output: "string", exit: "integer", evidence: "object" } as const;
 
-/** A rule in the params of a verifier. */
+/** A rule in the parameters of a verifier. */
 interface RuleParam {
   readonly param: string;
   readonly rule: string;
   readonly variables: RuleVariables;
 }
 
-/** Returns the rule that stands in a built-in verifier's params, if one does. */
+/** Returns the rule in the parameters of a built-in verifier, if there is one. */
 export function ruleParam(verifier: string, params: JsonObject): RuleParam | undefined {
   if (verifier === "json_value" && typeof params.rule === "string") {
     return { param: "rule", rule: params.rule, variables: JSON_VARIABLES };

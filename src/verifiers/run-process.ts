@@ -6,44 +6,45 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { PhasegateError } from "../errors.js";
 import { codeOf } from "../sandbox/refusals.js";
 
-/** How a process ended. */
+/** The result of a process. */
 export interface ProcessResult {
-  /** Missing where it was ended by a signal. */
+  /** The exit code; missing if a signal ended the process. */
   readonly exit?: number;
   /** The signal that ended it. */
   readonly killedBy?: NodeJS.Signals;
-  /** Why it was stopped from here. */
+  /** The limit for which it was stopped. */
   readonly stopped?: "timeout" | "output";
-  /** stdout and stderr as they came, at most `maxOutputBytes`. */
+  /** stdout and stderr in the order in which they were written, at most `maxOutputBytes`. */
   readonly output: Buffer;
+  /** stdout alone. */
   readonly stdout: Buffer;
 }
 
-/** A process to be run. No shell is anywhere near it. */
+/** A process to run, without a shell. */
 interface ProcessRequest {
   /** An absolute path. */
   readonly executable: string;
   readonly args: readonly string[];
   /** An absolute path. */
   readonly cwd: string;
-  /** All that it gets: nothing is inherited. */
+  /** The whole environment: nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Of stdout and stderr together. */
+  /** Maximum size of stdout and stderr together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * How long output may still come when the process and its group have ended, in milliseconds: only a process
- * that has left the group can hold the stream open.
+ * Time for output to arrive after the process and its group have ended, in milliseconds. Only a process that has left
+ * the group can keep the stream open.
  */
 const DRAIN_MS = 500;
 
 /**
- * Runs a process in a group of its own, with an empty stdin, and ends the whole group when the process has
- * ended, takes too long, writes too much, or `signal` is aborted. Resolves once it has ended; rejects if it
- * can't be started, and with the signal's reason. On Windows, which has no groups, only the process is ended.
+ * Runs a process in a group of its own, with an empty stdin. The whole group is killed when the process has ended, takes
+ * too long or writes too much, or when `signal` is aborted. Rejects if the process can't be started, and with the
+ * signal's reason. On Windows, which has no groups, only the process is killed.
  */
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   const { executable, args, cwd, env, signal, timeoutMs, maxOutputBytes } = request;
@@ -60,7 +61,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   signal.addEventListener("abort", abort);
   try {
     const { code, killedBy } = await exitOf(child);
-    // Whatever it has started and left behind ends with it, and lets go of the streams.
+    // Kills what the process has started and left behind, which would keep the streams open.
     killGroup(child);
     await output.drained(DRAIN_MS);
     signal.throwIfAborted();
@@ -80,26 +81,26 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
 
 function start(executable: string, args: readonly string[], { cwd, env }: Pick<ProcessRequest, "cwd" | "env">) {
   try {
-    // Detached is setsid: the process leads a session and a group, and has no terminal.
+    // Detached means setsid: the process leads a session and a group, and has no terminal.
     return spawn(executable, args, { cwd, env, detached: true, shell: false, stdio: ["ignore", "pipe", "pipe"] });
   } catch (error) {
-    // E2BIG, and whatever else the system doesn't tell in an event.
+    // E2BIG, and other errors that are not reported by an event.
     throw notStarted(error);
   }
 }
 
-/** Without the system's message, which holds whole paths. */
+/** Returns the error for a process that can't be started, without the system's message, which has absolute paths. */
 function notStarted(error: unknown): PhasegateError<"INTERNAL"> {
   const cause = codeOf(error) ?? "unknown";
   return new PhasegateError("INTERNAL", `the command can't be started (${cause})`, {
-    remedy: "Ask the host to look at its list of commands.",
+    remedy: "Ask the host to check its list of commands.",
     details: { cause },
   });
 }
 
 /**
- * SIGKILL, which can't be ignored. A group keeps its number from being given away as long as anybody is in it;
- * ESRCH says that nobody is.
+ * Kills the group with SIGKILL, which can't be ignored. Its number is not reused while a process is in it; ESRCH means
+ * that there is none.
  */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
@@ -116,30 +117,31 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-/** What a process writes, up to a limit. */
+/** The output of a process, up to a limit. */
 interface ProcessOutput {
   /** Resolves when both streams have ended, or after `ms` milliseconds. */
   drained(ms: number): Promise<void>;
-  /** stdout and stderr in the order in which they came. */
+  /** Returns stdout and stderr, in the order in which they were written. */
   all(): Buffer;
+  /** Returns stdout alone. */
   stdout(): Buffer;
-  /** Lets go of the streams, whoever still holds their other ends. */
+  /** Closes the streams, even if another process keeps the other ends open. */
   close(): void;
 }
 
-/** Collects what a process writes; calls `onTooMuch` at the first byte beyond `maxBytes`, and keeps none of those. */
+/** Collects the output of a process. Drops bytes beyond `maxBytes`, and calls `onTooMuch` at the first one. */
 function collectOutput(child: ChildProcess, maxBytes: number, onTooMuch: () => void): ProcessOutput {
   const chunks: { readonly chunk: Buffer; readonly isOut: boolean }[] = [];
   let bytes = 0;
   const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
   for (const stream of streams) {
     stream.on("data", (chunk: Buffer) => {
-      const room = maxBytes - bytes;
+      const left = maxBytes - bytes;
       bytes += chunk.length;
-      if (room > 0) chunks.push({ chunk: chunk.subarray(0, room), isOut: stream === child.stdout });
+      if (left > 0) chunks.push({ chunk: chunk.subarray(0, left), isOut: stream === child.stdout });
       if (bytes > maxBytes) onTooMuch();
     });
-    // A pipe whose reading fails has no more to say; the exit code says how it went.
+    // A pipe that can't be read has no more output; the exit code is still reported.
     stream.on("error", () => stream.destroy());
   }
   const closed = Promise.all(streams.map((stream) => new Promise((resolve) => stream.once("close", resolve))));

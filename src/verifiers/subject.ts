@@ -13,11 +13,11 @@ import type { JsonValue } from "../workflow/json.js";
 import { escapeHidden, parseRelativePath, shown } from "../workflow/names.js";
 import { textParam } from "./define-verifier.js";
 
-/** Params of all verifiers that look at a file or a folder. */
+/** Parameters of all verifiers that check a file or a folder. */
 export const subjectParams = {
-  /** Relative to the project root; without it, the value of the evidence field. */
+  /** Relative to the project root. Default: the value of the evidence field. */
   path: textParam.optional(),
-  /** True if the file may be a link to another one inside the project. */
+  /** True if the file may be a link to another file in the project. Default false. */
   allow_link: z.boolean().optional(),
 };
 
@@ -26,15 +26,15 @@ interface SubjectParams {
   readonly allow_link?: boolean | undefined;
 }
 
-/** Throws `PATH_REFUSED` for a path that no session could give a meaning. */
+/** Throws `PATH_REFUSED` for a path that is invalid in every session. */
 export function checkSubject({ path }: SubjectParams): void {
   if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
 }
 
-/** The most paths that one field may name. */
+/** Maximum number of paths in one field. */
 const PATHS_MAX = 100;
 
-/** Returns what is to be looked at: the param, or the evidence, a path or a list of them. Throws `INVALID_INPUT`. */
+/** Returns the paths to check: the parameter, or the evidence, a path or a list of paths. Throws `INVALID_INPUT`. */
 export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined): readonly string[] {
   const claimed = path ?? value;
   const paths = Array.isArray(claimed) ? claimed : [claimed];
@@ -42,34 +42,34 @@ export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined
   if (paths.length > PATHS_MAX) throw notAPath(`more than ${PATHS_MAX} paths are named`);
   return paths.map((item) => {
     if (typeof item === "string") return item;
-    throw notAPath("the evidence must name a path, as a text");
+    throw notAPath("the evidence must be a path, or a list of paths");
   });
 }
 
-/** Throws `PATH_REFUSED` for a path that ends as a folder's does, where a file is to be named. */
+/** Throws `PATH_REFUSED` for a path that ends like the path of a folder. */
 export function refuseFolderPath(path: string): void {
   if (!/[\\/]\.?$/.test(path)) return;
-  throw pathRefused(path, "it ends as the path of a folder does, and must name a file");
+  throw pathRefused(path, "it ends like the path of a folder, and must name a file");
 }
 
 /**
- * Throws `PATH_REFUSED` for a link, unless the author allows it: a file that is asked for can't be
- * another good one under a new name. Folders on the way may be links that stay inside.
+ * Throws `PATH_REFUSED` for a link, unless the author allows it: otherwise another good file could be submitted under a
+ * new name. Folders before it may be links that stay in the project.
  */
-export async function refuseLink(wall: Sandbox, path: string, { allow_link }: SubjectParams): Promise<void> {
-  if (allow_link === true || !(await wall.isLink(path))) return;
-  throw pathRefused(path, "it is a link to another place");
+export async function refuseLink(sandbox: Sandbox, path: string, { allow_link }: SubjectParams): Promise<void> {
+  if (allow_link === true || !(await sandbox.isLink(path))) return;
+  throw pathRefused(path, "it is a symbolic link");
 }
 
-/** A file or a folder, as the evidence names it; without a signature where it isn't there. */
+/** A file or a folder that the evidence names; without a signature if it doesn't exist. */
 interface NamedSubject {
   readonly path: string;
   readonly signature?: FileSignature | undefined;
 }
 
 /**
- * Throws `INVALID_INPUT` where a list names one file, or folder, twice: by another spelling, behind a link, or by another
- * hard link. Who must show two must not show one.
+ * Throws `INVALID_INPUT` if a list names one file or folder twice, by another spelling, a link or a hard link: an agent
+ * that must show two files must not show one.
  */
 export function refuseTwice(kind: "file" | "folder", subjects: readonly NamedSubject[]): void {
   const paths = new Set<string>();
@@ -86,47 +86,47 @@ export function refuseTwice(kind: "file" | "folder", subjects: readonly NamedSub
   }
 }
 
-/** A file that is to be looked into. */
+/** The text of a file that is checked. */
 interface SubjectText {
   readonly path: string;
   readonly text: string;
   readonly digest: string;
 }
 
-/** Reads the file that is to be looked into, as UTF-8 without its byte order mark. Throws as walls do. */
+/** Reads the file to check, as UTF-8 without its byte order mark. Throws the errors of the sandbox. */
 export async function readSubject(
-  wall: Sandbox,
+  sandbox: Sandbox,
   params: SubjectParams,
   value: JsonValue | undefined,
   maxBytes: number,
 ): Promise<SubjectText> {
   const path = subjectOf(params, value);
   refuseFolderPath(path);
-  await refuseLink(wall, path, params);
-  const { bytes } = await wall.readBytes(path, { maxBytes });
+  await refuseLink(sandbox, path, params);
+  const { bytes } = await sandbox.readBytes(path, { maxBytes });
   return { path, text: decoded(bytes, path), digest: sha256(bytes) };
 }
 
-/** SHA-256 in hexadecimal digits. */
+/** Returns the SHA-256 in hexadecimal digits. */
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Returns a path as it may stand in a message. */
+/** Returns a path for a message: on one line, and bounded. */
 export function shownPath(path: string): string {
   return shown(path).slice(1, -1);
 }
 
-/** Returns a text without a terminal's commands, and with escapes for controls and hidden characters. */
+/** Returns a text without terminal commands, and with escapes for control and hidden characters. */
 export function harmless(text: string): string {
   return escapeHidden(withoutEscapes(text));
 }
 
-/** Colours and cursor movements, titles and links of terminals. Their parts can't overlap. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+/** Colours, cursor movements, titles and links of terminals. The alternatives can't overlap. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
 const ESCAPES = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
 
-/** Returns a text without a terminal's colours: they may stand in the middle of a path, which then isn't found. */
+/** Returns a text without terminal commands: inside a path they would keep it from being found. */
 export function withoutEscapes(text: string): string {
   return text.replace(ESCAPES, "");
 }
@@ -134,7 +134,7 @@ export function withoutEscapes(text: string): string {
 const LINES_MAX = 10;
 const LINE_MAX = 200;
 
-/** Returns the first lines of a text; of a longer one also the last ones, behind `…`. Empty lines at the end don't count. */
+/** Returns the first lines of a text; of a longer one also the last lines, after `…`. Empty lines at its end are left out. */
 export function outputLines(text: string): string[] {
   const lines = text.trimEnd().split(/\r\n|\n|\r/);
   if (lines.length === 1 && lines[0] === "") return [];
@@ -153,15 +153,15 @@ export function shownCommand(argv: readonly string[]): string {
 
 function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", reason, {
-    remedy: "Hand in a path relative to the project root, such as 'docs/report.md'.",
+    remedy: "Submit a path relative to the project root, such as 'docs/report.md'.",
     details: { expected: "a path relative to the project root" },
   });
 }
 
-/** Returns the one path that is to be looked at. Throws `INVALID_INPUT`. */
+/** Returns the only path to check. Throws `INVALID_INPUT`. */
 function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
   const [path, ...others] = subjectsOf(params, value);
-  if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");
+  if (path === undefined || others.length > 0) throw notAPath("the evidence must be one path");
   return path;
 }
 

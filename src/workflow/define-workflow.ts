@@ -51,7 +51,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
       "DEFINITION_INVALID",
       `the workflow ${shown(input.type)} can't be used: ${problems.join("; ")}`,
       {
-        remedy: "Mend what is listed.",
+        remedy: "Correct the listed problems.",
         details: { workflowType: String(input.type), diagnostics: problems },
       },
     );
@@ -71,7 +71,7 @@ const GATE_KEYS = ["evidence", "example", "allowOverride", "verify", "approval",
 function problemsOf(input: WorkflowInput): string[] {
   const problems: string[] = [];
   if (!isWorkflowType(input.type))
-    problems.push(`type ${shown(input.type)} may hold letters, digits, '_', '-' and '.'`);
+    problems.push(`type ${shown(input.type)} may contain letters, digits, '_', '-' and '.'`);
   if (input.revision === "") problems.push("revision is empty");
   if (input.phases.length === 0) problems.push("there is no phase");
   problems.push(
@@ -85,7 +85,7 @@ function problemsOf(input: WorkflowInput): string[] {
     const { gate } = phase;
     // Callers in plain JavaScript may pass anything.
     if (gate !== undefined && Object(gate?.evidence)["~standard"] === undefined) {
-      problems.push(`${about}: gate.evidence is no Standard Schema`);
+      problems.push(`${about}: gate.evidence is not a Standard Schema`);
     }
     // A misspelt key would be ignored, and the gate would stay open.
     problems.push(
@@ -100,16 +100,16 @@ function problemsOf(input: WorkflowInput): string[] {
   }
   const start = input.startPhase;
   if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
-    problems.push(`startPhase ${start} is no phase`);
+    problems.push(`startPhase ${start} is not a phase of the workflow`);
   }
   return problems;
 }
 
 function ascending(numbers: readonly number[], what: string): string[] {
   return numbers.flatMap((number, index) => {
-    if (!Number.isSafeInteger(number) || number < 0) return [`${what} ${number} is not a whole number of 0 or more`];
+    if (!Number.isSafeInteger(number) || number < 0) return [`${what} ${number} is not a whole number, 0 or more`];
     const before = numbers[index - 1];
-    return before !== undefined && before >= number ? [`${what} ${number} does not come after ${before}`] : [];
+    return before !== undefined && before >= number ? [`${what} ${number} follows ${before}: numbers must ascend`] : [];
   });
 }
 
@@ -194,7 +194,7 @@ function buildGate(gate: GateInput | undefined): GateDefinition {
 
 /**
  * Returns the JSON Schema of a Standard Schema, if its library provides one ("Standard JSON Schema",
- * standardschema.dev). It is only shown to agents and is no part of the check, so a schema without one is accepted.
+ * standardschema.dev). It is only shown to agents and is not part of the check, so a schema without one is accepted.
  */
 function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
   const standard: object = schema["~standard"];
@@ -214,7 +214,7 @@ function isConverter(value: unknown): value is { input(options: { target: string
   return typeof value === "object" && value !== null && "input" in value && typeof value.input === "function";
 }
 
-/** Removes the bounds of safe integers, which zod adds to every integer and which tell an agent nothing. */
+/** Removes the bounds of safe integers, which zod adds to every integer and which agents don't need. */
 function withoutSafeBounds(schema: JsonObject): JsonObject {
   const text = JSON.stringify(schema, (key, value: unknown) => {
     const isBound = key === "minimum" || key === "maximum";

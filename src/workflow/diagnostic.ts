@@ -1,14 +1,19 @@
-/** Diagnostics: what is wrong with a definition, where, and what to write instead. */
+/**
+ * Diagnostics: the problems of a definition with their positions and hints, positions in source texts, and the codes of
+ * all checks.
+ */
 import { isPhasegateError, type SourcePosition } from "../errors.js";
+import type { JsonValue } from "./json.js";
+
 /** A problem in a definition. A workflow with an *error* can't be started; a *warning* doesn't prevent it. */
 export interface Diagnostic extends SourcePosition {
   /** `error` prevents the workflow from being started; `warning` does not. */
   readonly severity: "error" | "warning";
   /** The check that found the problem, for programs: `KEY_MISSING`, `YAML_SYNTAX`, … */
   readonly code: string;
-  /** What is wrong, in one sentence. */
+  /** The problem, in one sentence. */
   readonly message: string;
-  /** What to write instead. */
+  /** The correction: what to write instead. */
   readonly hint?: string;
 }
 
@@ -30,11 +35,133 @@ export function unreadable(error: unknown, file = "."): Diagnostic & { readonly 
     severity: "error",
     code: "DEFINITION_UNREADABLE",
     message: `the definition can't be read: ${isPhasegateError(error) ? error.message : `its reading has failed (${name})`}`,
-    hint: "Mend or simplify it; `phasegate validate` reads a folder. If it looks right, report this with the file.",
+    hint: "Correct or simplify it; `phasegate validate` checks a folder. If it looks right, report this with the file.",
   };
 }
 
-/** Checks whether a list holds an error. */
+/** Checks whether a list contains an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((diagnostic) => diagnostic.severity === "error");
 }
+
+/** The path to a value: keys and indexes from the top. */
+export type KeyPath = readonly (string | number)[];
+
+/** A parsed value and the positions of its parts in the text. */
+export interface ParsedSource {
+  readonly value: JsonValue;
+  /** Returns the position of a key or element, or of the nearest one around it if it doesn't exist. */
+  place(path: KeyPath): SourcePosition;
+}
+
+/** Returns a function that turns an offset in a text into line and column, from 1. */
+export function linesOf(file: string, text: string): (offset: number) => SourcePosition {
+  const starts = [0];
+  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
+  return (offset) => {
+    const line = lastAtMost(starts, offset);
+    return { file, line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
+  };
+}
+
+/** Returns the index of the last number that is at most `bound`, in an ascending list that begins with 0. */
+function lastAtMost(numbers: readonly number[], bound: number): number {
+  let low = 0;
+  let high = numbers.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((numbers[middle] ?? 0) <= bound) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Every check of a workflow's files, by the code of its diagnostics. */
+export const DIAGNOSTIC_CODES = {
+  // files
+  METADATA_MISSING: "the folder has no metadata.json",
+  FILE_UNREADABLE: "a file or folder can't be read: it is outside its root, of another kind, or refused by the system",
+  FILE_TOO_LARGE: "a file is over its size limit",
+  FOLDER_TOO_LARGE: "the folder has more files than are read",
+  NOT_UTF8: "a file is not UTF-8 text",
+  DEFINITION_TOO_LARGE: "the definition as a whole is too large to be pinned to a session",
+  BOM: "a file begins with a byte order mark",
+  CRLF: "a file has line ends of two characters",
+  DEFINITION_UNREADABLE: "reading the definition has failed in a way that no other check names, or took too long",
+  DIAGNOSTICS_MORE: "there are more problems than are listed",
+  // syntax
+  JSON_SYNTAX: "metadata.json is not strict JSON",
+  YAML_SYNTAX: "a gate file is not YAML",
+  YAML_VERSION: "a gate file requires another version of YAML than 1.2, or has another directive",
+  YAML_TAG: "a gate file has a tag that is not part of YAML's core",
+  YAML_MERGE: "a gate file has a merge key",
+  YAML_ALIASES: "a gate file's aliases expand too far",
+  NESTED_TOO_DEEPLY: "values are nested too deeply",
+  VALUE_NOT_JSON: "a value can't be written as JSON",
+  // keys and values
+  KEY_MISSING: "a key is missing",
+  KEY_UNKNOWN: "a key has no meaning to this version",
+  KEY_DUPLICATE: "a key appears twice",
+  NAME_RESERVED: "a name that would reach an object's prototype",
+  VALUE_WRONG: "a value is of the wrong kind",
+  PATH_REFUSED: "a path leaves the workflow's folder",
+  // the workflow
+  WORKFLOW_TYPE_INVALID: "the folder's name can't be a workflow type",
+  WORKFLOW_TYPE_DIFFERS: "workflow_type is not the folder's name",
+  WORKFLOW_HIDDEN: "a folder of the same type in a later root is not used",
+  DYNAMIC_CONTRADICTS: "the metadata says both that phases come from a plan and that they don't",
+  TEMPLATE_MISSING: "a template of the phases or tasks of a plan is missing",
+  TEMPLATE_PLACEHOLDER_UNKNOWN: "a template has an unknown placeholder, which stays in the text",
+  PHASES_MISSING: "the workflow has no phase",
+  PHASE_COUNT: "there are fewer phases than the metadata says (an error), or more (a warning)",
+  PHASE_DUPLICATE: "a phase number appears twice",
+  PHASE_FILE_MISSING: "the text of a phase is missing",
+  PHASE_UNLISTED: "a phase's folder that the metadata doesn't list",
+  START_PHASE_UNKNOWN: "start_phase is not the number of a phase",
+  TITLE_MISSING: "a phase or task has a name neither in the metadata nor in its text",
+  TASK_DUPLICATE: "a task number appears twice in a phase",
+  TASK_FILE_MISSING: "the text of a task is missing",
+  TASK_UNLISTED: "a task's file that the metadata doesn't list",
+  // gates
+  GATE_OPEN: "a phase requires nothing: any evidence object passes",
+  GATE_EMPTY: "a gate file requires nothing",
+  GATE_DUPLICATE: "a phase has two gate files",
+  GATE_FILE_MISNAMED: "a file or folder that looks like a gate's but has not its name or place, and is not read",
+  GATE_DIFFERS: "gate file, metadata and the phase's text ask for different things",
+  REQUIREMENT_UNCLEAR: "a phase's text asks for something that can't be read",
+  REQUIREMENT_DIFFERS: "the text of a phase contradicts itself about a field",
+  EXAMPLE_REFUSED: "an example of evidence in a phase's text would not pass its gate",
+  FIELD_TYPE_UNKNOWN: "a field of evidence has a type that isn't known",
+  RULE_MISPLACED: "a field asks for what only a gate can ask for",
+  RULE_INVALID: "a rule that can't be read, or doesn't fit the evidence that it is about",
+  EXAMPLE_WRONG: "a field's example doesn't pass its own gate",
+  EXAMPLE_MISSING: "no example was found that a field's rules take",
+  VALIDATOR_UNKNOWN: "a field names a validator that there isn't",
+  VALIDATOR_UNUSED: "a validator is defined that no field names",
+  // routed workflows
+  INDEX_MISSING: "a routed workflow has no index.md",
+  INDEX_UNREADABLE: "an index is too large or too deeply nested to be read",
+  STEPS_MISSING: "an index names no step",
+  STEP_FILE_MISSING: "the text of a step is missing",
+  STEP_DUPLICATE: "two steps have the same name or the same file, or names that differ by case and signs alone",
+  STEP_NAME_INVALID: "a step has no name, or one that means something else",
+  STEP_UNLISTED: "a file among the steps that the index doesn't list",
+  STEP_UNNAMED: "a step that no other one leads to",
+  STEP_UNKNOWN: "a step is named that there isn't",
+  STEP_INEXACT: "a step is named otherwise than in the index",
+  SECTION_MISSING: "a step lacks its guidance or its instructions",
+  SECTION_DUPLICATE: "a step has a section twice",
+  LINK_MISSING: "a link leads to a missing file",
+  WORKFLOW_ENDLESS: "nothing leads to the end of a workflow",
+  INCLUDE_MISSING: "an included file is missing",
+  INCLUDE_CIRCULAR: "files include one another in a circle",
+  INCLUDE_TOO_DEEP: "files include one another too deeply",
+  // bundles
+  BUNDLE_NAME_DUPLICATE: "two bundles have the same name",
+  BUNDLE_PART_DUPLICATE: "a bundle has two agents, or two workflows, of the same name",
+  BUNDLE_PART_MISSING: "a file or folder that a bundle names is missing",
+  BUNDLE_ENTRY_MISSING: "none of a bundle's agents is one to begin with",
+} as const;
+
+/** The code of a diagnostic. */
+export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;

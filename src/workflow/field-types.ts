@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonValue } from "./json.js";
 import { HIDDEN } from "./names.js";
 import type { FieldDefinition, FieldType } from "./structure.js";
+
 /** The words for field types in gate files. */
 export const TYPE_WORDS: ReadonlyMap<string, FieldType> = new Map([
   ["boolean", "boolean"],

@@ -7,6 +7,7 @@ import type { Root } from "mdast";
 import { fromMarkdown as parse } from "mdast-util-from-markdown";
 import { EditMap } from "micromark-util-edit-map";
 import type { Extension, TokenizeContext, Tokenizer } from "micromark-util-types";
+
 /**
  * Returns the blocks of a text. `disabled` switches off constructs by their names in micromark.
  *

@@ -1,83 +1,180 @@
 /**
- * The gate part of a definition that a session pins: four kinds of gates (fields, schema, open, plan) as plain JSON.
- * Types are inferred from the zod schemas.
+ * The gate part of a definition that a session pins: four kinds of gates (fields, schema, open, plan) as plain JSON. The
+ * interfaces say what each member means; the schemas below check the same when a gate is read from a store.
  */
-import * as z from "zod";
-import { storedObjectSchema, storedValueSchema } from "./json.js";
+import * as z from "zod/mini";
+import { type JsonObject, type JsonValue, storedObjectSchema, storedValueSchema } from "./json.js";
 
 /** The types of evidence fields. `any` is for a field of which only the name is known. */
 export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
+/** The type of an evidence field. `any` is for a field of which only the name is known. */
+export type FieldType = "boolean" | "integer" | "number" | "string" | "object" | "list" | "any";
 
-/** How much of a gate is shown to agents: all of it, the names of its fields, or nothing. */
+/** The values of {@link Reveal}. */
 export const REVEALS = ["fields", "names", "none"] as const;
+/** How much of a gate is shown to agents: all of it, the names of its fields, or nothing. */
+export type Reveal = "fields" | "names" | "none";
 
-/** Checks the approval that a gate asks for. */
-export const approvalSchema = z.object({
-  /** The question for the person. */
-  prompt: z.string(),
-  /** The names of the approvers who may answer, as the host knows them; any approver if not given. */
-  approvers: z.array(z.string()).optional(),
-});
+/** The requirements that must be met before a phase counts as done. */
+export type GateDefinition = FieldGate | SchemaGate | OpenGate | PlanGate;
+
+/** A gate that asks for named fields: from a gate file, metadata or code. */
+export interface FieldGate {
+  /** Names this kind of gate. */
+  kind: "fields";
+  /** True if rules block, false if they only warn. Missing fields and wrong types always block. */
+  strict: boolean;
+  /** True if the host may let a session pass without evidence. */
+  allowOverride: boolean;
+  /** The fields of the evidence. */
+  fields: FieldDefinition[];
+  /** Rules for the evidence as a whole. None if missing. */
+  rules?: RuleDefinition[] | undefined;
+  /** Checks against reality. None if missing. */
+  verify?: VerifyDefinition[] | undefined;
+  /** A person who must approve complete evidence. Nobody if missing. */
+  approval?: ApprovalDefinition | undefined;
+  /** How much of the gate agents see. `fields` if missing. */
+  reveal?: Reveal | undefined;
+  /** The place where the requirements were found. */
+  source: "gate-file" | "document" | "metadata";
+}
+
+/** A gate whose evidence is checked by a Standard Schema in code. */
+export interface SchemaGate {
+  /** Names this kind of gate. */
+  kind: "schema";
+  /** True if the host may let a session pass without evidence. */
+  allowOverride: boolean;
+  /** The JSON Schema of the Standard Schema, if it provides one. */
+  jsonSchema?: JsonObject | undefined;
+  /** Evidence that the schema accepts, if there is an example. */
+  example?: JsonObject | undefined;
+  /** Checks against reality. None if missing. */
+  verify?: VerifyDefinition[] | undefined;
+  /** A person who must approve complete evidence. Nobody if missing. */
+  approval?: ApprovalDefinition | undefined;
+  /** How much of the gate agents see. `fields` if missing. */
+  reveal?: Reveal | undefined;
+}
+
+/** A gate that any evidence object passes. */
+export interface OpenGate {
+  /** Names this kind of gate. */
+  kind: "open";
+  /** True if the host may let a session pass without evidence. */
+  allowOverride: boolean;
+}
+
+/** The gate of a phase from a plan: its tasks and the items of its validation gate must be claimed. */
+export interface PlanGate {
+  /** Names this kind of gate. */
+  kind: "plan";
+  /** True if the host may let a session pass without evidence. */
+  allowOverride: boolean;
+  /** Tasks of the phase by the plan's own ids: all that are not optional must be claimed. */
+  tasks: { id: string; optional: boolean }[];
+  /** Items of the phase's validation gate, in order: all must be claimed, by number (from 1) or by text. */
+  items: string[];
+}
+
+/** One field that a gate asks for. */
+export interface FieldDefinition {
+  /** The field's key in the evidence. */
+  name: string;
+  /** The type that its value must have. */
+  type: FieldType;
+  /** True if evidence without it is refused. A required boolean must be true. */
+  required: boolean;
+  /** What the field means, for the agent. */
+  description?: string | undefined;
+  /** A valid value, given by the author. */
+  example?: JsonValue | undefined;
+  /** A generated value that passes the rules, if the author gives no example. */
+  sample?: JsonValue | undefined;
+  /** Rules for the value, if one is given. */
+  rules?: RuleDefinition[] | undefined;
+}
 
 /** A rule that must hold. Its text is pinned, and compiled when it is first used. */
-const ruleSchema = z.object({
+export interface RuleDefinition {
   /** As its author wrote it. */
-  source: z.string(),
+  source: string;
   /** The same rule in CEL, which is what runs. */
-  cel: z.string(),
+  cel: string;
   /** The value of `params` in the rule. */
-  params: z.optional(storedObjectSchema),
+  params?: JsonObject | undefined;
   /** The message for a value that breaks the rule. */
-  message: z.string().optional(),
+  message?: string | undefined;
+}
+
+/** A check against reality, by a verifier that the host has registered. */
+export interface VerifyDefinition {
+  /** The name of the verifier. */
+  verifier: string;
+  /** Its parameters; `{}` if there are none. */
+  params: JsonObject;
+  /** The field whose value is checked; missing if the check belongs to the gate as a whole. */
+  field?: string | undefined;
+}
+
+/** An approval by a person. */
+export interface ApprovalDefinition {
+  /** The question for the person. */
+  prompt: string;
+  /** The names of the approvers who may answer, as the host knows them; any approver if missing. */
+  approvers?: string[] | undefined;
+}
+
+/** Checks the approval that a gate asks for. */
+export const approvalSchema = z.object({ prompt: z.string(), approvers: z.optional(z.array(z.string())) });
+
+/** Checks a rule. */
+export const ruleSchema = z.object({
+  source: z.string(),
+  cel: z.string(),
+  params: z.optional(storedObjectSchema),
+  message: z.optional(z.string()),
 });
 
-const fieldSchema = z.object({
+/** Checks a field. */
+export const fieldSchema = z.object({
   name: z.string(),
   type: z.enum(FIELD_TYPES),
   required: z.boolean(),
-  description: z.string().optional(),
-  /** An example by the author. */
+  description: z.optional(z.string()),
   example: z.optional(storedValueSchema),
-  /** A generated value that passes the rules, if the author gives no example. */
   sample: z.optional(storedValueSchema),
-  /** Rules for the value, if one is given. */
-  rules: z.array(ruleSchema).optional(),
+  rules: z.optional(z.array(ruleSchema)),
 });
 
-/** A check against reality, by a verifier that the host has registered. */
-const verifySchema = z.object({
+/** Checks the demand for a verifier's check. */
+export const verifySchema = z.object({
   verifier: z.string(),
   params: storedObjectSchema,
-  /** The field whose value is checked; missing if the check belongs to the gate as a whole. */
-  field: z.string().optional(),
+  field: z.optional(z.string()),
 });
 
-/** What every gate with evidence may ask for in addition. */
 const demandsShape = {
-  verify: z.array(verifySchema).optional(),
-  approval: approvalSchema.optional(),
-  /** `fields` if not given. */
-  reveal: z.enum(REVEALS).optional(),
+  verify: z.optional(z.array(verifySchema)),
+  approval: z.optional(approvalSchema),
+  reveal: z.optional(z.enum(REVEALS)),
 };
 
+/** Checks a gate of fields. */
 export const fieldGateSchema = z.object({
   kind: z.literal("fields"),
-  /** True if rules block (`true`) or only warn; missing fields and wrong types always block. */
   strict: z.boolean(),
-  /** True if the host may let a session pass without evidence. */
   allowOverride: z.boolean(),
   fields: z.array(fieldSchema),
-  /** Rules for the evidence as a whole. */
-  rules: z.array(ruleSchema).optional(),
+  rules: z.optional(z.array(ruleSchema)),
   ...demandsShape,
-  /** The place where the requirements were found. */
   source: z.enum(["gate-file", "document", "metadata"]),
 });
 
 const schemaGateSchema = z.object({
   kind: z.literal("schema"),
   allowOverride: z.boolean(),
-  /** The JSON Schema of the Standard Schema in code, if it provides one. */
   jsonSchema: z.optional(storedObjectSchema),
   example: z.optional(storedObjectSchema),
   ...demandsShape,
@@ -88,9 +185,7 @@ const openGateSchema = z.object({ kind: z.literal("open"), allowOverride: z.bool
 const planGateSchema = z.object({
   kind: z.literal("plan"),
   allowOverride: z.boolean(),
-  /** Tasks of the phase by the plan's own ids: all that are not optional must be claimed. */
   tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
-  /** Items of the phase's validation gate, in order: all must be claimed, by number (from 1) or by text. */
   items: z.array(z.string()),
 });
 
@@ -101,26 +196,3 @@ export const gateSchema = z.discriminatedUnion("kind", [
   openGateSchema,
   planGateSchema,
 ]);
-
-/** The type of an evidence field. */
-export type FieldType = (typeof FIELD_TYPES)[number];
-/** How much of a gate is shown to agents. */
-export type Reveal = (typeof REVEALS)[number];
-/** A rule, as text. */
-export type RuleDefinition = z.infer<typeof ruleSchema>;
-/** A check against reality, by the name of a verifier. */
-export type VerifyDefinition = z.infer<typeof verifySchema>;
-/** An approval by a person. */
-export type ApprovalDefinition = z.infer<typeof approvalSchema>;
-/** One field that a gate asks for. */
-export type FieldDefinition = z.infer<typeof fieldSchema>;
-/** A gate that asks for named fields: from a gate file, metadata or code. */
-export type FieldGate = z.infer<typeof fieldGateSchema>;
-/** A gate whose evidence is checked by a Standard Schema in code. */
-export type SchemaGate = z.infer<typeof schemaGateSchema>;
-/** A gate that any evidence object passes. */
-export type OpenGate = z.infer<typeof openGateSchema>;
-/** The gate of a phase from a plan: its tasks and the items of its validation gate must be claimed. */
-export type PlanGate = z.infer<typeof planGateSchema>;
-/** The requirements that must be met before a phase counts as done. */
-export type GateDefinition = z.infer<typeof gateSchema>;

@@ -1,10 +1,10 @@
 /**
  * Reads strict JSON and records the position of every key and value. `JSON.parse` reports positions differently in
- * every engine and accepts duplicate keys, so the text is scanned first.
+ * every engine and accepts repeated keys, so the text is scanned first.
  */
+import { type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import { storedValueSchema } from "./json.js";
 import { shown } from "./names.js";
-import { type KeyPath, linesOf, type ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
 
 /** Reads strict JSON. Returns undefined and reports an error if the text is not JSON. */
@@ -34,7 +34,7 @@ export interface JsonPlace {
 /** Maximum nesting depth: enough for every definition, and safe for recursive functions. */
 export const DEPTH_MAX = 64;
 
-/** Thrown where a text is not JSON. */
+/** Thrown for a text that is not JSON. */
 export class JsonFailure extends Error {
   readonly reason: "syntax" | "depth";
   readonly offset: number;
@@ -64,7 +64,7 @@ export function scanJson(text: string): JsonScan {
 
 function reportKeys(scan: JsonScan, position: ReturnType<typeof linesOf>, report: Report): void {
   for (const { key, offset } of scan.duplicates) {
-    report.error("KEY_DUPLICATE", position(offset), `the key ${shown(key)} is there twice`, "Remove one of the two.");
+    report.error("KEY_DUPLICATE", position(offset), `the key ${shown(key)} appears twice`, "Remove one of the two.");
   }
   const places = [scan.root];
   for (let place = places.pop(); place !== undefined; place = places.pop()) {

@@ -1,6 +1,6 @@
 /**
- * Which files are never shown to agents, even inside a folder that they may read: dot-files, keys and secrets.
- * Workspaces, includes, workflow texts and searches all ask here, so that there is one list.
+ * The files that agents never see, even in a folder that they may read: dot-files, keys and secrets. Workspaces,
+ * includes, workflow texts and searches all use this list.
  */
 
 /** Start of a name's telling part as a whole word: `prod.secrets.yaml`, `my_id_rsa`, but not `grid_rsa`. */

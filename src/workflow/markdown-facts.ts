@@ -11,7 +11,7 @@ import { endOfSection, itemsOf, linesOfParagraph, proseOf, type Section, section
 export interface ExecutionStep {
   /** The number of the step. */
   readonly step: number;
-  /** What to do. */
+  /** The text of the step. */
   readonly description: string;
   /** The first shell command, if it is short. */
   readonly command?: string;

@@ -41,12 +41,12 @@ export function isWorkflowType(value: unknown): value is string {
   );
 }
 
-/** Keys that reach an object's prototype. Nothing may have such a name. */
+/** Names that reach an object's prototype, and are refused everywhere. */
 export const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
  * Returns the session id `<workflow_type>_<target>_<suffix>`. The suffix is the start time, `<YYYYMMDD>_<HHMMSS>`, or
- * another text where the id must not depend on the time.
+ * another text if the id must not depend on the time.
  */
 export function sessionIdFor(workflowType: string, target: string, suffix: string): SessionId {
   return parseSessionId(`${sessionIdPrefix(workflowType, target)}${suffix}`);
@@ -106,17 +106,17 @@ export function parseRelativePath(value: unknown): string {
   if (value.trim() === "") throw refusal(value, "it is empty");
   if (value.length > PATH_MAX) throw refusal(value, `it is longer than ${PATH_MAX} characters`);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-  if (/[\u0000-\u001f\u007f]/.test(value)) throw refusal(value, "it holds a control character");
+  if (/[\u0000-\u001f\u007f]/.test(value)) throw refusal(value, "it contains a control character");
   if (/^[\\/]/.test(value)) throw refusal(value, "it is absolute");
   if (/^[A-Za-z]:/.test(value)) throw refusal(value, "it names a drive");
   const segments = value.split(/[\\/]+/).filter((segment) => segment !== "" && segment !== ".");
-  if (segments.includes("..")) throw refusal(value, "it leads out of its root ('..')");
+  if (segments.includes("..")) throw refusal(value, "it leaves its root ('..')");
   const long = segments.find((segment) => new TextEncoder().encode(segment).length > NAME_MAX);
   if (long !== undefined) throw refusal(value, `a name in it is longer than ${NAME_MAX} bytes`);
   return segments.join("/") || ".";
 }
 
-/** Maximum number of candidates that are compared with a name: input may hold a million. */
+/** Maximum number of candidates that are compared with a name: input may contain a million. */
 const COMPARED_MAX = 1000;
 /** Maximum number of characters by which a candidate may be longer than the name. */
 const LONGER_MAX = 1000;
@@ -148,7 +148,7 @@ function slug(text: string): string {
     .replace(/^_|_$/g, "");
 }
 
-/** Returns JSON, or the type of a value that JSON can't hold: a BigInt, a circular object. */
+/** Returns JSON, or the type of a value that JSON can't express: a BigInt, a circular object. */
 function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(typeof value === "string" ? value.slice(0, 200) : value) ?? typeof value;

@@ -3,12 +3,12 @@
  * treated as missing, so that one mistake doesn't hide the next. Keys that were never read are unknown.
  */
 import type { SourcePosition } from "../errors.js";
+import type { KeyPath, ParsedSource } from "./diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
 import { nearest, shown } from "./names.js";
-import type { KeyPath, ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
 
-/** A type of value that a key may ask for. */
+/** A type of value. */
 interface ValueKind<T extends JsonValue> {
   /** The text after "must be" in messages. */
   readonly expected: string;
@@ -59,7 +59,7 @@ const WHOLE: ValueKind<number> = {
     const meant = isText(value) && /^\d{1,9}$/.test(value.trim());
     return meant
       ? `Write ${Number(value)}, without quotes.`
-      : "Write a whole number from 0 on, without quotes: 1, say.";
+      : "Write a whole number, 0 or more, without quotes, such as 1.";
   },
 };
 
@@ -116,6 +116,7 @@ export class ObjectReader {
     return value;
   }
 
+  /** Returns a text. */
   text(key: string): string | undefined {
     return this.typed(key, TEXT);
   }
@@ -126,10 +127,12 @@ export class ObjectReader {
     return value === undefined ? undefined : String(value);
   }
 
+  /** Returns a list of texts. */
   texts(key: string): string[] | undefined {
     return this.typed(key, TEXTS);
   }
 
+  /** Returns true or false. */
   flag(key: string): boolean | undefined {
     return this.typed(key, FLAG);
   }
@@ -144,6 +147,7 @@ export class ObjectReader {
     return this.typed(key, OBJECT);
   }
 
+  /** Returns a reader for an object. */
   object(key: string): ObjectReader | undefined {
     const fields = this.typed(key, OBJECT);
     return fields === undefined ? undefined : this.inner(fields, [key]);
@@ -199,7 +203,7 @@ export class ObjectReader {
   /** Returns the unknown keys and reports each with a warning; undefined if there are none. */
   rest(): JsonObject | undefined {
     const unknown = Object.entries(this.entries).filter(([key]) => !this.known.has(key));
-    for (const [key] of unknown) this.unknown("warn", key, "Check its spelling, or remove it: nothing reads it.");
+    for (const [key] of unknown) this.unknown("warn", key, "Check its spelling, or remove it: it is ignored.");
     return unknown.length === 0 ? undefined : Object.fromEntries(unknown);
   }
 
@@ -208,7 +212,7 @@ export class ObjectReader {
    * with `x-` are for other programs.
    */
   refuseRest(): void {
-    const hint = "Check its spelling, or remove it; if it is for other programs, begin it with x-.";
+    const hint = "Check its spelling, or remove it; if it is for another program, begin it with x-.";
     for (const key of Object.keys(this.entries)) {
       if (!this.known.has(key) && !key.startsWith("x-")) this.unknown("error", key, hint);
     }

@@ -4,16 +4,28 @@
  * 20 ms.
  */
 import type { SourcePosition } from "../errors.js";
-import type { Diagnostic } from "./diagnostic.js";
-import type { DiagnosticCode } from "./diagnostic-codes.js";
+import type { Diagnostic, DiagnosticCode } from "./diagnostic.js";
 import { escapeHidden } from "./names.js";
-import type { InferredRequirement } from "./requirement.js";
+import type { FieldDefinition } from "./structure.js";
 
-/** What to write instead. A function is only called for diagnostics that are kept. */
+/** The hint: what to write instead. A function is only called for diagnostics that are kept. */
 export type Hint = string | (() => string);
 
 /** Reports one problem. */
 type Add = (code: DiagnosticCode, place: SourcePosition, message: string, hint: Hint) => void;
+
+/** A requirement that was read from the text of a phase, for people to review. */
+export interface InferredRequirement extends SourcePosition {
+  readonly phase: number;
+  readonly name: string;
+  readonly type: FieldDefinition["type"];
+  readonly required: boolean;
+  readonly validators: readonly string[];
+  /** The form in which the text states it. */
+  readonly from: "table" | "checkbox" | "sentence";
+  /** `sure` if the form is unambiguous, `guess` if words were interpreted. */
+  readonly certainty: "sure" | "guess";
+}
 
 /** Collects the diagnostics of one definition, each with a hint. */
 export interface Report {
@@ -31,7 +43,7 @@ export interface Report {
    * Counts rules of the definition, and lets other tasks run if reading has taken a while. Returns false, and reports
    * an error the first time, if the definition has too many rules.
    */
-  hasRoom(count: number, place: SourcePosition): Promise<boolean>;
+  spendRules(count: number, place: SourcePosition): Promise<boolean>;
 }
 
 /** Maximum number of errors, and of warnings, that are kept: a file can have a fault in each line. */
@@ -64,7 +76,7 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
     error,
     warn: add("warning"),
     failed(place, thrown) {
-      const hint = "Mend or simplify what stands here. If it looks right, report this with the file.";
+      const hint = "Correct or simplify this place. If it looks right, report this with the file.";
       error("DEFINITION_UNREADABLE", place, `reading this has failed: ${shortened(String(thrown))}`, hint);
     },
     infer: (requirement) => void inferred.push(requirement),
@@ -73,10 +85,10 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
       return left === undefined ? sorted : [...sorted, { ...left, message: `${leftOut} more are not listed` }];
     },
     inferred: () => inferred,
-    async hasRoom(count, place) {
-      const room = spend(count, place);
+    async spendRules(count, place) {
+      const isWithinLimit = spend(count, place);
       await takeTurns();
-      return room;
+      return isWithinLimit;
     },
   };
 }
@@ -88,7 +100,7 @@ export function singleLine(text: string): string {
 
 /** Returns the diagnostic for all that are left out. It is an error if one of them is. */
 function more({ file }: SourcePosition, severity: Diagnostic["severity"]): Diagnostic {
-  const hint = "Mend those that are listed, then check again.";
+  const hint = "Correct the listed problems, then check again.";
   return { file, severity, code: "DIAGNOSTICS_MORE" satisfies DiagnosticCode, message: "", hint };
 }
 
@@ -97,14 +109,14 @@ const RULES_MAX = 5000;
 
 function spending(error: Add) {
   let left = RULES_MAX;
-  let told = false;
+  let isReported = false;
   return (count: number, place: SourcePosition): boolean => {
     left -= count;
     if (left >= 0) return true;
-    const hint = "Ask for less at each gate, or make several workflows of it.";
-    const message = `the definition has more than ${RULES_MAX} rules and validators in all`;
-    if (!told) error("DEFINITION_TOO_LARGE", place, message, hint);
-    told = true;
+    const hint = "Require less at each gate, or split the workflow.";
+    const message = `the definition has more than ${RULES_MAX} rules and validators`;
+    if (!isReported) error("DEFINITION_TOO_LARGE", place, message, hint);
+    isReported = true;
     return false;
   };
 }
@@ -123,10 +135,10 @@ function turns(): () => Promise<void> {
 }
 
 /** Maximum number of characters that are repeated of an error's message. */
-const SAID_MAX = 300;
+const MESSAGE_MAX = 300;
 
 function shortened(text: string): string {
-  return text.length <= SAID_MAX ? text : `${text.slice(0, SAID_MAX)}…`;
+  return text.length <= MESSAGE_MAX ? text : `${text.slice(0, MESSAGE_MAX)}…`;
 }
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {

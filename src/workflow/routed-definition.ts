@@ -3,6 +3,7 @@
  * names.
  */
 import type { FieldGate } from "./structure.js";
+
 /** The name that a decider answers when the work is done. No step may have it, in any case. */
 export const FINISH = "FINISH";
 

@@ -1,7 +1,6 @@
 /**
  * The definition of a workflow as plain JSON: what a session pins when it starts. This is the entry file of the folder.
- * Types are inferred from the zod schemas, so a definition read back from a store is checked by the same rules as one
- * that was just read.
+ * The interfaces say what each member means; the schemas below check the same when a definition is read from a store.
  *
  * Rules that are decided in this folder:
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
@@ -15,27 +14,17 @@
  * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value
  * - object-reader.ts: how wrong, missing and unknown keys are reported
  * - report.ts: how many diagnostics and rules one definition may have
- * - diagnostic-codes.ts, diagnostic.ts: every check that reading a definition can report
+ * - diagnostic.ts: every check that reading a definition can report
  * - from-markdown.ts, markdown-blocks.ts: parsing Markdown in linear time
  * - markdown-facts.ts: the facts shown from the text of a phase or task
  * - placeholders.ts: the placeholders that templates may use
- * - requirement.ts: a requirement found in the text of a phase
  *
  * `files/` reads workflow folders; `infer/` reads gates from prose.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import * as z from "zod";
-import { gateSchema } from "./gate-definition.js";
-import { storedObjectSchema } from "./json.js";
-
-/** What a session keeps of a task in a plan. */
-export type PlannedTask = z.infer<typeof plannedTaskSchema>;
-/** What a session keeps of a phase in a plan. */
-export type PlannedPhase = z.infer<typeof plannedPhaseSchema>;
-/** How the phases after the static ones are read from a plan. */
-export type DynamicDefinition = z.infer<typeof dynamicSchema>;
-/** The plan that a session is pinned to. */
-export type PlanPin = z.infer<typeof planPinSchema>;
+import * as z from "zod/mini";
+import { type GateDefinition, gateSchema } from "./gate-definition.js";
+import { type JsonObject, storedObjectSchema } from "./json.js";
 
 export type {
   ApprovalDefinition,
@@ -51,131 +40,6 @@ export type {
   VerifyDefinition,
 } from "./gate-definition.js";
 
-const plannedTaskSchema = z.object({
-  /** The plan's own id. */
-  id: z.string(),
-  description: z.string().optional(),
-  estimatedTime: z.string().optional(),
-  /** Ids of the tasks that must be done before this one. */
-  dependencies: z.array(z.string()),
-  acceptanceCriteria: z.array(z.string()),
-  /** The requirements that the task serves, if the plan names them. */
-  requirements: z.array(z.string()).optional(),
-  /** The task's state when the plan was pinned. */
-  state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
-  optional: z.boolean(),
-  parallel: z.boolean(),
-});
-
-const taskSchema = z.object({
-  number: z.int().nonnegative(),
-  name: z.string(),
-  purpose: z.string().optional(),
-  /** Where its text lies, relative to the workflow's folder. */
-  file: z.string().optional(),
-  /** The revision of the task's text when the definition was read. */
-  textRevision: z.string().optional(),
-  /** What the plan says of it, where it comes from one. */
-  plan: plannedTaskSchema.optional(),
-  /** Keys of the source that this version doesn't know, kept. */
-  extra: z.optional(storedObjectSchema),
-});
-
-const plannedPhaseSchema = z.object({
-  /** The number in the plan; it differs from the session's number where phases were shifted. */
-  number: z.int().nonnegative(),
-  goal: z.string().optional(),
-  estimatedDuration: z.string().optional(),
-});
-
-const phaseSchema = z.object({
-  number: z.int().nonnegative(),
-  name: z.string(),
-  /** Where its text lies, relative to the workflow's folder. */
-  file: z.string().optional(),
-  purpose: z.string().optional(),
-  estimatedEffort: z.string().optional(),
-  keyDeliverables: z.array(z.string()).optional(),
-  validationCriteria: z.array(z.string()).optional(),
-  skippable: z.boolean(),
-  tasks: z.array(taskSchema),
-  gate: gateSchema,
-  /** The revision of the phase's text when the definition was read. */
-  textRevision: z.string().optional(),
-  /** What the plan says of it, where it comes from one. */
-  plan: plannedPhaseSchema.optional(),
-  /** Keys of the source that this version doesn't know, kept. */
-  extra: z.optional(storedObjectSchema),
-});
-
-const dynamicSchema = z.object({
-  /** The name of the source parser. */
-  parser: z.string(),
-  /** The session option that holds the path of the plan. */
-  sourcePathKey: z.string(),
-  /** Paths of the templates, relative to the workflow's folder. */
-  templates: z.object({ phase: z.string(), task: z.string() }),
-  /** The revisions of the templates' texts when the definition was read. */
-  templateRevisions: z.object({ phase: z.string().optional(), task: z.string().optional() }).optional(),
-  /** True if a task can't be read while its dependencies are open. */
-  enforceDependencies: z.boolean(),
-  /** True if acceptance criteria are ticked with their tasks. */
-  tickCriteria: z.boolean(),
-  /** Keys of the source that this version doesn't know, kept. */
-  extra: z.optional(storedObjectSchema),
-});
-
-const planPinSchema = z.object({
-  /** The path of the plan, relative to the project root. */
-  path: z.string(),
-  /** The digest of the text that was pinned. */
-  hash: z.string(),
-  dialect: z.string(),
-  /** What was added to the plan's own phase numbers. */
-  shift: z.int(),
-  /** True if tasks are ticked in the plan once their phase's gate has passed; not every source can be written. */
-  ticked: z.boolean(),
-});
-
-const structureShape = z.object({
-  type: z.string(),
-  version: z.string(),
-  /** Identifies this version of the definition: chosen by the author in code, a digest for files. */
-  revision: z.string(),
-  name: z.string(),
-  description: z.string(),
-  category: z.string().optional(),
-  estimatedDuration: z.string().optional(),
-  targetLanguages: z.array(z.string()).optional(),
-  artifacts: z.array(z.string()).optional(),
-  prerequisites: z.array(z.string()).optional(),
-  tags: z.array(z.string()).optional(),
-  startPhase: z.int().nonnegative(),
-  /**
-   * In ascending order of their numbers, which may have gaps and may begin at 0. Empty only if all phases
-   * come from a plan that is not pinned yet.
-   */
-  phases: z.array(phaseSchema),
-  /** How phases are read from a plan, if they are. */
-  dynamic: dynamicSchema.optional(),
-  /** The pinned plan of a session whose phases come from a plan. */
-  plan: planPinSchema.optional(),
-  extra: z.optional(storedObjectSchema),
-});
-
-/** Checks a pinned definition that is read from a store. */
-export const structureSchema = structureShape.refine(
-  ({ phases, dynamic, plan }) => phases.length > 0 || (dynamic !== undefined && plan === undefined),
-  "a workflow needs a phase, or a plan that gives it some",
-);
-
-/** One task of a phase. */
-export type TaskDefinition = z.infer<typeof taskSchema>;
-/** One phase, with its tasks and its gate. */
-export type PhaseDefinition = z.infer<typeof phaseSchema>;
-/** A whole definition as plain JSON. */
-export type WorkflowStructure = z.infer<typeof structureSchema>;
-
 /** A definition that an engine can run. */
 export interface WorkflowDefinition {
   /** The part that is plain JSON. */
@@ -183,3 +47,242 @@ export interface WorkflowDefinition {
   /** The evidence schemas, which exist only as code, by phase number. */
   readonly schemas: ReadonlyMap<number, StandardSchemaV1>;
 }
+
+/** A whole definition as plain JSON. */
+export interface WorkflowStructure {
+  /** The workflow's type: the name that sessions are started with. */
+  type: string;
+  /** The author's version. */
+  version: string;
+  /** Identifies this version of the definition: chosen by the author in code, a digest for files. */
+  revision: string;
+  /** The name for people. */
+  name: string;
+  /** What the workflow is for. */
+  description: string;
+  /** The author's category, if any. */
+  category?: string | undefined;
+  /** How long the workflow takes, in the author's words. */
+  estimatedDuration?: string | undefined;
+  /** The programming languages that it is for. */
+  targetLanguages?: string[] | undefined;
+  /** What the workflow produces, in the author's words. */
+  artifacts?: string[] | undefined;
+  /** What must be there before it starts, in the author's words. */
+  prerequisites?: string[] | undefined;
+  /** The author's tags. */
+  tags?: string[] | undefined;
+  /** The number of the first phase. */
+  startPhase: number;
+  /**
+   * In ascending order of their numbers, which may have gaps and may begin at 0. Empty only if all phases
+   * come from a plan that is not pinned yet.
+   */
+  phases: PhaseDefinition[];
+  /** How phases are read from a plan, if they are. */
+  dynamic?:
+    | {
+        /** The name of the source parser. */
+        parser: string;
+        /** The session option that holds the path of the plan. */
+        sourcePathKey: string;
+        /** Paths of the templates, relative to the workflow's folder. */
+        templates: { phase: string; task: string };
+        /** The revisions of the templates' texts when the definition was read. */
+        templateRevisions?: { phase?: string | undefined; task?: string | undefined } | undefined;
+        /** True if a task can't be read while its dependencies are open. */
+        enforceDependencies: boolean;
+        /** True if acceptance criteria are ticked with their tasks. */
+        tickCriteria: boolean;
+        /** Keys of the source that this version doesn't know, kept. */
+        extra?: JsonObject | undefined;
+      }
+    | undefined;
+  /** The pinned plan of a session whose phases come from a plan. */
+  plan?:
+    | {
+        /** The path of the plan, relative to the project root. */
+        path: string;
+        /** The digest of the text that was pinned. */
+        hash: string;
+        /** The dialect that the plan was read in. */
+        dialect: string;
+        /** What was added to the plan's own phase numbers. */
+        shift: number;
+        /** True if tasks are ticked in the plan once their phase's gate has passed; not every source can be written. */
+        ticked: boolean;
+      }
+    | undefined;
+  /** Keys of the source that this version doesn't know, kept. */
+  extra?: JsonObject | undefined;
+}
+
+/** One phase, with its tasks and its gate. */
+export interface PhaseDefinition {
+  /** Its number in the session. */
+  number: number;
+  /** Its name. */
+  name: string;
+  /** The path of its text, relative to the workflow's folder. */
+  file?: string | undefined;
+  /** What the phase is for. */
+  purpose?: string | undefined;
+  /** How much work it is, in the author's words. */
+  estimatedEffort?: string | undefined;
+  /** What it produces, in the author's words. */
+  keyDeliverables?: string[] | undefined;
+  /** When it is done, in the author's words. The gate decides. */
+  validationCriteria?: string[] | undefined;
+  /** True if the host may skip it. */
+  skippable: boolean;
+  /** Its tasks, in order. */
+  tasks: TaskDefinition[];
+  /** What its evidence must fulfil. */
+  gate: GateDefinition;
+  /** The revision of the phase's text when the definition was read. */
+  textRevision?: string | undefined;
+  /** What the plan says of it, if it comes from one. */
+  plan?:
+    | {
+        /** The number in the plan; it differs from the session's number where phases were shifted. */
+        number: number;
+        /** The phase's goal. */
+        goal?: string | undefined;
+        /** How long it takes, in the plan's words. */
+        estimatedDuration?: string | undefined;
+      }
+    | undefined;
+  /** Keys of the source that this version doesn't know, kept. */
+  extra?: JsonObject | undefined;
+}
+
+/** One task of a phase. */
+export interface TaskDefinition {
+  /** Its number in the phase. */
+  number: number;
+  /** Its name. */
+  name: string;
+  /** What the task is for. */
+  purpose?: string | undefined;
+  /** The path of its text, relative to the workflow's folder. */
+  file?: string | undefined;
+  /** The revision of the task's text when the definition was read. */
+  textRevision?: string | undefined;
+  /** What the plan says of it, if it comes from one. */
+  plan?:
+    | {
+        /** The plan's own id. */
+        id: string;
+        /** The text below the task's name. */
+        description?: string | undefined;
+        /** How long it takes, in the plan's words. */
+        estimatedTime?: string | undefined;
+        /** Ids of the tasks that must be done before this one. */
+        dependencies: string[];
+        /** When the task is done. */
+        acceptanceCriteria: string[];
+        /** The requirements that the task serves, if the plan names them. */
+        requirements?: string[] | undefined;
+        /** The task's state when the plan was pinned. */
+        state: "pending" | "in_progress" | "queued" | "blocked" | "done";
+        /** True if the phase can pass without it. */
+        optional: boolean;
+        /** True if it can be done at the same time as its neighbours. */
+        parallel: boolean;
+      }
+    | undefined;
+  /** Keys of the source that this version doesn't know, kept. */
+  extra?: JsonObject | undefined;
+}
+
+/** How the phases after the static ones are read from a plan. */
+export type DynamicDefinition = NonNullable<WorkflowStructure["dynamic"]>;
+/** What a session keeps of a task in a plan. */
+export type PlannedTask = NonNullable<TaskDefinition["plan"]>;
+
+const texts = z.optional(z.array(z.string()));
+const text = z.optional(z.string());
+const number = z.int().check(z.nonnegative());
+
+const plannedTaskSchema = z.object({
+  id: z.string(),
+  description: text,
+  estimatedTime: text,
+  dependencies: z.array(z.string()),
+  acceptanceCriteria: z.array(z.string()),
+  requirements: texts,
+  state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
+  optional: z.boolean(),
+  parallel: z.boolean(),
+});
+
+const taskSchema = z.object({
+  number,
+  name: z.string(),
+  purpose: text,
+  file: text,
+  textRevision: text,
+  plan: z.optional(plannedTaskSchema),
+  extra: z.optional(storedObjectSchema),
+});
+
+const phaseSchema = z.object({
+  number,
+  name: z.string(),
+  file: text,
+  purpose: text,
+  estimatedEffort: text,
+  keyDeliverables: texts,
+  validationCriteria: texts,
+  skippable: z.boolean(),
+  tasks: z.array(taskSchema),
+  gate: gateSchema,
+  textRevision: text,
+  plan: z.optional(z.object({ number, goal: text, estimatedDuration: text })),
+  extra: z.optional(storedObjectSchema),
+});
+
+const dynamicSchema = z.object({
+  parser: z.string(),
+  sourcePathKey: z.string(),
+  templates: z.object({ phase: z.string(), task: z.string() }),
+  templateRevisions: z.optional(z.object({ phase: text, task: text })),
+  enforceDependencies: z.boolean(),
+  tickCriteria: z.boolean(),
+  extra: z.optional(storedObjectSchema),
+});
+
+const planPinSchema = z.object({
+  path: z.string(),
+  hash: z.string(),
+  dialect: z.string(),
+  shift: z.int(),
+  ticked: z.boolean(),
+});
+
+const shape = z.object({
+  type: z.string(),
+  version: z.string(),
+  revision: z.string(),
+  name: z.string(),
+  description: z.string(),
+  category: text,
+  estimatedDuration: text,
+  targetLanguages: texts,
+  artifacts: texts,
+  prerequisites: texts,
+  tags: texts,
+  startPhase: number,
+  phases: z.array(phaseSchema),
+  dynamic: z.optional(dynamicSchema),
+  plan: z.optional(planPinSchema),
+  extra: z.optional(storedObjectSchema),
+});
+
+/** Checks a definition that is read from a store. */
+export const structureSchema = shape.check(
+  z.refine(
+    ({ phases, dynamic, plan }) => phases.length > 0 || (dynamic !== undefined && plan === undefined),
+    "a workflow needs a phase, or a plan that gives it some",
+  ),
+);

@@ -48,7 +48,7 @@ export interface GateInput {
   readonly verify?: readonly VerifyInput[];
   /** The approval by a person that the gate needs. */
   readonly approval?: ApprovalInput;
-  /** How much of the gate is shown to agents. Default: all of it. */
+  /** The part of the gate that agents see. Default: all of it. */
   readonly reveal?: Reveal;
 }
 
@@ -87,7 +87,7 @@ export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly P
   readonly revision: string;
   /** The name that people see. */
   readonly name: string;
-  /** What the workflow is for. */
+  /** The purpose of the workflow. */
   readonly description: string;
   /** The version that people see. Default `1`. */
   readonly version?: string;
@@ -99,7 +99,7 @@ export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly P
   readonly targetLanguages?: readonly string[];
   /** The artifacts that the workflow produces. */
   readonly artifacts?: readonly string[];
-  /** What must be there before the workflow starts. */
+  /** Requirements that must be met before the workflow starts. */
   readonly prerequisites?: readonly string[];
   /** Tags, for searches. */
   readonly tags?: readonly string[];

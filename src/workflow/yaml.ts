@@ -4,12 +4,11 @@
  */
 import type { Alias, Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
 import type { SourcePosition } from "../errors.js";
-import type { DiagnosticCode } from "./diagnostic-codes.js";
+import { type DiagnosticCode, type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import { type JsonObject, type JsonValue, storedValueSchema } from "./json.js";
 import { DEPTH_MAX } from "./json-source.js";
 import { nearest, shown } from "./names.js";
 import type { ObjectReader } from "./object-reader.js";
-import { type KeyPath, linesOf, type ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
 
 /** Maximum number of tokens in one file: the parser takes time for each and can't be interrupted. */
@@ -21,7 +20,7 @@ export async function readYaml(file: string, text: string, report: Report): Prom
   const at = linesOf(file, text);
   const end = endOfRead(yaml, text);
   if (end !== undefined) {
-    const hint = "Make it smaller: no file that people write has so many.";
+    const hint = "Make it smaller, or split it.";
     report.error("DEFINITION_TOO_LARGE", at(end), `the file has more than ${LEXEMES_MAX} words and signs`, hint);
     return undefined;
   }
@@ -71,7 +70,7 @@ export function refuseMisspelt(
     if (meant !== key) {
       report.error("KEY_UNKNOWN", reader.place(key), `the key ${shown(key)} has no meaning here`, `Write ${meant}.`);
     } else if (value === null) {
-      reader.wrong([key], value, "given", "Write its value, or take the key out.");
+      reader.wrong([key], value, "given", "Write its value, or remove the key.");
     }
   }
 }
@@ -146,14 +145,14 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   TAB_AS_INDENT: "Indent with spaces.",
 };
 
-const CHECK = "Check quotes, brackets and indentation; put a text that holds ':', '#' or '*' into double quotes.";
+const CHECK = "Check quotes, brackets and indentation; put a text that contains ':', '#' or '*' into double quotes.";
 
 function wordsOf({ code, message, pos }: YAMLError, text: string): Words {
   switch (code) {
     case "RESOURCE_EXHAUSTION":
       return { code: "NESTED_TOO_DEEPLY", message: "nested too deeply", hint: "Make it flatter." };
     case "MULTIPLE_DOCS": {
-      const hint = "Keep one document: remove the line that begins with '---', and what belongs to another one.";
+      const hint = "Keep one document: remove the line that begins with '---', and the rest after it.";
       return { code: "YAML_SYNTAX", message: "a second document begins here, and only one is read", hint };
     }
     case "TAG_RESOLVE_FAILED":
@@ -199,12 +198,12 @@ function keyProblem({ yaml }: YamlReading, pair: Pair, seen: Set<string>) {
     return { code: "NAME_RESERVED", message: `no key may be ${shown(key)}`, hint } as const;
   }
   if (key === "<<") {
-    const hint = "Write the keys out where they are wanted.";
+    const hint = "Repeat the keys in each object.";
     return { code: "YAML_MERGE", message: "merge keys ('<<') are not read", hint } as const;
   }
   if (!seen.has(key)) return void seen.add(key);
   const hint = "Remove one of the two.";
-  return { code: "KEY_DUPLICATE", message: `the key ${shown(key)} is there twice`, hint } as const;
+  return { code: "KEY_DUPLICATE", message: `the key ${shown(key)} appears twice`, hint } as const;
 }
 
 /** Returns the offset of a node in its text. */
@@ -224,7 +223,7 @@ function hasKnownAliases(reading: YamlReading): boolean {
       } else if (!anchors.has(node.source)) {
         known = false;
         const hint = "Write the value itself, or in double quotes if it is a text that begins with '*'.";
-        reportAlias(reading, node, `nothing before it is called ${shown(node.source)}`, hint);
+        reportAlias(reading, node, `no anchor before it is called ${shown(node.source)}`, hint);
       }
     },
   });
@@ -268,7 +267,7 @@ function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonVal
   if (value === undefined) return undefined;
   const fault = notJson(value);
   if (fault === undefined) return storedValueSchema.parse(value);
-  const hint = "Write a finite number, or a flatter value that doesn't hold itself.";
+  const hint = "Write a finite number, or a flatter value that doesn't contain itself.";
   reading.report.error("VALUE_NOT_JSON", place(fault), "a value is not finite, or nested too deeply to be JSON", hint);
   return undefined;
 }
@@ -282,8 +281,8 @@ function expanded(reading: YamlReading): unknown {
     return reading.document.toJS({ maxAliasCount: ALIASES_MAX });
   } catch {
     // Only the number of aliases can fail here: anchors and depth were checked before.
-    const message = `aliases stand for more than ${ALIASES_MAX} values, multiplied through`;
-    reportAlias(reading, firstAlias(reading), message, "Write the values out in place of the aliases ('*').");
+    const message = `aliases expand to more than ${ALIASES_MAX} values`;
+    reportAlias(reading, firstAlias(reading), message, "Write the values in place of the aliases ('*').");
     return undefined;
   }
 }

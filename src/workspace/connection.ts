@@ -1,31 +1,32 @@
+/** The interface through which the tools see a client of a workspace. */
 import type { Clock } from "../ports/clock.js";
 import type { WorkspaceLimits } from "./options.js";
 import type { Roots } from "./roots/roots.js";
 import type { SessionKeeper } from "./session/keeper.js";
 import type { WorkspaceAct } from "./session/machine.js";
 
-/**
- * One client of a workspace, as its tools see it: what it reads through, and which sessions it may write. A face makes one
- * for each connection.
- */
+/** A client of a workspace: the roots that it reads, and the sessions that it may write. */
 export interface Connection {
   readonly roots: Roots;
   readonly limits: WorkspaceLimits;
   readonly clock: Clock;
   readonly sessions: SessionKeeper;
-  /** The session that this connection created or reopened last; none before the first. */
+  /** The session that this connection created or reopened last; undefined before the first. */
   readonly sessionId: string | undefined;
-  /** Whether the connection has created or reopened a session. */
+  /** Returns true if the connection created or reopened this session. */
   owns(id: string): boolean;
-  /** Whether it may reopen a session, which is the host's to say. */
+  /** Returns true if the host lets the connection reopen this session. */
   mayReopen(id: string): boolean;
-  /** Makes a session the connection's own, and the one that it records to; so many kept acts stand in its log already. */
+  /**
+   * Makes a session the connection's current one. The first `recorded` of the pending acts are in its log already and
+   * are dropped.
+   */
   adopt(id: string, recorded: number): void;
   /**
-   * Notes what was done in the log of a session: the connection's own if none is named. What is done before there is one is
-   * kept, and noted as the session begins.
+   * Records an act in a session's log; default: the current session's. Without a session the act is pending until one
+   * is created.
    */
   record(act: WorkspaceAct, sessionId?: string): Promise<void>;
-  /** What was done before there was a session. */
+  /** The pending acts: what was done before there was a session. */
   readonly kept: readonly WorkspaceAct[];
 }

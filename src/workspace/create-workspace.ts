@@ -1,19 +1,24 @@
-import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
+/**
+ * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy,
+ * and the cause of an unexpected one is reported to the host only.
+ */
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
-import { hearerOf, reportFailure } from "../phased/announce.js";
 import { watchKind } from "../phased/watch.js";
-import { Metrics } from "../runtime/metrics.js";
+import { audienceOf } from "../runtime/notifier.js";
+import { Operations } from "../runtime/operations.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { Connection } from "./connection.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
-import { listWorkflows } from "./preload/list.js";
+import { listWorkflows } from "./preload/find.js";
 import { skillPlaces } from "./preload/skills.js";
 import { openFolders, placesOf, ROOT_NAMES } from "./roots/folders.js";
 import { Roots } from "./roots/roots.js";
 import { isSessionFolder, SessionFolders } from "./session/folders.js";
 import { SessionCounts, SessionKeeper } from "./session/keeper.js";
 import { recordedMachine, type WorkspaceAct } from "./session/machine.js";
-import { noSession, type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
+import { type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
+import { noSession } from "./session/refusals.js";
 import { listFilesTool, readFileTool } from "./tools/files.js";
 import {
   completeSessionTool,
@@ -23,17 +28,21 @@ import {
   saveOutputTool,
 } from "./tools/sessions.js";
 import { WORKSPACE_TOOLS } from "./tools/table.js";
-import type { ToolFailure, ToolResult, ToolSuccess, WorkspaceTool } from "./tools/tool.js";
+import { errorOf, type ToolFailure, type ToolResult, type ToolSuccess, type WorkspaceTool } from "./tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
+
 /**
- * Opens a workspace. Its roots stay where they lead now. Throws `INVALID_INPUT` for a folder that isn't there, for roots
- * inside the output root, and for options that can't be.
+ * Opens a workspace. A root that is a link stays the folder to which the link leads now.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when a folder does not exist or cannot be opened.
+ * @throws {PhasegateError} `INVALID_INPUT` when a root is inside the output root, or is the output root.
+ * @throws {PhasegateError} `INVALID_INPUT` when a variable, a read root or a limit is not valid.
  */
 export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { variables, limits, clock, hashKey } = resolveWorkspaceOptions(options);
   const { storage } = options;
   const notifications = new WorkspaceNotifications();
-  const metrics = new Metrics();
+  const operations = new Operations({ context: () => undefined, notifications });
   const counts = new SessionCounts();
   const opened = await openFolders(options);
   const project = options.projectRoot === undefined ? [] : await placesOf(options.projectRoot);
@@ -49,7 +58,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
     sessions: new SessionKeeper({ folders, recorder, notifications, counts }),
     tools: WORKSPACE_TOOLS,
     notifications,
-    metrics,
+    operations,
     violated: () => {
       violations += 1;
     },
@@ -73,13 +82,13 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
           const commit = await next();
           return commit && readWhole(recordedMachine, commit, hashKey);
         } catch (error) {
-          if (isPhasegateError(error)) reportFailure(notifications, "watch", error);
+          if (isPhasegateError(error)) notifications.report("watch", error);
           throw error;
         }
       });
     },
     on: (name, listener) => notifications.on(name, listener),
-    metrics: () => ({ tools: metrics.report(), violations, sessions: counts.report() }),
+    metrics: () => ({ tools: operations.metrics.report(), violations, sessions: counts.report() }),
     close: async () => storage?.close?.(),
   };
 }
@@ -116,7 +125,7 @@ function session(id: string, folders: SessionFolders, recorder: Recorder | undef
     async audit(receipt) {
       if (recorder === undefined) throw notRecorded("audit");
       const report = await recorder.audit(id, receipt);
-      // A log that has gone is told by a receipt; without one, there was never any.
+      // Only a receipt proves that a missing log once existed.
       if (report.versions === 0 && receipt === undefined && report.intact) throw noSession(id, []);
       return report;
     },
@@ -124,26 +133,30 @@ function session(id: string, folders: SessionFolders, recorder: Recorder | undef
 }
 
 function notRecorded(operation: string): PhasegateError<"UNSUPPORTED"> {
-  return new PhasegateError("UNSUPPORTED", `${operation} needs sessions that are recorded`, {
-    remedy: "Give createWorkspace a storage.",
+  return new PhasegateError("UNSUPPORTED", `${operation} needs recorded sessions`, {
+    remedy: "Pass a storage to createWorkspace.",
     details: { operation },
   });
 }
 
-/** What all connections of a workspace share. */
+/** The part of a workspace that all its connections share. */
 interface Shared extends Pick<Connection, "roots" | "limits" | "clock" | "sessions"> {
   readonly tools: readonly WorkspaceTool[];
   readonly notifications: WorkspaceNotifications;
-  readonly metrics: Metrics;
-  /** Counts a refusal that touches security. */
+  readonly operations: Operations<undefined>;
+  /** Counts a security refusal. */
   violated(): void;
 }
 
-/** What is done before there is a session is kept up to so many acts. */
+/** The most pending acts of a connection without a session; the oldest are dropped. */
 const KEPT_MAX = 200;
 
-/** One client: its sessions, and its way to the tools. */
+/** A client: its sessions, and its calls of tools. */
 class ToolConnection implements Connection {
+  readonly roots: Connection["roots"];
+  readonly limits: Connection["limits"];
+  readonly clock: Connection["clock"];
+  readonly sessions: Connection["sessions"];
   readonly #shared: Shared;
   readonly #mayReopen: (sessionId: string) => boolean;
   readonly #own = new Set<string>();
@@ -151,24 +164,12 @@ class ToolConnection implements Connection {
   #sessionId: string | undefined;
 
   constructor(shared: Shared, mayReopen: (sessionId: string) => boolean) {
+    this.roots = shared.roots;
+    this.limits = shared.limits;
+    this.clock = shared.clock;
+    this.sessions = shared.sessions;
     this.#shared = shared;
     this.#mayReopen = mayReopen;
-  }
-
-  get roots(): Connection["roots"] {
-    return this.#shared.roots;
-  }
-
-  get limits(): Connection["limits"] {
-    return this.#shared.limits;
-  }
-
-  get clock(): Connection["clock"] {
-    return this.#shared.clock;
-  }
-
-  get sessions(): Connection["sessions"] {
-    return this.#shared.sessions;
   }
 
   get sessionId(): string | undefined {
@@ -198,51 +199,45 @@ class ToolConnection implements Connection {
     this.#kept = [...this.#kept, act].slice(-KEPT_MAX);
   }
 
-  /** Calls a tool by its name. Never rejects: whatever is wrong is an answer. */
+  /** Calls a tool by its name. Never rejects. */
   async call(name: string, input: unknown): Promise<ToolResult> {
     const tool = this.#shared.tools.find((known) => known.name === name);
     return tool === undefined ? noTool(name, this.#shared.tools) : this.run(tool, input);
   }
 
-  /** Runs a tool of the table. */
-  async run<Done extends ToolSuccess>(
-    { name, run }: { readonly name: string; run(input: unknown, connection: Connection): Promise<Done> },
-    input: unknown,
-  ): Promise<Done | ToolFailure> {
+  /** Runs a tool, and measures the call. Never rejects. */
+  async run<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done | ToolFailure> {
+    const { operations, notifications } = this.#shared;
     const begun = performance.now();
     let success = false;
     try {
-      const done = await run(input, this);
+      const done = await operations.run(tool.name, () => this.#counted(tool, input ?? {}));
       success = true;
       return done;
     } catch (error) {
-      const { message, remedy } = this.#known(name, error);
-      return { success: false, error: message, remedy };
+      if (!isPhasegateError(error)) throw error;
+      return { success: false, error: error.message, remedy: error.remedy };
     } finally {
-      const milliseconds = performance.now() - begun;
-      this.#shared.metrics.record(name, milliseconds, success);
-      this.#shared.notifications.notify("called", { tool: name, milliseconds, success });
+      notifications.notify("called", { tool: tool.name, milliseconds: performance.now() - begun, success });
     }
   }
 
-  #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {
-    const { notifications, violated } = this.#shared;
-    if (!isPhasegateError(error)) {
-      notifications.notify("internalError", { operation, error });
-      return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {
-        remedy: "Try once more; if it fails again, tell the person who runs this server: its log has the cause.",
-        details: {},
-      });
+  /** Checks a call and runs it. Counts a security refusal before the host is notified of it. */
+  async #counted<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done> {
+    try {
+      const prepared = tool.prepare(this, input);
+      if (!prepared.ok) throw errorOf(tool, prepared);
+      return await prepared.run();
+    } catch (error) {
+      if (isPhasegateError(error) && audienceOf(error) === "guard") this.#shared.violated();
+      throw error;
     }
-    if (hearerOf(error) === "guard") violated();
-    reportFailure(notifications, operation, error);
-    return error;
   }
 }
 
 function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {
   const names = tools.map((tool) => tool.name);
   const near = nearest(name, names);
-  const remedy = near === undefined ? `There are ${names.join(", ")}.` : `Did you mean ${near}?`;
+  const remedy = near === undefined ? `The tools are ${names.join(", ")}.` : `Did you mean ${near}?`;
   return { success: false, error: `there is no tool ${shown(name)}`, remedy };
 }

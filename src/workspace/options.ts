@@ -1,3 +1,4 @@
+/** Options, limits and notifications of a workspace. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type ErrorCode, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
@@ -6,24 +7,83 @@ import { type Listener, Notifier } from "../runtime/notifier.js";
 import { shown } from "../workflow/names.js";
 import { ROOT_NAMES, type WorkspaceFolders } from "./roots/folders.js";
 import type { VariableValue } from "./roots/paths.js";
-/** What a workspace is made of. */
+
+/** The options of `createWorkspace`. */
 export interface WorkspaceOptions extends WorkspaceFolders {
   /**
-   * More variables for paths, by name without braces: a word, or a place below a root. In texts that are loaded, words are
-   * put in, too: `date`, `user_name`.
+   * More variables for paths, by name without braces: a text, or a location below a root. Variables that are texts,
+   * such as `date` or `user_name`, are also filled in in loaded workflows. Default: none.
    */
   readonly variables?: Readonly<Record<string, VariableValue>>;
-  /** Limits that differ from {@link DEFAULT_WORKSPACE_LIMITS}. */
+  /** Limits that differ from {@link DEFAULT_WORKSPACE_LIMITS}. Default: none. */
   readonly limits?: Partial<WorkspaceLimits>;
-  /** Where sessions are recorded; nowhere if not given. */
+  /** The storage in which sessions are recorded. Default: sessions are not recorded. */
   readonly storage?: StorageAdapter;
-  /** Makes the hash chain of recorded sessions an HMAC: with it, nobody without the key can change what was recorded. */
+  /**
+   * A key that makes the hash chain of recorded sessions an HMAC, so that nobody without the key can change a log
+   * without detection. Default: plain SHA-256.
+   */
   readonly hashKey?: string | Uint8Array;
-  /** Where the time comes from; the system's if not given. */
+  /** The source of the time. Default: the system clock. */
   readonly clock?: Clock;
 }
 
-/** Options with what they leave out, checked. */
+/** The limits of a workspace. Each is a whole number, 1 or more. */
+export interface WorkspaceLimits {
+  /** The most that one call of `read_file` returns, in bytes. Default 1 MiB. */
+  readonly readBytes: number;
+  /** The largest file that `save_output` accepts, in bytes. Default 1 MiB. */
+  readonly fileBytes: number;
+  /** The most bytes in all files of a session. Default 50 MiB. */
+  readonly sessionBytes: number;
+  /** The most files in a session. Default 1,000. */
+  readonly sessionFiles: number;
+  /** The most entries in one answer of `list_files`. Default 200. */
+  readonly listEntries: number;
+  /**
+   * The most that one page of `preload_workflow` returns, in tokens (characters / 4). A page has at least one file,
+   * whatever its size. Default 25,000.
+   */
+  readonly preloadTokens: number;
+}
+
+/** The default limits of a workspace. */
+export const DEFAULT_WORKSPACE_LIMITS: WorkspaceLimits = {
+  readBytes: 1024 * 1024,
+  fileBytes: 1024 * 1024,
+  sessionBytes: 50 * 1024 * 1024,
+  sessionFiles: 1000,
+  listEntries: 200,
+  preloadTokens: 25_000,
+};
+
+/** The notifications of a workspace, by name, with their payloads. */
+export interface WorkspaceNotificationMap {
+  /** A tool was called, and how long it took. Neither its input nor its answer is part of the notification. */
+  called: { readonly tool: string; readonly milliseconds: number; readonly success: boolean };
+  /** A session was created. */
+  sessionCreated: { readonly sessionId: string; readonly workflow?: string | undefined };
+  /** A session was reopened. */
+  sessionReopened: { readonly sessionId: string };
+  /** A file was saved. `path` begins with `{output-root}`; `replaced` is true if the file existed. */
+  saved: { readonly sessionId: string; readonly path: string; readonly bytes: number; readonly replaced: boolean };
+  /** A session was ended. */
+  sessionCompleted: { readonly sessionId: string; readonly status: "completed" | "failed" };
+  /** A security refusal: a path out of its root, a session of another connection, a log that was changed. */
+  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
+  /** A failure that no caller can correct: of the storage, of a listener, or an unexpected error. */
+  internalError: { readonly operation: string; readonly error: unknown };
+}
+
+/** The name of a notification. */
+export type WorkspaceNotificationName = keyof WorkspaceNotificationMap;
+/** A listener. Its errors stop neither the other listeners nor the call. */
+export type WorkspaceListener<N extends WorkspaceNotificationName> = Listener<WorkspaceNotificationMap[N]>;
+
+/** The notifications of one workspace. */
+export class WorkspaceNotifications extends Notifier<WorkspaceNotificationMap> {}
+
+/** Checked options, with defaults. */
 interface ResolvedWorkspaceOptions {
   readonly variables: Readonly<Record<string, VariableValue>>;
   readonly limits: WorkspaceLimits;
@@ -31,7 +91,7 @@ interface ResolvedWorkspaceOptions {
   readonly hashKey?: Uint8Array;
 }
 
-/** Checks what a host has given. Throws `INVALID_INPUT`. */
+/** Checks the options and adds the defaults. Throws `INVALID_INPUT`. */
 export function resolveWorkspaceOptions(options: WorkspaceOptions): ResolvedWorkspaceOptions {
   const { variables = {}, readRoots = {}, hashKey, clock = { now: () => Date.now() } } = options;
   const taken: string[] = [...Object.values(ROOT_NAMES), ...Object.keys(readRoots)];
@@ -55,7 +115,7 @@ function limitsOf(given: Partial<WorkspaceLimits>): WorkspaceLimits {
 
 function checkName(name: string, taken: readonly string[]): void {
   if (!/^[A-Za-z_][\w.-]*$/.test(name)) throw invalid(`the variable ${shown(name)}`, "letters, digits, '_', '-', '.'");
-  if (taken.includes(name)) throw invalid(`the variable ${shown(name)}`, "a name that no root has");
+  if (taken.includes(name)) throw invalid(`the variable ${shown(name)}`, "a name that is not the name of a root");
 }
 
 function invalid(field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
@@ -64,51 +124,3 @@ function invalid(field: string, expected: string): PhasegateError<"INVALID_INPUT
     details: { field, expected },
   });
 }
-
-/** What a workspace allows; each is an option with this default. */
-export interface WorkspaceLimits {
-  /** The most that one call of `read_file` gives, in bytes. Default 1 MiB. */
-  readonly readBytes: number;
-  /** The most that `save_output` takes for one file, in bytes. Default 1 MiB. */
-  readonly fileBytes: number;
-  /** The most that a session's files may hold together, in bytes. Default 50 MiB. */
-  readonly sessionBytes: number;
-  /** How many files a session may have. Default 1,000. */
-  readonly sessionFiles: number;
-  /** The longest list of one answer, in entries. Default 200. */
-  readonly listEntries: number;
-  /** The most that one page of `preload_workflow` gives, in tokens (characters / 4); at least one file. Default 25,000. */
-  readonly preloadTokens: number;
-}
-
-/** The limits of a workspace whose host says nothing else. */
-export const DEFAULT_WORKSPACE_LIMITS: WorkspaceLimits = {
-  readBytes: 1024 * 1024,
-  fileBytes: 1024 * 1024,
-  sessionBytes: 50 * 1024 * 1024,
-  sessionFiles: 1000,
-  listEntries: 200,
-  preloadTokens: 25_000,
-};
-
-/** What a workspace tells its host as things happen, each with what it carries. */
-export interface WorkspaceNotificationMap {
-  /** A tool was called; what it was called with, and what it has answered, stands in no notification. */
-  called: { readonly tool: string; readonly milliseconds: number; readonly success: boolean };
-  sessionCreated: { readonly sessionId: string; readonly workflow?: string | undefined };
-  sessionReopened: { readonly sessionId: string };
-  saved: { readonly sessionId: string; readonly path: string; readonly bytes: number; readonly replaced: boolean };
-  sessionCompleted: { readonly sessionId: string; readonly status: "completed" | "failed" };
-  /** A refusal that touches security: a path that leads out, somebody else's session, a log that was changed. */
-  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
-  /** A failure of what the workspace runs on, which no caller can mend: of its storage or a listener, or an unexpected one. */
-  internalError: { readonly operation: string; readonly error: unknown };
-}
-
-/** The name of a notification. */
-export type WorkspaceNotificationName = keyof WorkspaceNotificationMap;
-/** A listener; what it throws, or rejects with, stops neither the others nor the call. */
-export type WorkspaceListener<N extends WorkspaceNotificationName> = Listener<WorkspaceNotificationMap[N]>;
-
-/** What a workspace tells its host. */
-export class WorkspaceNotifications extends Notifier<WorkspaceNotificationMap> {}

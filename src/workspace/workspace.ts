@@ -1,109 +1,180 @@
-import type * as z from "zod";
+/**
+ * The public interface of a workspace: files and tools for workflows that a model leads itself. The entry file of this
+ * folder; what is decided where:
+ * - create-workspace.ts: opens a workspace; no tool call rejects, and unexpected errors never reach an agent
+ * - options.ts: options, limits and their defaults, notifications
+ * - connection.ts: what the tools know about a client
+ * - roots/roots.ts: where a path leads; every file is read through the sandbox of its root
+ * - roots/paths.ts: which paths are refused on any system, and what `{variables}` in them stand for
+ * - roots/folders.ts: no root is inside the output root
+ * - preload/preload-workflow.ts: all files of a workflow in one call (that file lists the rest of its folder)
+ * - steps/next-step.ts: steps of a skill one by one; a gate is never skipped, and 12 failures close it
+ * - session/keeper.ts: in which order folder, manifest and log of a session are written (that file lists the rest)
+ * - bundles/bundle.ts: what a bundle.yaml may contain; a broken bundle does not hide the others
+ * - tools/table.ts: the tools that agents call; ai-tools.ts: the same tools for the Vercel AI SDK
+ * - instructions.ts: the system prompt, at most 900 tokens
+ */
 import type { AuditReport, Receipt } from "../log/commit.js";
 import type { WatchQuery } from "../phased/watch.js";
-import type { OperationMetrics } from "../runtime/metrics.js";
+import type { OperationMetrics } from "../runtime/operations.js";
 import type { WorkspaceListener, WorkspaceNotificationName } from "./options.js";
-import type { WorkflowSummary } from "./preload/list.js";
+import type { WorkflowSummary } from "./preload/find.js";
 import type { SessionFigures } from "./session/keeper.js";
+import type { SessionInputs } from "./session/machine.js";
 import type { Manifest } from "./session/manifest.js";
 import type { RecordedCommit, RecordedEntry } from "./session/recorder.js";
-import type { FileRead, FilesListed, listFilesTool, readFileTool } from "./tools/files.js";
+import type { FileRead, FilesListed } from "./tools/files.js";
 import type {
-  completeSessionTool,
-  createSessionTool,
-  nextStepTool,
   OutputSaved,
-  preloadWorkflowTool,
   SessionCompleted,
   SessionOpened,
   StepAnswered,
-  saveOutputTool,
   WorkflowPreloaded,
 } from "./tools/sessions.js";
 import type { ToolFailure, ToolListing, ToolResult } from "./tools/tool.js";
 
-/** What a tool takes. */
-type Takes<T extends { readonly input: z.ZodObject }> = z.input<T["input"]>;
-
-/** The tools as functions. None of them rejects: what is wrong comes back as `{ success: false, error, remedy }`. */
-export interface WorkspaceFunctions {
-  /** Loads all files of a workflow; of a skill with steps, the current one. */
-  preloadWorkflow(request: Takes<typeof preloadWorkflowTool>): Promise<WorkflowPreloaded | ToolFailure>;
-  /** Gives the next step of a skill, if the gate of the current one is passed. */
-  nextStep(request: Takes<typeof nextStepTool>): Promise<StepAnswered | ToolFailure>;
-  /** Reads a text file, or a part of one. */
-  readFile(request: Takes<typeof readFileTool>): Promise<FileRead | ToolFailure>;
-  /** Lists a folder. */
-  listFiles(request?: Takes<typeof listFilesTool>): Promise<FilesListed | ToolFailure>;
-  /** Begins a session, or goes on with one. */
-  createSession(request?: Takes<typeof createSessionTool>): Promise<SessionOpened | ToolFailure>;
-  /** Saves a file of a session of this connection. */
-  saveOutput(request: Takes<typeof saveOutputTool>): Promise<OutputSaved | ToolFailure>;
-  /** Ends a session. */
-  completeSession(request?: Takes<typeof completeSessionTool>): Promise<SessionCompleted | ToolFailure>;
-  /** Calls a tool by the name that agents know it by. */
-  call(name: string, input: unknown): Promise<ToolResult>;
-}
-
-/** One client of a workspace: it may write the sessions that it has created or reopened, and no others. */
-export interface WorkspaceConnection extends WorkspaceFunctions {
-  /** The session that it created or reopened last; undefined before the first. */
-  readonly sessionId: string | undefined;
-  /** The tools that it has. */
-  readonly tools: readonly ToolListing[];
-}
-
-/** What a host says of a connection. */
-export interface ConnectOptions {
-  /** Which sessions of others it may go on with; all if not given. */
-  readonly mayReopen?: (sessionId: string) => boolean;
-}
-
-/** A session as its host sees it. Methods reject with `SESSION_NOT_FOUND` where there is none. */
-export interface WorkspaceSession {
-  readonly id: string;
-  /** What its manifest says. */
-  manifest(): Promise<Manifest>;
-  /** What was done in it, oldest first. Throws `UNSUPPORTED` where the workspace records nothing. */
-  history(): Promise<readonly RecordedEntry[]>;
-  /** Checks its log, against a receipt kept elsewhere if there is one. Throws `UNSUPPORTED` as `history` does. */
-  audit(receipt?: Receipt): Promise<AuditReport>;
-}
-
-/** How a workspace is used. */
-export interface WorkspaceMetrics {
-  /** Counts and durations of each tool that was called. */
-  readonly tools: Readonly<Record<string, OperationMetrics>>;
-  /** Refusals that touch security. */
-  readonly violations: number;
-  readonly sessions: SessionFigures;
-}
-
 /**
- * Files for workflows that a model leads: it reads what it needs, and saves what it makes, inside sandboxes. The functions of a
- * workspace itself are those of one connection, for hosts that have no more.
+ * Files for workflows that a model leads itself: it reads what it needs and saves what it makes, in sandboxed folders.
+ * The functions of the workspace itself belong to one built-in connection, for hosts with a single client.
  */
 export interface Workspace extends WorkspaceConnection {
-  /** The workflows below the bundle's, the core's and the host's own roots, with what they say of themselves. */
+  /**
+   * Lists the workflows below the bundle root, the core root and the read roots. A workflow whose first file cannot be
+   * read is listed without its description.
+   */
   workflows(): Promise<readonly WorkflowSummary[]>;
-  /** The names of all variables that paths may begin with or hold, without braces. */
+  /** The names of all variables that paths may contain, without braces. */
   readonly variables: readonly string[];
-  /** A connection of its own for each client. */
+  /** Opens a connection. Give each client its own. */
   connect(options?: ConnectOptions): WorkspaceConnection;
-  /** A session, whichever connection it belongs to. */
+  /**
+   * Returns a session of any connection. Its folder is looked up when a method is called.
+   *
+   * @throws {PhasegateError} `SESSION_NOT_FOUND` when the id does not have the format of a session id.
+   */
   session(id: string): WorkspaceSession;
   /**
-   * Commits of recorded sessions as any process appends them. Begins with the call, ends when the signal aborts. Throws
-   * `UNSUPPORTED` where nothing is recorded, or the storage can't be watched.
+   * Yields commits of recorded sessions as any process appends them, from the moment of the call until the signal
+   * aborts.
+   *
+   * @param query Filters by the session after the commit; default: all recorded sessions.
+   * @throws {PhasegateError} `UNSUPPORTED` when the workspace has no storage, or the storage has no `watch`.
+   * @throws {PhasegateError} `TAMPERED` (from `next`) when a commit was changed in the storage.
+   * @throws {PhasegateError} `STORAGE_FAILED` (from `next`) when the storage fails.
    */
   watch(
     query?: WatchQuery,
     options?: { readonly signal?: AbortSignal },
   ): AsyncIterableIterator<RecordedCommit, undefined>;
-  /** Listens to notifications; the function that comes back stops it. */
+  /** Adds a listener for a notification. Returns a function that removes it. */
   on<N extends WorkspaceNotificationName>(name: N, listener: WorkspaceListener<N>): () => void;
-  /** Figures since the workspace was made. */
+  /** Returns figures since the workspace was created. */
   metrics(): WorkspaceMetrics;
-  /** Lets go of the storage. */
+  /** Closes the storage. Rejects with what the storage throws. */
   close(): Promise<void>;
+}
+
+/** A client of a workspace. It may write only sessions that it created or reopened. */
+export interface WorkspaceConnection extends WorkspaceFunctions {
+  /** The session that it created or reopened last; undefined before the first. */
+  readonly sessionId: string | undefined;
+  /** The tools that it can call. */
+  readonly tools: readonly ToolListing[];
+}
+
+/** The tools as functions. None of them rejects: errors come back as `{ success: false, error, remedy }`. */
+export interface WorkspaceFunctions {
+  /**
+   * Loads all files of a workflow. A skill with steps gives only the current step. `workflow`: its name, or the path of its
+   * folder; `cursor`: from the page before; `reload`: returns files again that were returned before.
+   */
+  preloadWorkflow(request: {
+    workflow: string;
+    cursor?: string | undefined;
+    reload?: boolean | undefined;
+  }): Promise<WorkflowPreloaded | ToolFailure>;
+  /**
+   * Returns the next step of a skill if the gate of the current step is passed. `workflow`: as it was preloaded; `evidence`:
+   * what the gate asks for; `step`: which one, if there are several to choose from.
+   */
+  nextStep(request: {
+    workflow: string;
+    evidence?: Record<string, unknown> | undefined;
+    step?: string | undefined;
+  }): Promise<StepAnswered | ToolFailure>;
+  /** Reads a text file, or a part of it: `limit` bytes from the byte `offset` on. */
+  readFile(request: {
+    path: string;
+    offset?: number | undefined;
+    limit?: number | undefined;
+  }): Promise<FileRead | ToolFailure>;
+  /** Lists a folder; by default the root of the bundle. `after`: the last name of the page before. */
+  listFiles(request?: { path?: string | undefined; after?: string | undefined }): Promise<FilesListed | ToolFailure>;
+  /** Creates a session, or continues one with `reopen`. `session_id`: a UUID or YYYY-MM-DD-HHMMSS. */
+  createSession(request?: {
+    session_id?: string | undefined;
+    reopen?: boolean | undefined;
+    workflow?: string | undefined;
+    agent?: string | undefined;
+    inputs?: SessionInputs | undefined;
+  }): Promise<SessionOpened | ToolFailure>;
+  /** Saves a whole file in a session of this connection. `path`: `<session_id>/report.md`. */
+  saveOutput(request: { path: string; content: string }): Promise<OutputSaved | ToolFailure>;
+  /** Ends a session; by default the last one of this connection, as completed. */
+  completeSession(request?: {
+    session_id?: string | undefined;
+    status?: "completed" | "failed" | undefined;
+    summary?: string | undefined;
+  }): Promise<SessionCompleted | ToolFailure>;
+  /** Calls a tool by its name, such as `read_file`. */
+  call(name: string, input: unknown): Promise<ToolResult>;
+}
+
+/** The host's settings for a connection. */
+export interface ConnectOptions {
+  /** Returns true if the connection may reopen this session of another one. Default: it may reopen all. */
+  readonly mayReopen?: (sessionId: string) => boolean;
+}
+
+/** A session as the host sees it. */
+export interface WorkspaceSession {
+  /** The session's id, which is also the name of its folder. */
+  readonly id: string;
+  /**
+   * Reads its manifest.
+   *
+   * @throws {PhasegateError} `SESSION_NOT_FOUND` when it has no folder, or no manifest in it.
+   * @throws {PhasegateError} `INVALID_INPUT` when its `manifest.json` is not a valid manifest.
+   * @throws {PhasegateError} `TOO_LARGE` when its `manifest.json` is larger than 8 MiB.
+   * @throws {PhasegateError} `PATH_REFUSED` when its folder leads out of the output root.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read it.
+   */
+  manifest(): Promise<Manifest>;
+  /**
+   * Returns what happened in it, oldest first.
+   *
+   * @throws {PhasegateError} `UNSUPPORTED` when the workspace has no storage.
+   * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no log of the session.
+   * @throws {PhasegateError} `TAMPERED` when its log was changed in the storage.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the storage fails.
+   */
+  history(): Promise<readonly RecordedEntry[]>;
+  /**
+   * Checks its whole log. A receipt that is kept elsewhere proves that commits were not removed.
+   *
+   * @throws {PhasegateError} `UNSUPPORTED` when the workspace has no storage.
+   * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no log of the session and no receipt is given.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the storage fails.
+   */
+  audit(receipt?: Receipt): Promise<AuditReport>;
+}
+
+/** Figures of a workspace. */
+export interface WorkspaceMetrics {
+  /** Counts and durations by tool; only tools that were called. */
+  readonly tools: Readonly<Record<string, OperationMetrics>>;
+  /** The number of security refusals: see the notification `security`. */
+  readonly violations: number;
+  /** Figures of sessions. */
+  readonly sessions: SessionFigures;
 }

@@ -1,4 +1,4 @@
-import { createApproverKeys, signApproval } from "phasegate";
+import { createApproverKeys, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
 import { aGate } from "./a-gate.js";

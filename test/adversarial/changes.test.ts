@@ -47,9 +47,9 @@ describe("a gate that wants a file to be changed", () => {
       await gate.tool.dispatch({ action: "rollback", session_id: gate.id, to_phase: 1 });
     }
     await gate.write(path, BEFORE[path]);
-    await gate.refuses({ done: true }, /src\/parser\.mjs has nothing new.*entered before/);
+    await gate.refuses({ done: true }, /src\/parser\.mjs has no new content.*entered before/);
     await gate.write(path, "junk\n");
-    await gate.refuses({ done: true }, /src\/parser\.mjs has nothing new.*entered before/);
+    await gate.refuses({ done: true }, /src\/parser\.mjs has no new content.*entered before/);
     await changed(gate);
     await gate.accepts({ done: true });
   });
@@ -69,9 +69,12 @@ describe("a gate that wants a file to be changed", () => {
     const gate = await aGate({ gate: both, files: BEFORE });
     await gate.write(path, BEFORE["old/parser.mjs"]);
     await gate.write("old/parser.mjs", BEFORE[path]);
-    await gate.refuses({ done: true }, /src\/parser\.mjs has nothing new, but contents that another file had/);
+    await gate.refuses(
+      { done: true },
+      /src\/parser\.mjs has no new content since this phase was entered: another file had this content/,
+    );
     await changed(gate);
-    await gate.refuses({ done: true }, /old\/parser\.mjs has nothing new/);
+    await gate.refuses({ done: true }, /old\/parser\.mjs has no new content/);
     await gate.write("old/parser.mjs", "export const old = 2;\n");
     await gate.accepts({ done: true });
   });
@@ -79,7 +82,10 @@ describe("a gate that wants a file to be changed", () => {
   it("refuses a file with the contents of another", async () => {
     const gate = await aGate({ gate: CHANGED.replace("path: src/parser.mjs", "path: ."), files: BEFORE });
     await gate.write(path, BEFORE["old/parser.mjs"]);
-    await gate.refuses({ done: true }, /has nothing new, but contents that another file had/);
+    await gate.refuses(
+      { done: true },
+      /has no new content since this phase was entered: another file had this content/,
+    );
     await changed(gate);
     await gate.accepts({ done: true });
   });
@@ -103,7 +109,10 @@ describe("a gate that wants a file to be changed", () => {
     );
     const gate = await aGate({ gate: within.replace("src}", "src}}"), files: BEFORE });
     await rename(join(gate.project, path), join(gate.project, "src/new.mjs"));
-    await gate.refuses({ file: "src/new.mjs" }, /src\/new\.mjs has nothing but old contents under a new name/);
+    await gate.refuses(
+      { file: "src/new.mjs" },
+      /src\/new\.mjs has no new content since this phase was entered: it is old content under a new name/,
+    );
     await gate.write("src/new.mjs", "export const parse = Number;\n");
     await gate.accepts({ file: "src/new.mjs" });
   });

@@ -26,7 +26,7 @@ describe("a gate that wants a file", () => {
   it("refuses a file that is there, but empty", async () => {
     const gate = await withoutReport();
     await gate.write("docs/report.md", "");
-    await gate.refuses(TRUTH, /docs\/report\.md.*an empty file shows nothing/);
+    await gate.refuses(TRUTH, /docs\/report\.md.*the file is too small/);
     await writeFiles(gate.project, files);
     await gate.accepts(TRUTH);
   });
@@ -37,7 +37,7 @@ describe("a gate that wants a file", () => {
     );
     await gate.write("docs/report.md", "# Report");
     await truncate(join(gate.project, "docs/report.md"), 2 ** 40);
-    await gate.refuses(TRUTH, /docs\/report\.md.*at least 5000 .*holes/);
+    await gate.refuses(TRUTH, /docs\/report\.md.*at least 5000: holes/);
     await gate.write("docs/report.md", "All of it passed.\n".repeat(500));
     await gate.accepts(TRUTH);
   });
@@ -68,8 +68,8 @@ describe("a gate that wants a file", () => {
 
   it("refuses the path of a file that ends as a folder's does", async () => {
     const gate = await aGate({ gate: FILE, files });
-    await gate.refuses({ report: "docs/report.md/" }, /docs\/report\.md.*ends as the path of a folder/);
-    await gate.refuses({ report: "docs/report.md/." }, /docs\/report\.md.*ends as the path of a folder/);
+    await gate.refuses({ report: "docs/report.md/" }, /docs\/report\.md.*ends like the path of a folder/);
+    await gate.refuses({ report: "docs/report.md/." }, /docs\/report\.md.*ends like the path of a folder/);
     await gate.accepts(TRUTH);
   });
 
@@ -90,7 +90,7 @@ describe("a gate that wants a file", () => {
   it("refuses a link to a good file in the project", async () => {
     const gate = await withoutReport();
     await symlink("other.md", join(gate.project, "docs/report.md"));
-    await gate.refuses(TRUTH, /docs\/report\.md.*it is a link/);
+    await gate.refuses(TRUTH, /docs\/report\.md.*it is a symbolic link/);
     await rm(join(gate.project, "docs/report.md"));
     await writeFiles(gate.project, files);
     await gate.accepts(TRUTH);
@@ -100,7 +100,7 @@ describe("a gate that wants a file", () => {
     const gate = await withoutReport();
     await writeFiles(gate.base, { "secret.md": "good, but not yours" });
     await symlink(join(gate.base, "secret.md"), join(gate.project, "docs/report.md"));
-    await gate.refuses(TRUTH, /docs\/report\.md.*it is a link/);
+    await gate.refuses(TRUTH, /docs\/report\.md.*it is a symbolic link/);
     await rm(join(gate.project, "docs/report.md"));
     await writeFiles(gate.project, files);
     await gate.accepts(TRUTH);

@@ -42,7 +42,7 @@ describe("a gate that wants everything to be committed", () => {
   it("refuses a changed file, and names it", async () => {
     const { accepts, refuses, write, git } = await aRepository(CLEAN);
     await write("a.md", "changed\n");
-    await refuses(COMMITTED, /1 files are not as the last commit has them: a\.md; commit them, or take them away/);
+    await refuses(COMMITTED, /1 uncommitted file: a\.md; commit or remove it/);
     git("commit", "--quiet", "-am", "second");
     await accepts(COMMITTED);
   });
@@ -52,7 +52,7 @@ describe("a gate that wants everything to be committed", () => {
     await write("a.md", "changed\n");
     git("update-index", flag, "a.md");
     expect(git("status", "--porcelain")).toBe("");
-    await refuses(COMMITTED, /a\.md; commit them/);
+    await refuses(COMMITTED, /a\.md; commit or remove it/);
     git("update-index", flag.replace("--", "--no-"), "a.md");
     git("commit", "--quiet", "-am", "second");
     await accepts(COMMITTED);
@@ -63,7 +63,7 @@ describe("a gate that wants everything to be committed", () => {
     await write("new.md", "new\n");
     await writeFile(join(project, ".git/info/exclude"), "new.md\n");
     expect(git("status", "--porcelain")).toBe("");
-    await refuses(COMMITTED, /new\.md; commit them/);
+    await refuses(COMMITTED, /new\.md; commit or remove it/);
     git("add", "--force", "new.md");
     git("commit", "--quiet", "-m", "second");
     await accepts(COMMITTED);
@@ -73,7 +73,7 @@ describe("a gate that wants everything to be committed", () => {
     const { accepts, refuses, write, git } = await aRepository(CLEAN);
     await write("new.md", "new\n");
     await write(".gitignore", "new.md\n");
-    await refuses(COMMITTED, /\.gitignore; commit them/);
+    await refuses(COMMITTED, /\.gitignore; commit or remove it/);
     git("add", ".gitignore");
     git("commit", "--quiet", "-m", "second");
     await accepts(COMMITTED);
@@ -84,7 +84,7 @@ describe("a gate that wants everything to be committed", () => {
     await write("sub/new.md", "new\n");
     await write("sub/.gitignore", "new.md\n.gitignore\n");
     expect(git("status", "--porcelain")).toBe("");
-    await refuses(COMMITTED, /sub\/\.gitignore; commit them/);
+    await refuses(COMMITTED, /sub\/\.gitignore; commit or remove it/);
     git("add", "--force", ".");
     git("commit", "--quiet", "-m", "second");
     await accepts(COMMITTED);
@@ -97,7 +97,7 @@ describe("a gate that wants everything to be committed", () => {
     await write("sub/new.js", "evil()\n");
     await write(".gitignore", "sub/new.js\n");
     expect(git("status", "--porcelain", "--", "sub")).toBe("");
-    await refuses(COMMITTED, /\.gitignore; commit them.*rules.*commit/);
+    await refuses(COMMITTED, /\.gitignore; commit or remove it.*rules.*commit/);
     git("add", ".gitignore");
     git("commit", "--quiet", "-m", "second");
     await accepts(COMMITTED);
@@ -108,7 +108,7 @@ describe("a gate that wants everything to be committed", () => {
     await write("lib/evil.js", "evil()\n");
     await write("lib/.gitignore", "*\n");
     expect(git("status", "--porcelain")).toBe("");
-    await refuses(COMMITTED, /lib\/\.gitignore; commit them/);
+    await refuses(COMMITTED, /lib\/\.gitignore; commit or remove it/);
     await rm(join(project, "lib"), { recursive: true });
     await accepts(COMMITTED);
   });
@@ -119,7 +119,7 @@ describe("a gate that wants everything to be committed", () => {
     git("config", "core.excludesFile", join(base, "excludes"));
     await write("new.md", "new\n");
     expect(git("status", "--porcelain")).toBe("");
-    await refuses(COMMITTED, /new\.md; commit them/);
+    await refuses(COMMITTED, /new\.md; commit or remove it/);
     await rm(join(project, "new.md"));
     await accepts(COMMITTED);
   });
@@ -132,7 +132,7 @@ describe("a gate that wants everything to be committed", () => {
     git("commit", "--quiet", "-m", "second");
     await write("sub/c.js", "// $Id: \u2028; evil(); // $\ngood();\n");
     expect(git("diff", "--name-only")).toBe("");
-    await refuses(COMMITTED, /1 files are not as the last commit has them: sub\/c\.js; commit them/);
+    await refuses(COMMITTED, /1 uncommitted file: sub\/c\.js; commit or remove it/);
     await write("sub/c.js", "// $Id$\ngood();\n");
     await accepts(COMMITTED);
   });
@@ -143,9 +143,9 @@ describe("a gate that wants everything to be committed", () => {
       const gate = CLEAN.replace("git_clean", "{verifier: git_clean, path: sub, untracked: false}");
       const { accepts, refuses, write, project } = await aRepository(gate);
       await write(".gitattributes", rules);
-      await refuses(COMMITTED, /1 files.*: \.gitattributes; commit them/);
+      await refuses(COMMITTED, /1 uncommitted file: \.gitattributes; commit or remove it/);
       await rename(join(project, ".gitattributes"), join(project, "sub/.gitattributes"));
-      await refuses(COMMITTED, /1 files.*: sub\/\.gitattributes; commit them/);
+      await refuses(COMMITTED, /1 uncommitted file: sub\/\.gitattributes; commit or remove it/);
       await rm(join(project, "sub/.gitattributes"));
       await accepts(COMMITTED);
     },
@@ -159,7 +159,7 @@ describe("a gate that wants everything to be committed", () => {
     git("commit", "--quiet", "-m", "second");
     await write("run.sh", "one\r\ntwo\n");
     expect(git("diff", "--name-only")).toBe("");
-    await refuses(COMMITTED, /run\.sh; commit them/);
+    await refuses(COMMITTED, /run\.sh; commit or remove it/);
     await write("run.sh", "one\r\ntwo\r\n");
     await accepts(COMMITTED);
   });
@@ -183,7 +183,7 @@ describe("a gate that wants everything to be committed", () => {
     git("config", "core.fileMode", "false");
     await chmod(join(project, "a.md"), 0o755);
     expect(git("status", "--porcelain")).toBe("");
-    await refuses(COMMITTED, /a\.md; commit them/);
+    await refuses(COMMITTED, /a\.md; commit or remove it/);
     await chmod(join(project, "a.md"), 0o644);
     await accepts(COMMITTED);
   });
@@ -198,7 +198,7 @@ describe("a gate that wants everything to be committed", () => {
     await rm(join(project, "a.md"));
     await symlink("sub/b.md", join(project, "a.md"));
     git("config", "core.symlinks", "false");
-    await refuses(COMMITTED, /a\.md; commit them/);
+    await refuses(COMMITTED, /a\.md; commit or remove it/);
     await rm(join(project, "a.md"));
     git("checkout", "--quiet", "a.md");
     await accepts(COMMITTED);
@@ -227,11 +227,11 @@ describe("a gate that wants everything to be committed", () => {
     await write("part/part.js", "evil()\n");
     expect(git("status", "--porcelain")).toBe("");
     await write("part/new.js", "evil()\n");
-    await refuses(COMMITTED, /: part\/part\.js, part\/new\.js; commit them/);
+    await refuses(COMMITTED, /: part\/part\.js, part\/new\.js; commit or remove them/);
     const part = gitIn(join(project, "part"));
     part("add", ".");
     part("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "another commit");
-    await refuses(COMMITTED, /: part; commit them/);
+    await refuses(COMMITTED, /: part; commit or remove it/);
     part("reset", "--quiet", "--hard", "HEAD~1");
     await accepts(COMMITTED);
   });
@@ -242,7 +242,7 @@ describe("a gate that wants everything to be committed", () => {
     git("commit", "--quiet", "-m", "second");
     await write("part/evil.js", "evil()\n");
     expect(git("status", "--porcelain")).toBe("");
-    await refuses(COMMITTED, /: part; commit them/);
+    await refuses(COMMITTED, /: part; commit or remove it/);
     await rm(join(project, "part/evil.js"));
     await accepts(COMMITTED);
   });
@@ -260,7 +260,7 @@ describe("a gate that wants everything to be committed", () => {
 
   it("refuses a project that is in no repository", async () => {
     const { accepts, refuses, project } = await aGate({ gate: CLEAN, files });
-    await refuses(COMMITTED, /the project lies in no git repository/);
+    await refuses(COMMITTED, /the project is not in a git repository/);
     initialise(project);
     await accepts(COMMITTED);
   });
@@ -302,7 +302,7 @@ describe("a gate that wants a commit", () => {
 
   it("refuses the name of a branch, and an option", async () => {
     const { accepts, refuses, git } = await aRepository(COMMIT);
-    await refuses({ commit: "main" }, /commit.*7 to 64 hexadecimal digits; no branch and no tag/);
+    await refuses({ commit: "main" }, /commit.*7 to 64 hexadecimal digits; branches and tags are not accepted/);
     await refuses({ commit: "--upload-pack=touch pwned" }, /7 to 64 hexadecimal digits/);
     await accepts({ commit: git("rev-parse", "HEAD") });
   });

@@ -35,7 +35,7 @@ describe("a gate that asks a server", () => {
       response.writeHead(request.url === "/health" ? 200 : 500).end();
     });
     const { accepts, refuses } = await asking(host);
-    await refuses({ page: url }, /it answers with 500; wanted: 200 to 299/);
+    await refuses({ page: url }, /the answer is 500; expected: 200 to 299/);
     await accepts({ page: `${url}health` });
   });
 
@@ -46,7 +46,7 @@ describe("a gate that asks a server", () => {
       else response.writeHead(302, { location: secret.url }).end();
     });
     const { accepts, refuses } = await asking(host);
-    await refuses({ page: url }, /it answers with 302; redirects are not followed/);
+    await refuses({ page: url }, /the answer is 302; redirects are not followed/);
     expect(secret.asked).toEqual([]);
     await accepts({ page: `${url}health` });
   });

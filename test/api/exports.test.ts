@@ -4,32 +4,22 @@ import { describe, expect, it } from "vitest";
 const EXPORTS = {
   phasegate: [
     "DEFAULT_LIMITS",
-    "Engine",
     "MemoryContent",
     "MemoryPlans",
     "MemoryStorage",
     "PhasegateError",
-    "Session",
-    "approvalMessage",
-    "checkGate",
-    "compileRules",
-    "conceal",
-    "copySessions",
-    "createApproverKeys",
     "createEngine",
     "createWorkflowTool",
     "defineWorkflow",
     "formatDiagnostic",
     "isPhasegateError",
-    "parsePlan",
     "parseSessionId",
-    "planOrder",
-    "renderTemplate",
-    "signApproval",
-    "tickTask",
-    "verifierNames",
   ],
   "phasegate/ai": ["AiSdkDecider", "GeminiDecider", "LinearDecider", "SamplingDecider", "ScriptedDecider"],
+  "phasegate/approval": ["approvalMessage", "createApproverKeys", "signApproval"],
+  "phasegate/gate": ["checkGate", "compileRules", "conceal", "verifierNames"],
+  "phasegate/plan": ["parsePlan", "planOrder", "renderTemplate", "tickTask"],
+  "phasegate/storage": ["copySessions"],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
   "phasegate/mcp": ["registerRoutedTools", "registerWorkflowPrompt", "registerWorkflowTool", "registerWorkspaceTools"],
   "phasegate/postgres": ["PostgresStorage"],
@@ -38,7 +28,6 @@ const EXPORTS = {
     "DEFAULT_ROUTED_LIMITS",
     "FINISH",
     "ROUTED_SESSIONS",
-    "RoutedEngine",
     "RoutedFolders",
     "buildDecisionPrompt",
     "createHttpApi",
@@ -133,7 +122,7 @@ describe("the public surface", () => {
   }
 
   it("has these error codes, each with a kind on the wire", async () => {
-    const { ERROR_TYPES } = await import("../../src/tools/phased/errors.js");
-    expect(Object.keys(ERROR_TYPES).sort()).toEqual(ERROR_CODES);
+    const { WIRE_ERRORS } = await import("../../src/tools/errors.js");
+    expect(Object.keys(WIRE_ERRORS).sort()).toEqual(ERROR_CODES);
   });
 });

@@ -5,7 +5,7 @@ import { waitingSession } from "./waiting-session.js";
 
 /** util-linux's `script` gives a command a terminal of its own; BSD's has other options. */
 const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") === true;
-if (!hasScript) console.log("skipped: there is no `script` of util-linux, which gives the command a terminal");
+const REASON = hasScript ? "" : " (skipped: `script` of util-linux is not installed)";
 
 /** The bin at a real terminal, and somebody who types when they have read something. */
 function atTerminal(args: readonly string[]) {
@@ -37,7 +37,7 @@ async function session() {
   return { ...made, args: [made.sessionId, ...args] };
 }
 
-describe.skipIf(!hasScript)("phasegate at a real terminal (by `script` of util-linux)", () => {
+describe.skipIf(!hasScript)(`phasegate at a real terminal (by \`script\` of util-linux)${REASON}`, () => {
   it("approves what was looked at, when somebody types y", async () => {
     const { args, standing } = await session();
     const terminal = atTerminal(["approve", ...args]);
@@ -71,7 +71,7 @@ describe.skipIf(!hasScript)("phasegate at a real terminal (by `script` of util-l
   it("asks for the note of a no", async () => {
     const { args, standing } = await session();
     const terminal = atTerminal(["deny", ...args]);
-    await terminal.until("What is to be mended? ");
+    await terminal.until("What needs to be fixed? ");
     terminal.type("no rollback plan\r");
     await terminal.until("Deny this as ann? [y/N] ");
     terminal.type("yes\r");

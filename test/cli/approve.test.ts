@@ -16,10 +16,10 @@ describe("phasegate keygen", () => {
     expect(text).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
     if (process.platform !== "win32") expect((await stat(out)).mode & 0o777).toBe(0o600);
     const again = await run("keygen", "--out", out);
-    expect(again).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("is there already") });
+    expect(again).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("already exists") });
     expect(await readFile(out, "utf8")).toBe(text);
     const below = await run("keygen", "--out", join(out, "below"));
-    expect(below).toMatchObject({ code: 3, stderr: expect.stringContaining(`the folder ${out} can't be made`) });
+    expect(below).toMatchObject({ code: 3, stderr: expect.stringContaining(`the folder ${out} can't be created`) });
   });
 
   it("makes a folder that isn't there, for its owner alone", async () => {
@@ -28,7 +28,7 @@ describe("phasegate keygen", () => {
     expect(await readFile(join(folder, "ann.pem"), "utf8")).toContain("PRIVATE KEY");
     if (process.platform !== "win32") expect((await stat(folder)).mode & 0o777).toBe(0o700);
     const taken = await run("keygen", "--out", folder);
-    expect(taken).toMatchObject({ code: 3, stderr: expect.stringContaining("is there already") });
+    expect(taken).toMatchObject({ code: 3, stderr: expect.stringContaining("already exists") });
   });
 });
 
@@ -66,7 +66,9 @@ describe("phasegate approve", () => {
     };
     await change("before");
     const blind = await approve([]);
-    expect(blind.stdout).toContain("Phase 2 is compared with how it began, and without --project nothing has looked");
+    expect(blind.stdout).toContain(
+      "Phase 2 checks files against their state at its start, which was not recorded without --project",
+    );
     await change("after");
     expect(JSON.stringify(await blind.submit())).toContain("nothing was recorded; retry_phase records it anew");
     await blind.engine.retryPhase(blind.sessionId, { phase: 2, by: "agent" });
@@ -84,10 +86,10 @@ describe("phasegate approve", () => {
     const sure = ["--yes", "--evidence-hash", evidenceHash];
     expect(await run("deny", ...args, ...sure)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("a no needs a note"),
+      stderr: expect.stringContaining("a denial needs a note"),
     });
     const { code, stdout } = await run("deny", ...args, ...sure, "--note", "no tests of failures");
-    expect(stdout).toMatch(/\nDenied by bob: phase 1 is to be mended, 2 attempts left.\n$/);
+    expect(stdout).toMatch(/\nDenied by bob: phase 1 needs to be fixed, 2 attempts left.\n$/);
     expect(code).toBe(0);
     expect(await standing()).toMatchObject({ currentPhase: 1, denied: { by: "bob", note: "no tests of failures" } });
   });
@@ -99,13 +101,13 @@ describe("phasegate approve", () => {
     const nobody = await run("approve", "nobody", ...rest);
     expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("nobody") });
     expect(nobody.stderr).not.toContain("terminal");
-    expect(await run(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining("this is no terminal") });
+    expect(await run(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining("this is not a terminal") });
     expect(await run(...args, "--yes")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("needs --evidence-hash"),
     });
     const other = await run(...args, "--yes", "--evidence-hash", "0".repeat(64));
-    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("not the evidence that waits") });
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("the session waits on other evidence") });
     // The right hash is in no answer to a wrong one: it stands where the session is looked at.
     expect(other.stderr).not.toContain(evidenceHash);
     expect(other.stderr).toContain(`phasegate show ${sessionId}`);
@@ -119,7 +121,7 @@ describe("phasegate approve", () => {
     const args = ["approve", sessionId, "--state", state, "--key", eve, "--yes", "--evidence-hash", evidenceHash];
     expect(await run(...args, "--approvers", approvers)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("none of the approvers' keys"),
+      stderr: expect.stringContaining("not one of the approvers' keys"),
     });
     expect(await run(...args, "--approvers", approvers, "--by", "ann")).toMatchObject({
       code: 1,
@@ -137,7 +139,8 @@ describe("phasegate approve", () => {
     await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not believe");
   });
 
-  it.skipIf(process.platform === "win32")("takes no key that others can read, nor what is no key", async () => {
+  it("takes no key that others can read, nor what is no key", async ({ skip }) => {
+    skip(process.platform === "win32", "Windows has no such permissions");
     const { root, state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession();
     const ann = await keyFile("ann");
     await chmod(ann, 0o644);
@@ -234,9 +237,9 @@ describe("phasegate approve", () => {
       "x",
     ];
     for (const [text, message] of [
-      ["{", "is no file of approvers"],
-      ['{"ann": 1}', "is no file of approvers"],
-      ["[]", "is no file of approvers"],
+      ["{", "is not a file of approvers"],
+      ['{"ann": 1}', "is not a file of approvers"],
+      ["[]", "is not a file of approvers"],
     ] as const) {
       await writeFile(join(root, "bad.json"), text);
       const refused = await run(...args, "--approvers", join(root, "bad.json"));

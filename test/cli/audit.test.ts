@@ -28,7 +28,7 @@ describe("phasegate audit", () => {
     const { audit, trust } = await approved();
     const { code, stdout } = await audit(...trust);
     expect(stdout).toMatch(
-      /^intact: 3 commits, the newest is [0-9a-f]{64}\n {2}phase 1 approved by ann, .*, commit 3: signed, believed\n$/,
+      /^intact: 3 commits, the newest is [0-9a-f]{64}\n {2}phase 1 approved by ann, .*, commit 3: signed, accepted\n$/,
     );
     expect(code).toBe(0);
     const unchecked = await audit();
@@ -44,7 +44,7 @@ describe("phasegate audit", () => {
   it("finds an approval by somebody else's key", async () => {
     const { audit, keys } = await approved();
     const { code, stdout } = await audit("--approver", `ann=${keys.eve.publicKey}`);
-    expect(stdout).toContain("commit 3: signed, NOT believed: signature");
+    expect(stdout).toContain("commit 3: signed, NOT accepted: signature");
     expect(code).toBe(1);
   });
 
@@ -53,9 +53,7 @@ describe("phasegate audit", () => {
     const file = await commitFile(state, 2);
     await writeFile(file, (await readFile(file, "utf8")).replace("tests_pass", "tests_fail"));
     const { code, stdout } = await audit(...trust);
-    expect(stdout).toMatch(
-      /^changed: commit 2 of session .* was changed: .*\n {2}the first 1 commits hold together\n$/,
-    );
+    expect(stdout).toMatch(/^changed: commit 2 of session .* was changed: .*\n {2}the first 1 commits are intact\n$/);
     expect(code).toBe(1);
     // What Ann was asked can't be read any more, so a server can't tell whether she has approved it.
     await expect(standing()).rejects.toMatchObject({ code: "TAMPERED" });
@@ -96,8 +94,8 @@ describe("phasegate audit", () => {
     const { audit, root } = await approved();
     const file = join(root, "receipt.json");
     for (const [text, message] of [
-      ["{", "is no receipt"],
-      ['{"version":0,"hash":""}', "is no receipt"],
+      ["{", "is not a receipt"],
+      ['{"version":0,"hash":""}', "is not a receipt"],
       ['{"sessionId":"other","version":1,"hash":""}', "of another session"],
     ] as const) {
       await writeFile(file, text);
@@ -109,7 +107,7 @@ describe("phasegate audit", () => {
     await writeFile(key, "short", { mode: 0o600 });
     expect(await audit("--hash-key-file", key)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("less than 32"),
+      stderr: expect.stringContaining("fewer than 32"),
     });
   });
 });

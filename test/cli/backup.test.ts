@@ -51,7 +51,7 @@ describe("phasegate backup", () => {
     const first = names.find((name) => name.endsWith(join(ids.odd, "1.json"))) ?? "";
     await writeFile(join(backup, "sessions", first), "changed");
     const told = await run("restore", backup, "--state", restored);
-    expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining(`session ${ids.odd} is left out`) });
+    expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining(`session ${ids.odd} was skipped`) });
     expect(told.stdout).toContain("restored and checked 3 sessions, 10 commits");
   });
 
@@ -70,10 +70,10 @@ describe("phasegate repair", () => {
   it("makes lists anew, and says what it did", async () => {
     const { state } = await aState();
     const before = (await run("sessions", "--state", state)).stdout;
-    expect((await run("repair", "--state", state)).stdout).toBe("looked at 4 sessions\nnothing was to be repaired\n");
+    expect((await run("repair", "--state", state)).stdout).toBe("read 4 sessions\nnothing needed repair\n");
     for (const tree of ["all", "active"]) await rm(join(state, tree), { recursive: true });
     const { stdout, code } = await run("repair", "--state", state);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^looked at 4 sessions\nlist markers made: \d\n$/)]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^read 4 sessions\nlist markers made: \d\n$/)]);
     expect((await run("sessions", "--state", state)).stdout).toBe(before);
     expect(JSON.parse((await run("repair", "--state", state, "--json")).stdout)).toMatchObject({ sessions: 4 });
   });
@@ -82,7 +82,7 @@ describe("phasegate repair", () => {
     const { state, backup } = await aState();
     await run("restore", state, "--state", `sqlite:${backup}.db`);
     const { stdout, code } = await run("repair", "--state", `sqlite:${backup}.db`);
-    expect([code, stdout]).toEqual([0, "nothing to do: this kind of state keeps no lists beside its logs\n"]);
+    expect([code, stdout]).toEqual([0, "nothing to do: this kind of state keeps no lists next to its logs\n"]);
   });
 
   it("tells of sessions that are damaged", async () => {

@@ -69,7 +69,7 @@ describe("phasegate gate freeze", () => {
     const folder = await workflow({ ...DOCUMENTED, "small/phases/1/phase.md": text });
     const before = await run("validate", folder);
     expect(before.stdout).toContain(
-      "phase.md:11:3: warning: this item stands among requirements, and none can be read",
+      "phase.md:11:3: warning: this item is in a list of requirements, but has none that can be read",
     );
     expect(before.stdout).toContain(
       "phase.md:7:1: read: phase 1 asks for test_count (integer, value > 0, value < 100)",
@@ -96,7 +96,7 @@ describe("phasegate gate freeze", () => {
     expect(stdout).toMatch(
       /phase\.md:5:1: error: there is no validator "greater_then_0"[\s\S]*Did you mean greater_than_0\?/,
     );
-    expect(stdout).toMatch(/phase\.md:6:1: error: there is no type "integr"[\s\S]*did you mean integer\?/);
+    expect(stdout).toMatch(/phase\.md:6:1: error: width has the unknown type "integr"[\s\S]*did you mean integer\?/);
     expect(await run("gate", "freeze", folder)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("is broken"),
@@ -112,11 +112,14 @@ describe("phasegate gate freeze", () => {
     const none = await run("gate", "freeze", folder, "--phase", "2");
     expect(none).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("phase 2 is none that has its gate from its text"),
+      stderr: expect.stringContaining("the gate of phase 2 is not read from its text"),
     });
     expect(await run("gate", "freeze", folder, "--phase", "1")).toMatchObject({ code: 0 });
     const again = await run("gate", "freeze", folder);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("no phase has its gate from its text") });
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no gate is read from the text of its phase"),
+    });
     expect(await readFile(join(folder, "phases/2/gate-definition.yaml"), "utf8")).toContain("a: {type: bool}");
   });
 

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { MemoryContent } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { createLogger, logEngine, logRoutedWorkflows, logWorkflows } from "../../src/cli/log.js";
+import { createLogger, logPhased, logRoutedWorkflows, logWorkflows } from "../../src/cli/log.js";
 import type { LogLevel } from "../../src/cli/options.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
@@ -29,7 +29,7 @@ describe("the log of a server", () => {
   it("tells what happens to sessions, and quotes no evidence", async () => {
     const { engine } = makeEngine();
     const { log, lines } = logAt("info");
-    logEngine(engine, log);
+    logPhased(engine, log);
     const id = await startTwoPhases(engine);
     await engine.completePhase(id, { phase: 1, evidence: { summary: 42, tests_pass: "secret" } });
     await engine.completePhase(id, { phase: 1, evidence: { ...built, summary: "secret" } });
@@ -48,7 +48,7 @@ describe("the log of a server", () => {
   it("warns of what touches security", async () => {
     const { engine } = makeEngine();
     const { log, lines } = logAt("warn");
-    logEngine(engine, log);
+    logPhased(engine, log);
     await failure(startTwoPhases(engine, "../up"));
     expect(lines()).toMatchObject([{ level: "warn", msg: "security", code: "PATH_REFUSED", operation: "start" }]);
   });
@@ -75,7 +75,7 @@ describe("the log of a server", () => {
     };
     const { engine } = makeEngine({ content: { list: fail, definition: fail, text: fail } });
     const { log, lines } = logAt(level);
-    logEngine(engine, log);
+    logPhased(engine, log);
     await failure(engine.listWorkflows());
     const line = lines().find(({ msg }) => msg === "internalError");
     expect(line).toMatchObject({ level: "error", err: { message: "the disk is gone", code: "EIO" } });

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { runCli } from "../../src/cli/run.js";
+import { runCli } from "../../src/cli/cli.js";
 import type { CliRun } from "./run-cli.js";
 
 /** Runs a command of the bin in this process, with something on stdin and somebody who reads what it prints. */

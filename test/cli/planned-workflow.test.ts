@@ -5,6 +5,7 @@ import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { howOften } from "../support/how-often.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 import { connectToBin } from "./serve-client.js";
 
@@ -50,10 +51,13 @@ function evidenceFor(plan: Plan, phase: number): { tasks_completed: string[]; va
   };
 }
 
-/** Reads every task of a phase, tries to get past it with less, and then goes past it. */
+/** Reads the tasks of a phase, in the short form its first and last, tries to get past it with less, and then goes past it. */
 async function passPhase(ask: Ask, session_id: unknown, plan: Plan, phase: number): Promise<Answer> {
   const own = plan.phases.find(({ number }) => number === phase);
-  for (const [index, task] of (own?.tasks ?? []).entries()) {
+  const tasks = own?.tasks ?? [];
+  const each = howOften(Math.max(1, tasks.length - 1), 1);
+  for (const [index, task] of tasks.entries()) {
+    if (index % each !== 0) continue;
     const shown = await ask({ action: "get_task", session_id, phase, task_number: index + 1 });
     expect(JSON.stringify(shown)).toContain(JSON.stringify(task.name).slice(1, -1));
   }

@@ -66,14 +66,16 @@ describe("an instance of a routed workflow, at the bin", () => {
     expect(yes.stdout).toContain("  step      Dig, attempt 2\n");
     expect(yes.stdout).toContain(`  evidence  ${hash}\n`);
     expect(yes.stdout).toContain('  │   "depth": 20\n');
-    expect(yes.stdout).toMatch(/\nApproved by ann: the gate of Dig has passed, the next call asks what follows.\n$/);
+    expect(yes.stdout).toMatch(
+      /\nApproved by ann: the gate of Dig has passed, the next call decides on the next step.\n$/,
+    );
     expect(yes).toMatchObject({ code: 0, stderr: "" });
     const again = await word("approve", "--approvers", approvers);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for no approval: it is RUNNING") });
     expect((await engine.advance(id, DUG)).nextStep.name).toBe("Sow");
     const audit = await run("audit", id, "--state", state, "--approvers", approvers);
     expect(audit.stdout).toMatch(
-      /^intact: 5 commits, .*\n {2}step Dig approved by ann, .*, commit 4: signed, believed\n$/,
+      /^intact: 5 commits, .*\n {2}step Dig approved by ann, .*, commit 4: signed, accepted\n$/,
     );
     expect((await run("show", id, "--state", state)).stdout).toMatch(
       /Dig: success → Sow {2}\(\d+ ms\)\n {4}deep .+enough/,
@@ -84,7 +86,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     const { state, approvers, engine, id, word } = await digging();
     expect(await word("deny", "--approvers", approvers)).toMatchObject({ code: 2 });
     const no = await word("deny", "--approvers", approvers, "--note", "deeper");
-    expect(no).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nDenied by ann: Dig is to be mended.\n$/) });
+    expect(no).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nDenied by ann: Dig needs to be fixed.\n$/) });
     expect((await engine.history(id)).at(-1)?.reason).toBe("denied by ann: deeper");
     expect((await run("audit", id, "--state", state, "--approvers", approvers)).stdout).toMatch(/^intact: 4 commits/);
   });
@@ -104,7 +106,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     expect(told).toEqual(["APPROVAL_REFUSED"]);
     expect(decider.requests).toEqual([]);
     const audit = await run("audit", id, "--state", state, "--approvers", approvers);
-    expect(audit).toMatchObject({ code: 1, stdout: expect.stringContaining("NOT believed: signature") });
+    expect(audit).toMatchObject({ code: 1, stdout: expect.stringContaining("NOT accepted: signature") });
     const asked = await engine.resume(id, { assumedStep: "Dig", ...DUG });
     expect(asked).toMatchObject({ awaiting: { step: "Dig", evidence: { depth: 20 } } });
     expect(decider.requests).toEqual([]);

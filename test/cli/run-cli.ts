@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import { runCli } from "../../src/cli/run.js";
+import { runCli } from "../../src/cli/cli.js";
 
 /** What a run of the bin has printed, and its exit code. */
 export interface CliRun {

@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { onTestFinished } from "vitest";
@@ -16,7 +17,7 @@ export async function connectToBin(
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [BIN, "serve", ...args],
-    env,
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? "", TMPDIR: tmpdir(), ...env },
     stderr: "pipe",
     maxBufferSize: MEBIBYTES_64,
   });

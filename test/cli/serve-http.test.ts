@@ -117,7 +117,7 @@ describe("phasegate serve --http", () => {
     serving.close();
     expect(await serving.ended).toBe("abandoned");
     await stuck.closed;
-    expect(lines.join("")).toContain("took too long");
+    expect(lines.join("")).toContain("some requests were not answered in time");
   });
 
   it.each(HALVES)("gives up a client that sends %s", async (_name, text) => {

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { runCli } from "../../src/cli/run.js";
+import { runCli } from "../../src/cli/cli.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { SMALL, writeFiles } from "./workflow-folders.js";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { runCli } from "../../src/cli/run.js";
+import { runCli } from "../../src/cli/cli.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { GARDENS } from "./routed-folders.js";
 import { run } from "./run-cli.js";

@@ -2,11 +2,12 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { startModelServer } from "../../src/testing/model-server.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { runBin } from "./bin.js";
 import { CORPUS, connectRoutedBin, nextIn, REASON, standingIn, stepsOf } from "./routed-client.js";
+import { run } from "./run-cli.js";
 import { serveHttp } from "./serve-http.js";
 
 const report = { status: "success" };
@@ -152,38 +153,39 @@ describe("phasegate serve with routed workflows", () => {
     });
   });
 
-  it.each([
+  it.each<[string[], Record<string, string>, RegExp]>([
     [["--state", "x"], {}, /there is nothing to serve/],
     [["--routed", "x"], {}, /--state is missing/],
     [["--routed", "x", "--state", "x", "--decider", "oracle"], {}, /Allowed choices are gemini, sampling, linear/],
     [["--routed", "x", "--state", "x", "--http", "70000"], {}, /less than 65536/],
     [["--workflows", "x", "--routed", "x", "--state", "x", "--http", "0"], {}, /serves routed workflows alone/],
-    [["--routed", "x", "--state", "x"], { LOG_LEVEL: "loud" }, /LOG_LEVEL is no level/],
-    [["--routed", "x", "--state", "x"], { ORCHESTRATOR_LOG_FILE: "../x.log" }, /must be a file's name/],
-    [["--routed", ".", "--http", "0"], { WORKFLOW_DB_PATH: NO_FILE }, /no client whose model/],
+    [["--routed", "x", "--state", "x"], { LOG_LEVEL: "loud" }, /LOG_LEVEL is not a log level/],
+    [["--routed", "x", "--state", "x"], { ORCHESTRATOR_LOG_FILE: "../x.log" }, /must be a file name without a folder/],
+    [["--routed", ".", "--http", "0"], { WORKFLOW_DB_PATH: NO_FILE }, /no model that a sampling decider could ask/],
     [
       ["--routed", "."],
       { WORKFLOW_DB_PATH: NO_FILE, GEMINI_REQUEST_TIMEOUT_SECONDS: "1", GEMINI_API_KEY: "ä" },
       /apiKey/,
     ],
   ])("refuses wrong usage: %j", async (flags, env, message) => {
-    const { code, stdout, stderr } = await runBin(["serve", ...flags], { env });
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const { code, stdout, stderr } = await run("serve", ...flags);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
     // What is refused has made no state.
     expect(existsSync("x") || existsSync(NO_FILE)).toBe(false);
   });
 
-  it("says that a folder, or a port, can't be had", async () => {
+  it("reports a folder that is missing, and a port that is in use", async () => {
     const { state, routed } = await gardens();
-    const missing = await runBin(["serve", "--routed", "/nowhere", "--state", state]);
+    const missing = await run("serve", "--routed", "/nowhere", "--state", state);
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining("the folder of routed workflows") });
     const { url } = await serveHttp({}, "--routed", routed, "--decider", "linear");
     const taken = ["--http", new URL(url).port, "--decider", "linear"];
     const second = await runBin(["serve", "--routed", routed, "--state", state, ...taken]);
     expect(second.code).toBe(3);
-    expect(second.stderr).toContain(`port ${new URL(url).port} is taken by another process`);
-    expect(second.stderr).toContain("--http 0 for any that is free");
+    expect(second.stderr).toContain(`port ${new URL(url).port} is in use`);
+    expect(second.stderr).toContain("--http 0 for any free one");
   });
 });
 

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { BIN, runBin } from "./bin.js";
+import { run } from "./run-cli.js";
 import { connectToBin } from "./serve-client.js";
 import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
 
@@ -128,7 +129,7 @@ describe("phasegate serve", () => {
     const code = await new Promise((done) => child.on("close", done));
     expect(code).toBe(0);
     const answered = parsed(written).filter(({ id }) => typeof id === "number" && id > 0).length;
-    const sessions = JSON.parse((await runBin(["sessions", "--state", state, "--json"])).stdout);
+    const sessions = JSON.parse((await run("sessions", "--state", state, "--json")).stdout);
     expect(answered).toBeGreaterThanOrEqual(5);
     expect(sessions.count).toBe(answered);
   });
@@ -164,12 +165,12 @@ describe("phasegate serve", () => {
   it("says which folder is missing or is none", async () => {
     const { root, workflows, state } = await host();
     const nowhere = join(root, "nowhere");
-    const missing = await runBin(["serve", "--workflows", workflows, nowhere, "--state", state]);
+    const missing = await run("serve", "--workflows", workflows, nowhere, "--state", state);
     expect(missing).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining(nowhere) });
-    const project = await runBin(["serve", "--workflows", workflows, "--state", state, "--project", nowhere]);
+    const project = await run("serve", "--workflows", workflows, "--state", state, "--project", nowhere);
     expect(project).toMatchObject({ code: 3, stderr: expect.stringContaining("the project folder can't be read") });
     await writeFiles(root, { file: "" });
-    const file = await runBin(["serve", "--workflows", workflows, "--state", join(root, "file")]);
+    const file = await run("serve", "--workflows", workflows, "--state", join(root, "file"));
     expect(file).toMatchObject({ code: 3, stdout: "" });
     expect(file.stderr).toMatch(/^phasegate: error: .*\n {2}hint: .*\n$/);
   });

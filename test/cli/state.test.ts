@@ -54,7 +54,7 @@ describe("--state", () => {
 
   it("says how a database is named, where its kind is left out", async () => {
     const file = join(await temporaryFolder(), "sessions.db");
-    const hint = `hint: An SQLite database is named by its kind: sqlite:${file}`;
+    const hint = `hint: Write an SQLite database as sqlite:${file}`;
     const named = { code: 3, stderr: expect.stringContaining(hint) };
     expect(await run("sessions", "--state", file)).toMatchObject(named);
     await writeFile(file, "");
@@ -132,7 +132,7 @@ describe("--state", () => {
     for (const spec of ["sqlit:file.db", "mysql://ann:secret@host/db", "constructor:x"]) {
       const { code, stderr } = await run("sessions", "--state", spec);
       expect([spec, code]).toEqual([spec, 2]);
-      expect(stderr).toContain("there is no kind of state");
+      expect(stderr).toContain("unknown kind of state");
       expect(stderr).not.toContain("secret");
     }
   });
@@ -175,7 +175,7 @@ describe("phasegate sessions --sizes", () => {
     spied({ size: undefined });
     const { stdout, code } = await run("sessions", "--state", state, "--sizes");
     expect(code).toBe(0);
-    expect(stdout.split("\n").at(-2)).toBe("4 sessions, sizes unknown: this kind of state can't tell");
+    expect(stdout.split("\n").at(-2)).toBe("4 sessions, sizes unknown: this kind of state does not know them");
     const { sessions } = JSON.parse((await run("sessions", "--state", state, "--sizes", "--json")).stdout);
     expect(sessions[0]).not.toHaveProperty("size");
   });
@@ -208,7 +208,7 @@ describe("phasegate compact", () => {
     const { state } = await aState();
     spied({ compact: undefined });
     const { stdout, code } = await run("compact", "--state", state);
-    expect([code, stdout]).toEqual([0, "nothing to do: this kind of state is not compacted\n"]);
+    expect([code, stdout]).toEqual([0, "nothing to do: this kind of state needs no compaction\n"]);
   });
 
   it("goes through all sessions that match, or the one that is named", async () => {

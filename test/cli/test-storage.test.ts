@@ -12,7 +12,7 @@ let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "phasegate-cli-"));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 /** A module of an adapter's author. */
 async function moduleOf(name: string, text: string): Promise<string> {
@@ -78,7 +78,10 @@ describe("phasegate test-storage", () => {
       stderr: expect.stringContaining("no database"),
     });
     expect(await run("test-storage", join(folder, "none.mjs"))).toMatchObject({ code: 3 });
-    expect(await run("test-storage", folder)).toMatchObject({ code: 3, stderr: expect.stringContaining("is no file") });
+    expect(await run("test-storage", folder)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("is not a file"),
+    });
     expect(await run("test-storage", wrong, "--kills", "0")).toMatchObject({ code: 2 });
   });
 });

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Commit, copySessions, MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
+import { type Commit, MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
+import { copySessions } from "phasegate/storage";
 import { describe, expect, it } from "vitest";
 import { exportLines, writeToFile } from "../../src/cli/export.js";
 import { checkLines, importBlock } from "../../src/cli/import.js";
@@ -96,13 +97,13 @@ describe("phasegate export and import", () => {
     await livedIn(await FileStorage.open(state), { hashKey: HASH_KEY });
     const blind = await run("export", "--state", state, "--out", join(root, "blind"));
     expect(blind).toMatchObject({ code: 1, stderr: expect.stringContaining("exported 0 sessions, 0 commits") });
-    expect(blind.stderr.match(/is left out: commit 1 of session .* was changed/g)).toHaveLength(4);
-    expect(blind.stderr).toContain("see --hash-key-file");
+    expect(blind.stderr.match(/was skipped: commit 1 of session .* was changed/g)).toHaveLength(4);
+    expect(blind.stderr).toContain("If these logs are bound with a key, give it with --hash-key-file.");
     const args = ["--hash-key-file", keyFile];
     expect(await run("export", "--state", state, "--out", file, ...args)).toMatchObject({ code: 0 });
     const unkeyed = await run("import", file, "--state", join(root, "other"));
     expect(unkeyed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^line 2: session \S+ is refused: /) });
-    expect(unkeyed.stdout).toContain("see --hash-key-file");
+    expect(unkeyed.stdout).toContain("If these logs are bound with a key, give it with --hash-key-file.");
     expect(await run("import", file, "--state", join(root, "other"), ...args)).toMatchObject({ code: 0 });
   });
 
@@ -115,7 +116,7 @@ describe("phasegate export and import", () => {
     expect(await count("--session", ids.odd, "--session", ids.done)).toBe("exported 2 sessions, 7 commits");
     expect(await count("--status", "paused", "--status", "failed")).toBe("exported 2 sessions, 8 commits");
     expect(await count("--workflow", "two_phases", "--target", "done")).toBe("exported 1 session, 3 commits");
-    expect(await count("--session", "nobody")).toMatch(/^session nobody is left out: there is no such session/);
+    expect(await count("--session", "nobody")).toMatch(/^session nobody was skipped: there is no such session/);
     const into = async (...args: string[]) =>
       run("import", file, "--state", join(root, `into-${args.join("").replace(/\W/g, "")}`), ...args);
     expect((await into("--status", "paused")).stdout).toBe("imported 1 session, 4 commits\n");
@@ -165,7 +166,7 @@ describe("a file that is not what was exported", () => {
     }
     for (const other_ of ["hello\n", '{"a":1}\n', "[]\n"]) {
       const refused = await piped(other_, "import", "--state", other);
-      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("this is no file of sessions") });
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("this is not a file of sessions") });
     }
   });
 
@@ -288,7 +289,7 @@ describe("an export", () => {
     const path = join(state, shelf ?? "");
     await writeFile(path, (await readFile(path, "utf8")).replace("ok", "no").replace("summary", "sumary"));
     const { code, stderr } = await run("export", "--state", state, "--out", join(root, "second"));
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`session ${ids.odd} is left out: `)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`session ${ids.odd} was skipped: `)]);
     expect(stderr).toContain("exported 3 sessions, 10 commits");
     expect(await readFile(join(root, "second"), "utf8")).not.toContain(ids.odd);
   });
@@ -316,8 +317,8 @@ describe("an export", () => {
     await writeToFile(lines, file);
     const sessions = left === 0 ? 3 : 4;
     expect(counts).toEqual({ sessions, commits: 10 + left });
-    const there = left === 0 ? "" : "; the lines have its first 2 commits";
-    expect(told).toEqual([`${ids.odd} not_found it was removed while it was exported${there}`]);
+    const there = left === 0 ? "" : "; the export has its first 2 commits";
+    expect(told).toEqual([`${ids.odd} not_found it was removed during the export${there}`]);
     expect(await run("import", file, "--state", other)).toMatchObject({
       code: 0,
       stdout: `imported ${sessions} sessions, ${10 + left} commits\n`,
@@ -332,7 +333,7 @@ describe("an export", () => {
     await writeFile(join(state, newest), "");
     const { code, stderr } = await run("export", "--state", state, "--out", join(root, "second"));
     expect(code).toBe(1);
-    expect(stderr).toContain(`session ${ids.odd} is left out: its newest commit can't be read`);
+    expect(stderr).toContain(`session ${ids.odd} was skipped: its newest commit can't be read`);
     expect(stderr).toContain("exported 3 sessions, 10 commits");
     const copied = await copySessions(await FileStorage.open(state), new MemoryStorage());
     expect(copied).toMatchObject({
@@ -348,7 +349,7 @@ describe("an export", () => {
     const { state, file, root } = await exported();
     expect(await run("export", "--state", state, "--out", file)).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("made"),
+      stderr: expect.stringContaining("the file can't be created"),
     });
     const cut = join(root, "cut");
     const failing = exportLines(new MemoryStorage(), {

@@ -93,7 +93,7 @@ describe("phasegate validate", () => {
     await writeFiles(folder, { file: "" });
     expect(await run("validate", join(folder, "file"))).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("no folder"),
+      stderr: expect.stringContaining("is not a folder"),
     });
   });
 
@@ -119,7 +119,7 @@ describe("phasegate validate", () => {
     const { code, stdout } = await run("validate", folder);
     expect(code).toBe(1);
     expect(stdout.match(/^ {2}>/gm)).toHaveLength(100);
-    expect(stdout).toContain("and 901 problems more, which --json lists; 7000 more are not listed; mend these first");
+    expect(stdout).toContain("and 901 problems more, which --json lists; 7000 more are not listed; fix these first");
     expect(stdout).toMatch(/: error: .*boolaen/);
     const { stdout: json } = await run("validate", folder, "--json");
     expect(JSON.parse(json).workflows[0].diagnostics).toHaveLength(1002);

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { resultLines } from "../../src/cli/session-lines.js";
+import { resultLines } from "../../src/cli/show.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { gatedFiles } from "../support/verified.js";
 import { run } from "./run-cli.js";
@@ -129,7 +129,7 @@ describe("phasegate serve with verifiers", () => {
   it.each([
     ["--allow-command", "=/bin/true", "Write it as NAME or NAME=/absolute/path."],
     ["--allow-command", "npm=", "Write it as NAME or NAME=/absolute/path."],
-    ["--allow-env", "CI=1", "Name a variable"],
+    ["--allow-env", "CI=1", "Give only the variable's name"],
     ["--allow-host", "", "must not be empty"],
   ])("refuses %s %j", async (flag, value, words) => {
     const { flags } = await host();
@@ -166,7 +166,7 @@ describe("phasegate validate", () => {
     const { root } = await host("evidence_schema: {done: {type: boolean}}\nverify: [file_exist, git_clean]\n");
     const { code, stdout } = await run("validate", join(root, "workflows"));
     expect(code).toBe(0);
-    expect(stdout).toContain('phase 1 names the verifier "file_exist", which phasegate serve doesn\'t have');
+    expect(stdout).toContain('phase 1 names the verifier "file_exist", which phasegate serve does not have');
     expect(stdout).toContain('Did you mean "file_exists"?');
     expect(stdout).toContain("0 errors, 3 warnings\n");
   });

@@ -29,6 +29,8 @@ export async function waitingSession(
   const engine = createEngine({ storage, content, verifiers, ...trust });
   const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
   await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, ...evidence } });
+  // What is written after the answers is there, too: it would come in between what the tests do next.
+  await storage.close();
   const hashKeyFile = join(root, "hash.key");
   await writeFile(hashKeyFile, `${hashKey ?? ""}\n`, { mode: 0o600 });
   await chmod(hashKeyFile, 0o600);

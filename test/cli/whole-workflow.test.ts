@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
-import { runBin } from "./bin.js";
+import { run } from "./run-cli.js";
 import { connectToBin } from "./serve-client.js";
 
 const WORKFLOW = "spec_creation_v1";
@@ -110,7 +110,7 @@ describe.skipIf(REASON !== "")(`a real workflow over MCP on files${REASON}`, () 
       session_status: "completed",
       completed_phases: "0-5",
     });
-    const { stdout, code } = await runBin(["show", String(session_id), "--state", state, "--json"]);
+    const { stdout, code } = await run("show", String(session_id), "--state", state, "--json");
     const report: { status: string; phases: { attempts: { status: string }[] }[] } = JSON.parse(stdout);
     expect({ code, status: report.status }).toEqual({ code: 0, status: "completed" });
     const attempts = report.phases.flatMap((phase) => phase.attempts.map(({ status }) => status));

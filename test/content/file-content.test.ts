@@ -3,7 +3,7 @@ import { appendFile, mkdir, rename, rm, symlink, utimes, writeFile } from "node:
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { FileContent, workflowNames } from "../../src/content/files.js";
-import { lookAtFolder, readFolder, WorkflowFolder } from "../../src/content/workflow-folder.js";
+import { readFolder, readState, WorkflowFolder } from "../../src/content/workflow-folder.js";
 import { isPhasegateError, PhasegateError } from "../../src/errors.js";
 import { notFound, unreadable } from "../../src/sandbox/refusals.js";
 import type { Sandbox } from "../../src/sandbox/sandbox.js";
@@ -287,12 +287,12 @@ describe("files that can't be read", () => {
 
   it("don't hide a fault of the sandbox's own", async () => {
     const sandbox = await openSandbox(root);
-    const state = await lookAtFolder(sandbox, TYPE);
+    const state = await readState(sandbox, TYPE);
     if (state === undefined) return expect.fail("no folder");
     const fault = () => Promise.reject(new TypeError("a fault"));
     await expect(readFolder({ ...sandbox, read: fault }, TYPE, state)).rejects.toThrow(TypeError);
-    await expect(lookAtFolder({ ...sandbox, walk: fault }, TYPE)).rejects.toThrow(TypeError);
-    await expect(lookAtFolder({ ...sandbox, list: fault }, TYPE)).rejects.toThrow(TypeError);
+    await expect(readState({ ...sandbox, walk: fault }, TYPE)).rejects.toThrow(TypeError);
+    await expect(readState({ ...sandbox, list: fault }, TYPE)).rejects.toThrow(TypeError);
     await expect(new WorkflowFolder({ ...sandbox, walk: fault }, TYPE).read()).rejects.toThrow(TypeError);
     await expect(new WorkflowFolder({ ...sandbox, signature: fault }, TYPE).forTexts()).rejects.toThrow(TypeError);
     await symlink(base, join(root, "out"));
@@ -310,12 +310,12 @@ describe("files that can't be read", () => {
   it("may have gone when gates are looked for", async () => {
     const sandbox = await openSandbox(root);
     const list = async () => Promise.reject(notFound(TYPE));
-    expect((await lookAtFolder({ ...sandbox, list }, TYPE))?.entries).toHaveLength(5);
+    expect((await readState({ ...sandbox, list }, TYPE))?.entries).toHaveLength(5);
   });
 
   it("may go while the folder is read", async () => {
     const sandbox = await openSandbox(root);
-    const state = await lookAtFolder(sandbox, TYPE);
+    const state = await readState(sandbox, TYPE);
     if (state === undefined) return expect.fail("no folder");
     await rm(join(root, TYPE, "phases/1/phase.md"));
     const { files, unreadable } = await readFolder(sandbox, TYPE, state);

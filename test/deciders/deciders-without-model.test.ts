@@ -73,7 +73,7 @@ it("says what to install where a client isn't there", async () => {
   const error = await failure(loadPackage("ai", "7", () => Promise.reject(cause)));
   expect(error).toMatchObject({
     code: "DECIDER_FAILED",
-    message: "this decider needs ai, which can't be loaded",
+    message: "this decider needs the package ai, which can't be loaded",
     remedy: expect.stringContaining("npm install ai@7"),
     details: { reason: "unavailable", retryable: false, requests: 0 },
     cause,

@@ -97,7 +97,7 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
   it("doesn't ask before the time, where that is too far off", async () => {
     const { server, decide } = await decider(make, [{ ...LIMITED, headers: { "retry-after": "3600" } }]);
     expect(await failure(decide())).toMatchObject({
-      message: expect.stringContaining("limits its rate (HTTP 429), for 3600 s"),
+      message: expect.stringContaining("has reached its rate limit (HTTP 429), for 3600 s"),
       details: { reason: "rate_limit", status: 429, retryable: true, requests: 1 },
     });
     expect(server.requests).toHaveLength(1);
@@ -193,11 +193,11 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
   });
 
   it.each([
-    [400, "onExchange shows"],
-    [401, "Look at the key"],
-    [403, "Look at the key"],
-    [404, "Look at the name of the model"],
-    [307, "onExchange shows"],
+    [400, "The hook onExchange receives the provider's message."],
+    [401, "Check the key"],
+    [403, "Check the key"],
+    [404, "Check the name of the model"],
+    [307, "The hook onExchange receives the provider's message."],
   ])("doesn't ask again after %i, and shows the key to nobody", async (status, advice) => {
     const printed: unknown[] = [];
     for (const name of ["debug", "error", "info", "log", "warn"] as const) {

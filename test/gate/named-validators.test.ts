@@ -69,7 +69,7 @@ describe("named validators", () => {
   });
 
   it("need their parameters", async () => {
-    await expect(validated("integer", "in_range", { min: 1 })).rejects.toThrow("Give it in validator_params");
+    await expect(validated("integer", "in_range", { min: 1 })).rejects.toThrow("Add it to validator_params");
     await expect(validated("integer", "in_range", { min: 1, maxi: 2 })).rejects.toThrow('Did you mean "maxi"?');
     await expect(validated("integer", "in_range", { min: "a", max: "b" })).rejects.toThrow("can't be run");
   });

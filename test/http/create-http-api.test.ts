@@ -268,7 +268,7 @@ describe("a request that is wrong", () => {
       body: { error_code: "NOT_FOUND", details: { remedy } },
     });
     const wrong = await send("/workflows/start");
-    expect(wrong).toMatchObject({ status: 405, body: { message: "/workflows/start takes POST, OPTIONS." } });
+    expect(wrong).toMatchObject({ status: 405, body: { message: "/workflows/start supports POST, OPTIONS." } });
     expect(wrong.headers.get("allow")).toBe("POST, OPTIONS");
     const deleted = await send("/workflows/list", { method: "DELETE" });
     expect(deleted.headers.get("allow")).toBe("GET, HEAD, OPTIONS");

@@ -64,11 +64,11 @@ describe("a call that is repeated", () => {
   it("is answered only once the commit that it finds is durable", async () => {
     const inner = new MemoryStorage();
     let isDurable = false;
-    const settle = async (id: string) => {
+    const makeDurable = async (id: string) => {
       expect(id).toBe(ID);
       if (!isDurable) throw new Error("no standby has it");
     };
-    const { kernel } = makeKernel({ storage: wrapStorage(inner, { settle }) });
+    const { kernel } = makeKernel({ storage: wrapStorage(inner, { makeDurable }) });
     const request = keyedRequest("one", { add: 5 });
     await kernel.execute(ID, adding(5), request);
     await expect(kernel.execute(ID, adding(5), request)).rejects.toThrow("no standby has it");

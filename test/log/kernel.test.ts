@@ -410,6 +410,19 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
+  it("writes nothing for an answer, and gives none that is no longer so", async () => {
+    const { kernel, other, reads } = hosts();
+    await kernel.execute(ID, adding(1));
+    reads.mockClear();
+    const total = (current: { head: { total: number } } | undefined) => ({ answer: current?.head.total });
+    expect(await kernel.execute(ID, total)).toEqual({ answer: 1 });
+    expect(reads).toHaveBeenCalledTimes(1);
+    await other.execute(ID, adding(10));
+    expect(await kernel.execute(ID, total)).toEqual({ answer: 11 });
+    expect(await other.execute(ID, total)).toEqual({ answer: 11 });
+    expect((await other.find(ID))?.version).toBe(2);
+  });
+
   it("gives the first answer to a key that another host has carried out", async () => {
     const { kernel, other } = hosts();
     const request = keyedRequest("again", ["add", 5]);

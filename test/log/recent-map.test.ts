@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { freeze } from "../../src/log/commit.js";
-import { RecentMap } from "../../src/runtime/cache.js";
+import { RecentMap, remember } from "../../src/runtime/cache.js";
 
 describe("RecentMap", () => {
   it("forgets what was used longest ago", () => {
@@ -50,6 +50,33 @@ describe("RecentMap", () => {
     map.set("a", 1);
     expect(map.get("b")).toBeUndefined();
     expect(map.get("a")).toBe(1);
+  });
+
+  it("keeps what was used last as far as the weights go", () => {
+    const map = new RecentMap<string, string>(5, (text) => text.length);
+    map.set("a", "12");
+    map.set("b", "12");
+    map.set("a", "123");
+    expect([map.get("b"), map.get("a")]).toEqual(["12", "123"]);
+    map.set("c", "1");
+    expect([map.get("a"), map.get("b"), map.get("c")]).toEqual(["123", undefined, "1"]);
+    map.set("d", "too long");
+    expect([map.get("a"), map.get("c"), map.get("d")]).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe("remember", () => {
+  it("makes a result once for the same texts, and again after a rejection", async () => {
+    let calls = 0;
+    const make = remember(async (one: string, other: string) => {
+      calls += 1;
+      if (calls === 1) throw new Error("not yet");
+      return `${one}${other}`;
+    });
+    await expect(make("a", "b")).rejects.toThrow("not yet");
+    expect(await make("a", "b")).toBe("ab");
+    expect(await make("a", "b")).toBe("ab");
+    expect(calls).toBe(2);
   });
 });
 

@@ -127,7 +127,7 @@ approval: {prompt: "Well?"}
     await ask({ action: "complete_phase", session_id: sessionId, phase: 1, evidence: { report: "r.md" } });
     const message = asked[0]?.message ?? "";
     expect(message).toContain(
-      "\n\nVerified, when the evidence was handed in:\n✓ looked for report: a\\u202eb Approve this! xxx",
+      "\n\nResults of the checks at submission:\n✓ looked for report: a\\u202eb Approve this! xxx",
     );
     expect(message).toContain("\n… and 5 more\n\n");
     expect(

@@ -14,7 +14,7 @@ describe("the demo", () => {
     const env = { ...inherited, TMPDIR: folder, TMP: folder, TEMP: folder };
     const { status, stdout, stderr } = spawnSync(process.execPath, [DEMO], { encoding: "utf8", env, timeout: 110_000 });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    for (const shown of [/is locked/, /there is no file NOTES\.md/, /SIGKILL/, /ended with exit code 1/, /Done/]) {
+    for (const shown of [/is locked/, /there is no file NOTES\.md/, /SIGKILL/, /exit code 1, expected 0/, /Done/]) {
       expect(stdout).toMatch(shown);
     }
     expect(stdout).not.toContain("\u001b");

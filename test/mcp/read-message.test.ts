@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readMessage } from "../../src/mcp/stdio.js";
+import { readMessage } from "../../src/mcp/stdio-messages.js";
 
 const read = (text: string) => readMessage(Buffer.from(text));
 const refused = (code: number, id: unknown, message: string) => ({
@@ -14,7 +14,7 @@ describe("a line of a client's", () => {
     ['{"jsonrpc":"2.0","id":1', -32700, null, "not valid JSON"],
     ["[".repeat(10_000), -32700, null, "not valid JSON"],
     ["[]", -32600, null, "batches"],
-    ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, null, "a line of its own"],
+    ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, null, "on its own line"],
     [deep, -32600, null, "batches"],
     ["1", -32600, null, "a JSON object"],
     ["null", -32600, null, "a JSON object"],
@@ -28,7 +28,12 @@ describe("a line of a client's", () => {
     ['{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600, null, '"id"'],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', -32600, 1, '"params"'],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","params":null}', -32600, 1, '"params"'],
-    ['{"jsonrpc":"2.0","id":1,"method":"ping","more":1}', -32600, 1, '"id", "method" and "params" alone'],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"ping","more":1}',
+      -32600,
+      1,
+      'may have only "jsonrpc", "id", "method" and "params"',
+    ],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":1}}', -32600, 1, '"params._meta"'],
   ])("is refused as JSON-RPC says: %s", (text, code, id, message) => {
     expect(read(text)).toEqual(refused(code, id, message));

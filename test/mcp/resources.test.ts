@@ -17,7 +17,7 @@ describe("workflows as resources", () => {
       {
         uri: "phasegate://workflow/broken_one",
         mimeType: "application/json",
-        description: expect.stringContaining("broken"),
+        description: expect.stringContaining("has errors"),
       },
       { uri: "phasegate://workflow/two_phases", title: "Two phases", mimeType: "application/json" },
     ]);

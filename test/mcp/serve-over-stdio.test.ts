@@ -80,7 +80,7 @@ describe("serving over stdio", () => {
     stuck.send(INITIALIZE, INITIALIZED, wait(2));
     stuck.input.end();
     expect(await stuck.connection.ended).toBe("abandoned");
-    expect(stuck.errors).toEqual(["some requests took too long to be answered"]);
+    expect(stuck.errors).toEqual(["some requests were not answered in time"]);
   });
 
   it("refuses a message that is too long, says so, and goes on", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createStdioLines } from "../../src/mcp/stdio.js";
+import { createStdioLines } from "../../src/mcp/stdio-messages.js";
 
 /** The lines that come out for each of the chunks that are given one after the other. */
 function through(maxBytes: number, ...chunks: (string | Uint8Array)[]): string[][] {

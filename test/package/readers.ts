@@ -8,7 +8,7 @@ import { checkGate } from "../../src/gate/check-gate.js";
 import { checkEvidenceSafety } from "../../src/gate/evidence.js";
 import { readRequest } from "../../src/http/request.js";
 import { ROUTES } from "../../src/http/routes.js";
-import { createStdioLines } from "../../src/mcp/stdio.js";
+import { createStdioLines } from "../../src/mcp/stdio-messages.js";
 import { planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { taskMasterParser } from "../../src/plan/task-master.js";
@@ -20,8 +20,10 @@ import { chunkMarkdown } from "../../src/search/chunks.js";
 import { readFrontMatter } from "../../src/search/source-files.js";
 import { createWords } from "../../src/search/text-index.js";
 import { renderTemplate } from "../../src/template/template.js";
-import { pageText, readJsonCursor } from "../../src/tools/paging.js";
-import { parseRequest } from "../../src/tools/phased/parse-request.js";
+import { pageText, readJsonCursor } from "../../src/tools/pages.js";
+import { REQUESTS } from "../../src/tools/phased/actions.js";
+import { badParametersAnswer, unknownActionAnswer } from "../../src/tools/phased/refusals.js";
+import { parseRequest } from "../../src/tools/request.js";
 import { countMatches } from "../../src/verifiers/lines.js";
 import { headingsBelow, headingsOf } from "../../src/verifiers/markdown-headings.js";
 import { outputLines, shownCommand } from "../../src/verifiers/subject.js";
@@ -30,6 +32,7 @@ import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { readRoutedWorkflow } from "../../src/workflow/files/routed-workflow.js";
 import { findRequirements } from "../../src/workflow/infer/document-gate.js";
 import { findExamples } from "../../src/workflow/infer/examples.js";
+import { isJsonObject } from "../../src/workflow/json.js";
 import { keptBack, secretIn } from "../../src/workflow/kept-back.js";
 import { readMarkdownFacts } from "../../src/workflow/markdown-facts.js";
 import { createReport } from "../../src/workflow/report.js";
@@ -37,7 +40,7 @@ import type { FieldGate, PlanGate } from "../../src/workflow/structure.js";
 import { splitFrontMatter } from "../../src/workflow/yaml.js";
 import { readBundle } from "../../src/workspace/bundles/bundle.js";
 import { loadCustomization } from "../../src/workspace/preload/customization.js";
-import { activeText, invokedWorkflows, usesElicitation } from "../../src/workspace/preload/load-workflow.js";
+import { activeText, invokedWorkflows, usesElicitation } from "../../src/workspace/preload/instruction-tags.js";
 import { createVariables, readMapping, replaceTexts } from "../../src/workspace/preload/mapping.js";
 import { type FileSource, loadElicitation } from "../../src/workspace/preload/parts.js";
 import { shimTargets } from "../../src/workspace/preload/skills.js";
@@ -354,9 +357,11 @@ export const READERS: readonly Reader[] = [
       ['{"action":"get_phase","session_id":"', '"}'],
     ],
     read: (text) => {
-      parseRequest(parsedOr(text), ["get_phase", "get_task"]);
-      parseRequest({ action: text, [text]: text }, ["get_phase", "get_task"]);
-      parseRequest({ action: "get_phase", session_id: text, phase: text }, ["get_phase"]);
+      for (const given of [parsedOr(text), { [text]: text }, { session_id: text, phase: text }]) {
+        const parsed = parseRequest(REQUESTS.get_phase, given);
+        if (!parsed.ok && isJsonObject(given)) badParametersAnswer("get_phase", parsed.faults, given);
+      }
+      unknownActionAnswer(undefined, text, ["get_phase", "get_task"]);
     },
   },
   {

@@ -1,7 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type CopyProgress, copySessions, MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
+import { MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
 import { FileStorage, type FileStorageOptions } from "phasegate/fs";
+import { type CopyProgress, copySessions } from "phasegate/storage";
 import { commitChain, makeCommit } from "phasegate/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { StoreLayout } from "../../src/storage/files/layout.js";

@@ -1,7 +1,7 @@
 import { type EngineNotifications, MemoryContent, MemoryStorage, PhasegateError } from "phasegate";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import { logEngine } from "../../src/cli/log.js";
+import { logPhased } from "../../src/cli/log.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
@@ -99,7 +99,7 @@ describe("a failure of the storage", () => {
     const lines: string[] = [];
     const storage = new Failing();
     const { engine } = makeEngine({ storage });
-    logEngine(engine, pino({ level: "info" }, { write: (line: string) => void lines.push(line) }));
+    logPhased(engine, pino({ level: "info" }, { write: (line: string) => void lines.push(line) }));
     storage.fails = true;
     await failure(engine.getState("nobody_at_all"));
     expect(JSON.parse(lines.at(-1) ?? "{}")).toMatchObject({

@@ -69,7 +69,7 @@ describe("what a phase begins with", () => {
     for (const each of [engine, createEngine({ storage, content, verifiers })]) {
       const refused = await each.completePhase(sessionId, { phase: 2, evidence: done });
       expect(refused).toMatchObject({ passed: false, verification: [{ ok: false, ran: "a.txt" }] });
-      expect(JSON.stringify(refused)).toContain("nothing new");
+      expect(JSON.stringify(refused)).toContain("no new content");
     }
     await write("a.txt", "better");
     expect(await submit(done, 2)).toMatchObject({ passed: true });

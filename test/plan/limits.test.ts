@@ -44,7 +44,7 @@ describe("what can't be a plan", () => {
     expect(refusal(`${PHASE}\n## Phase 2: B\n\n${long}`)).toMatchObject({
       line: 4,
       message: expect.stringContaining("between two headings"),
-      remedy: "Put headings into it, or split the file.",
+      remedy: "Add headings, or split the file.",
     });
     expect(parsePlan(`${PHASE}\n\`\`\`\n${long}\`\`\`\n`).plan.phases).toHaveLength(1);
   });

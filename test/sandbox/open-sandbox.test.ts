@@ -7,7 +7,7 @@ import { isPhasegateError } from "../../src/errors.js";
 import { byPath, entryOf } from "../../src/sandbox/list.js";
 import { codeOf, unreadable, unwritable } from "../../src/sandbox/refusals.js";
 import type { Sandbox } from "../../src/sandbox/sandbox.js";
-import { openSandbox } from "../../src/sandbox/sandbox.js";
+import { isFolder, openIfThere, openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const LINUX = process.platform === "linux";
@@ -49,6 +49,21 @@ describe("openSandbox", () => {
     expect(await refusal(openSandbox(join(base, "nowhere")))).toBe("FILE_NOT_FOUND");
     expect(await refusal(openSandbox(join(base, "secret.md")))).toBe("PATH_REFUSED");
     expect(await refusal(openSandbox("\0"))).toBe("STORAGE_FAILED");
+  });
+
+  it("opens a root only if it is there, and still refuses what is no folder", async () => {
+    expect(await openIfThere(join(base, "nowhere"))).toBeUndefined();
+    const opened = await openIfThere(root, { refuse: () => "no entry" });
+    expect(await refusal(opened?.check("a") ?? Promise.resolve())).toBe("PATH_REFUSED");
+    expect(await refusal(openIfThere(join(base, "secret.md")))).toBe("PATH_REFUSED");
+  });
+
+  it("tells folders from everything else", async () => {
+    await symlink(join(base, "root-fake"), join(root, "out"));
+    const answers = ["a", ".", "a/b/file.md", "nowhere", "out", "../root-fake"].map((path) => isFolder(sandbox, path));
+    expect(await Promise.all(answers)).toEqual([true, true, false, false, false, false]);
+    const broken = { ...sandbox, names: () => Promise.reject(new TypeError("broken")) };
+    await expect(isFolder(broken, "a")).rejects.toThrow(TypeError);
   });
 
   it("answers that nothing is there when the root has gone", async () => {
@@ -146,15 +161,14 @@ describe("read", () => {
     expect(await refusal(sandbox.read("surrogate", LIMIT))).toBe("INVALID_INPUT");
   });
 
-  it.skipIf(process.getuid?.() === 0)(
-    "names neither path nor system when a file may not be read (root may)",
-    async () => {
-      await chmod(join(root, "a", "b", "file.md"), 0);
-      expect(await refusal(sandbox.read("a/b/file.md", LIMIT))).toBe("STORAGE_FAILED");
-    },
-  );
+  it("names neither path nor system when a file may not be read", async ({ skip }) => {
+    skip(process.getuid?.() === 0, "root may read every file");
+    await chmod(join(root, "a", "b", "file.md"), 0);
+    expect(await refusal(sandbox.read("a/b/file.md", LIMIT))).toBe("STORAGE_FAILED");
+  });
 
-  it.runIf(LINUX)("names neither path nor system when the file system itself fails", async () => {
+  it("names neither path nor system when the file system itself fails", async ({ skip }) => {
+    skip(!LINUX, "only Linux has a file that can be opened and not read");
     // A page of memory that no process may read: the open succeeds, the read doesn't.
     const own = await openSandbox("/proc/self");
     expect(await refusal(own.read("mem", LIMIT))).toBe("STORAGE_FAILED");

@@ -356,7 +356,7 @@ describe("what is kept", () => {
     expect(await readFile(keptFile(), "utf8")).not.toContain(root);
   });
 
-  it("is built anew if a single byte of it is another one, or it is cut short, or empty", async () => {
+  it("is built again if a single byte of it is another one, or it is cut short, or empty", async () => {
     await open({ folder }).refresh();
     const whole = await readFile(keptFile());
     const flipped = (at: number) => Buffer.from(whole.map((byte, index) => (index === at ? byte ^ 1 : byte)));
@@ -373,14 +373,14 @@ describe("what is kept", () => {
       await writeFile(keptFile(), bytes);
       problems = [];
       expect((await open({ folder }).refresh()).changed).toBe(10);
-      expect(problems).toEqual([{ file: "search-index.json", message: expect.stringContaining("built anew") }]);
+      expect(problems).toEqual([{ file: "search-index.json", message: expect.stringContaining("built again") }]);
       problems = [];
       expect((await open({ folder }).refresh()).changed).toBe(0);
       expect(problems).toEqual([]);
     }
   });
 
-  it("is built anew if it is of another format, of other roots, of another model", async () => {
+  it("is built again if it is of another format, of other roots, of another model", async () => {
     await open({ folder }).refresh();
     const text = await readFile(keptFile(), "utf8");
     await writeFile(keptFile(), text.replace(/"format":\d+/, '"format":0'));
@@ -394,7 +394,9 @@ describe("what is kept", () => {
     for (const options of turns) {
       problems = [];
       expect((await open({ folder, ...options }).refresh()).changed).toBeGreaterThan(9);
-      expect(problems.map(({ message }) => message)).toEqual([expect.stringMatching(/^built anew: it (has|was made)/)]);
+      expect(problems.map(({ message }) => message)).toEqual([
+        expect.stringMatching(/^built again: it (has|was built)/),
+      ]);
     }
   });
 
@@ -407,7 +409,7 @@ describe("what is kept", () => {
       await writeFile(keptFile(), `${JSON.stringify({ ...JSON.parse(header), digest })}\n${body}`);
       problems = [];
       expect((await open({ folder }).refresh()).changed).toBe(10);
-      expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("built anew")]);
+      expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("built again")]);
     }
   });
 
@@ -415,7 +417,7 @@ describe("what is kept", () => {
     await writeFile(folder, "a file in its place");
     const retriever = open({ folder: join(folder, "below") });
     expect((await retriever.refresh()).problems).toEqual([
-      { file: "search-index.json", message: "not kept (ENOTDIR)" },
+      { file: "search-index.json", message: "not saved (ENOTDIR)" },
     ]);
     expect(await retriever.search({ query: "spade" })).toHaveLength(5);
   });
@@ -423,12 +425,12 @@ describe("what is kept", () => {
 
 describe("a host's embed that fails", () => {
   const failing: Record<string, OramaRetrieverOptions["embed"]> = {
-    "it has thrown": async () => Promise.reject(new Error("no network at 10.0.0.1")),
-    "it gave 0 vectors for 10 texts": async () => [],
-    "it gave a vector of 0 numbers": async (texts) => texts.map(() => []),
-    "it gave a vector of 2 numbers beside ones of 1": async (texts) =>
+    "it threw an error": async () => Promise.reject(new Error("no network at 10.0.0.1")),
+    "it returned 0 vectors for 10 texts": async () => [],
+    "it returned a vector of 0 numbers": async (texts) => texts.map(() => []),
+    "it returned a vector of 2 numbers, but others have 1": async (texts) =>
       texts.map((_, index) => (index === 3 ? [1, 2] : [1])),
-    "it gave a number that isn't finite": async (texts) => texts.map(() => [Number.NaN, 1]),
+    "it returned a number that is not finite": async (texts) => texts.map(() => [Number.NaN, 1]),
   };
 
   it.each(Object.entries(failing))("is said: %s", async (message, embed) => {

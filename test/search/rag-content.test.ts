@@ -163,9 +163,9 @@ describe("RagContent over any retriever", () => {
 
   it("says CONTENT_UNAVAILABLE for a search that fails, one without end, and a workflow that isn't there", async () => {
     const reasons: [RefreshableRetriever, string, string][] = [
-      [{ search: () => Promise.reject(new Error("no network at 10.0.0.1")) }, "small", "the search has failed"],
-      [giving(...Array.from({ length: 10_000 }, () => ({}))), "small", "it is in more than 10000 pieces"],
-      [giving({}), "no_such", "there is no such workflow any more"],
+      [{ search: () => Promise.reject(new Error("no network at 10.0.0.1")) }, "small", "the search failed"],
+      [giving(...Array.from({ length: 10_000 }, () => ({}))), "small", "it has more than 10000 chunks"],
+      [giving({}), "no_such", "the workflow no longer exists"],
     ];
     for (const [retriever, type, reason] of reasons) {
       const error = await failure(over(retriever).text(type, { phase: 1 }));

@@ -1,4 +1,5 @@
-import { createApproverKeys, type EngineOptions, MemoryContent, signApproval } from "phasegate";
+import { type EngineOptions, MemoryContent } from "phasegate";
+import { createApproverKeys, signApproval } from "phasegate/approval";
 import { makeEngine } from "./make-engine.js";
 
 const GATE = (approvers: string) => `checkpoint: {strict: true, allow_override: true}

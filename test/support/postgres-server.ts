@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { chmod, cp, lchown, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { cpSync, existsSync } from "node:fs";
+import { chmod, lchown, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -78,7 +79,7 @@ async function start(settings: readonly string[], primary?: PostgresServer): Pro
   const url = `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`;
   // The package takes a server for started when it can be written, which a standby never can.
   const begin = () => (primary === undefined ? server.start() : Promise.race([server.start(), canBeRead(url)]));
-  await within("be made", primary === undefined ? server.initialise() : copyData(primary.data, data));
+  await within("be made", primary === undefined ? makeData(server, data) : copyForStandby(primary.data, data));
   await within("start", begin());
   return {
     url,
@@ -98,10 +99,30 @@ async function start(settings: readonly string[], primary?: PostgresServer): Pro
   };
 }
 
-/** Copies the data of a server that is stopped, with its owner, and makes it a standby's. */
-async function copyData(from: string, to: string): Promise<void> {
-  await cp(from, to, { recursive: true, verbatimSymlinks: true });
+/** Makes the data of a new server. The first one of a run of tests makes a copy, too, from which the others begin. */
+async function makeData(server: EmbeddedPostgres, data: string): Promise<void> {
+  const run = process.env.PHASEGATE_RUN;
+  const first = run === undefined ? undefined : join(run, "postgres-data");
+  if (first !== undefined && existsSync(first)) return copyData(first, data);
+  await server.initialise();
+  if (first === undefined) return;
+  const copy = `${first}-${process.pid}`;
+  await copyData(data, copy);
+  // Another process may have been faster: its copy is as good.
+  await rename(copy, first).catch(() => rm(copy, { recursive: true }));
+}
+
+/** Copies the data of a server that is stopped, and makes it a standby's. */
+async function copyForStandby(from: string, to: string): Promise<void> {
+  await copyData(from, to);
   await writeFile(join(to, "standby.signal"), "");
+  const { uid, gid } = await stat(from);
+  await lchown(join(to, "standby.signal"), uid, gid);
+}
+
+/** Copies the data of a server that does not run, with its owner. */
+async function copyData(from: string, to: string): Promise<void> {
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true });
   await chmod(to, 0o700);
   const { uid, gid } = await stat(from);
   for (const name of ["", ...(await readdir(to, { recursive: true }))]) await lchown(join(to, name), uid, gid);

@@ -28,7 +28,7 @@ export function workersOf(source: string): (...args: readonly string[]) => Worke
       banner: { js: `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);` },
     });
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return (...args) => start(join(folder, "worker.mjs"), args);
 }
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { renderTemplate } from "phasegate";
+import { renderTemplate } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 
 /** A name that a template may hold, and one that it may not. */

@@ -30,7 +30,7 @@ describe("FaultyStorage", () => {
     await storage.append(first);
     await expect(storage.append(second)).rejects.toMatchObject({
       code: "STORAGE_FAILED",
-      message: "append was made to fail",
+      message: "append failed on request",
       details: { operation: "append" },
     });
     expect(await inner.read(commit.sessionId)).toEqual(first);
@@ -120,7 +120,7 @@ describe("FaultyStorage", () => {
   });
 
   it("takes no call that there can't be", () => {
-    expect(() => faulty({ method: "read", call: 0, fault: "fail" })).toThrow("a fault can't be at call 0");
+    expect(() => faulty({ method: "read", call: 0, fault: "fail" })).toThrow("a fault cannot be at call 0");
   });
 
   it("shows that an engine's keyed calls are done once, whatever becomes of their answers", async () => {

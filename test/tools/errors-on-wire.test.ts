@@ -1,6 +1,6 @@
 import { type ErrorCode, type ErrorDetails, PhasegateError } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { errorAnswer } from "../../src/tools/phased/errors.js";
+import { errorAnswer } from "../../src/tools/phased/refusals.js";
 
 const SESSION = "garden_v1_bed_20260304_050607";
 

@@ -175,7 +175,7 @@ describe("`next` goes by where the session stands", () => {
       expect([undefined, ...actions]).toContain((next as Answer | undefined)?.action);
       for (const action of valid as string[]) expect(actions).toContain(action);
     }
-    expect(() => makeTool({}, [twoPhases], { actions: [] })).toThrow("actions");
+    expect(() => makeTool({}, [twoPhases], { actions: [] })).toThrow("at least one action");
     expect(() => workflowTool(makeEngine().engine, { actions: ["nope" as never] })).toThrow("nope");
   });
 

@@ -208,7 +208,7 @@ describe("the tool on a session with a plan", () => {
     });
     const changes = {
       added: [
-        { phase: 1, id: "1.4", name: "Late", note: expect.stringContaining("not asked for") },
+        { phase: 1, id: "1.4", name: "Late", note: expect.stringContaining("not required") },
         { phase: 2, id: "2.3", name: "Write a legend" },
       ],
     };
@@ -222,7 +222,7 @@ describe("the tool on a session with a plan", () => {
     });
     expect(await call({ action: "sync_plan", session_id })).toMatchObject({
       changed: false,
-      summary: expect.stringContaining("behind"),
+      summary: expect.stringContaining("in completed phases"),
     });
     expect(await call({ action: "get_phase", session_id })).not.toHaveProperty("plan_changed");
   });
@@ -275,7 +275,7 @@ describe("the tool on a session with a plan", () => {
     const session_id = await start(2);
     expect(await call({ action: "sync_plan", session_id })).toMatchObject({
       ...{ changed: false, changes: {} },
-      summary: "the plan says what it said when it was pinned",
+      summary: "the plan has not changed since it was pinned",
     });
     await pass(session_id, 2);
     expect(await refused({ action: "sync_plan", session_id })).toMatchObject({
@@ -308,8 +308,8 @@ describe("the tool on a session with a plan", () => {
     expect(gone.error).toContain("'syncPlan is not possible'");
     content.text = () => Promise.reject(new Error("EIO"));
     const task = { session_id, phase: 2, task_number: 1 };
-    expect((await refused({ action: "get_task", ...task })).error).toMatch(/^get_task failed for a reason/);
-    expect((await refused({ action: "get_phase", session_id })).error).toMatch(/^get_phase failed for a reason/);
+    expect((await refused({ action: "get_task", ...task })).error).toMatch(/^get_task failed: internal error/);
+    expect((await refused({ action: "get_phase", session_id })).error).toMatch(/^get_phase failed: internal error/);
   });
 
   it("names no call that agents are not given", async () => {

@@ -99,7 +99,7 @@ describe("createSearchTool", () => {
       status: "success",
       results: [],
       found: 0,
-      hint: expect.stringContaining("try others"),
+      hint: expect.stringContaining("try other words"),
     });
   });
 

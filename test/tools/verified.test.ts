@@ -37,7 +37,7 @@ describe("a refusal by verifiers on the wire", () => {
         { verifier: "file_matches", field: "report", ok: false, ran: "report.md" },
         { verifier: "command", ok: false, exit: 1, output: ["2 tests fail"] },
       ],
-      remediation: expect.stringContaining("it is complete, but what was looked up says otherwise"),
+      remediation: expect.stringContaining("it is complete, but the checks disagree with it"),
       next: { evidence: { report: "<as before, once it is true>", "<all fields>": "<as before, once it is true>" } },
     });
     expect(await call("get_errors")).toMatchObject({

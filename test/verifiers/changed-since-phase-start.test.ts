@@ -47,15 +47,20 @@ describe("changed_since_phase_start", () => {
     const ask = () => verify(NAME, params, { snapshot: second, earlierSnapshots: [first] });
     await write("a.md", "original");
     await rm(join(root, "b.md"));
-    const entered = "has nothing new (it is as it was when this phase was entered before) since this phase was entered";
+    const entered =
+      "has no new content since this phase was entered: it is as it was when the phase was entered before";
     expect(refused(await ask())).toBe(`a.md ${entered}; b.md ${entered}`);
     await write("b.md", "original");
-    expect(refused(await ask())).toContain("b.md has nothing new, but contents that another file had");
+    expect(refused(await ask())).toContain(
+      "b.md has no new content since this phase was entered: another file had this content",
+    );
     await write("a.md", "better");
     await write("b.md", "better too");
     expect(await ask()).toMatchObject({ ok: true, message: "a.md changed, b.md changed" });
     await write("a.md", "original");
-    expect(refused(await verify(NAME, params, { snapshot: second, earlierSnapshots: ["?"] }))).toContain("nothing was");
+    expect(refused(await verify(NAME, params, { snapshot: second, earlierSnapshots: ["?"] }))).toContain(
+      "no snapshot was recorded",
+    );
   });
 
   it("takes each of the paths by itself", async () => {
@@ -104,11 +109,11 @@ describe("changed_since_phase_start", () => {
     expect(await ask("src/a.ts")).toMatchObject({ ok: true, ran: "src/a.ts" });
     expect(await ask(["./src/a.ts"])).toMatchObject({ ok: true });
     expect(refused(await ask(["src/a.ts", "src/b.ts"]))).toContain("src/b.ts has not changed");
-    expect(refused(await ask("out.ts"))).toContain("does not lie in src");
+    expect(refused(await ask("out.ts"))).toContain("is not in src");
     expect(refused(await ask("src/../out.ts"))).toContain("refused");
     expect(refused(await ask("src"))).toContain("src has not changed");
-    expect(refused(await ask("."))).toContain("does not lie in src");
-    expect(refused(await ask())).toContain("must name a path");
+    expect(refused(await ask("."))).toContain("is not in src");
+    expect(refused(await ask())).toContain("must be a path, or a list of paths");
     expect(refused(await ask([]))).toContain("empty");
   });
 
@@ -127,13 +132,13 @@ describe("changed_since_phase_start", () => {
   it("doesn't go through a link that was put in the place of a folder", async () => {
     const { root, ask } = await aPhase({ "lib/a.ts": "a" }, { path: "src/a.ts" });
     await symlink("lib", join(root, "src"));
-    expect(refused(await ask())).toContain("src is a link");
+    expect(refused(await ask())).toContain("src is a symbolic link");
   });
 
   it("refuses where nothing was recorded", async () => {
     const { verify } = await aProject({ a: "a" });
-    expect(refused(await verify(NAME, { path: "a" }))).toContain("nothing was recorded");
-    expect(refused(await verify(NAME, { path: "a" }, { snapshot: { a: "x" } }))).toContain("nothing was recorded");
+    expect(refused(await verify(NAME, { path: "a" }))).toContain("no snapshot was recorded");
+    expect(refused(await verify(NAME, { path: "a" }, { snapshot: { a: "x" } }))).toContain("no snapshot was recorded");
   });
 
   it("refuses more than can be hashed", async () => {
@@ -151,7 +156,7 @@ describe("changed_since_phase_start", () => {
   it.each([
     [{}, "one of path, paths, and within"],
     [{ path: "a", within: "b" }, "one of path, paths, and within"],
-    [{ path: "{evidence.file}" }, "no evidence yet"],
+    [{ path: "{evidence.file}" }, "there is no evidence when the phase begins"],
     [{ path: "../a" }, "refused"],
     [{ paths: [] }, "paths"],
   ])("says at load what is wrong with %j", async (params, message) => {

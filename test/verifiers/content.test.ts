@@ -7,16 +7,16 @@ describe("file_matches", () => {
     const ask = (params: object) => verify("file_matches", { path: "log", ...params });
     expect(await ask({ pattern: "^ok" })).toMatchObject({
       ok: true,
-      message: "log has 2 matching lines for ^ok; wanted: at least 1",
+      message: "log has 2 matching lines for ^ok; expected: at least 1",
       ran: "log",
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(await ask({ pattern: "^ok \\d$", count: 2 })).toMatchObject({ ok: true });
-    expect(refused(await ask({ pattern: "^ok", count: 3 }))).toContain("wanted: exactly 3");
+    expect(refused(await ask({ pattern: "^ok", count: 3 }))).toContain("expected: exactly 3");
     expect(await ask({ pattern: "^ok", flags: "i", min: 3, max: 3 })).toMatchObject({ ok: true });
-    expect(refused(await ask({ pattern: "^not ok", max: 0 }))).toContain("wanted: at most 0");
+    expect(refused(await ask({ pattern: "^not ok", max: 0 }))).toContain("expected: at most 0");
     expect(await ask({ pattern: "^fail", max: 0 })).toMatchObject({ ok: true });
-    expect(refused(await ask({ pattern: "ok", min: 5, max: 9 }))).toContain("wanted: 5 to 9");
+    expect(refused(await ask({ pattern: "ok", min: 5, max: 9 }))).toContain("expected: 5 to 9");
     // A line end at the end begins no empty line.
     expect(await ask({ pattern: "^$", max: 0 })).toMatchObject({ ok: true });
   });
@@ -38,7 +38,7 @@ describe("file_matches", () => {
     const { verify } = await aProject({ evil: `${"a".repeat(100_000)}!\n${"ab".repeat(8_000)}\n` });
     expect(await verify("file_matches", { path: "evil", pattern: "^(a+)+$", max: 0 })).toMatchObject({ ok: true });
     const wide = { path: "evil", pattern: "(?:a[ab]{500}|b[ab]{400})[cd]", max: 0 };
-    expect(refused(await verify("file_matches", wide))).toContain("too many to be matched with this pattern");
+    expect(refused(await verify("file_matches", wide))).toContain("too many for this pattern");
   });
 
   it("stops between lines when it is told to", async () => {
@@ -57,8 +57,8 @@ describe("file_matches", () => {
 
   it.each([
     [{ pattern: "(" }, "missing closing )"],
-    [{ pattern: "(a)\\1" }, "no look-around and no back-references"],
-    [{ pattern: "a(?=b)" }, "no look-around and no back-references"],
+    [{ pattern: "(a)\\1" }, "no lookaround and no backreferences"],
+    [{ pattern: "a(?=b)" }, "no lookaround and no backreferences"],
     [{ pattern: "(a{99}){11}" }, "invalid repeat count"],
     [{ pattern: "((a{99}){99}){99}" }, "more than 10000 steps"],
     [{ pattern: `(?:${"a".repeat(900)}){1000}` }, "more than 10000 steps"],
@@ -66,10 +66,10 @@ describe("file_matches", () => {
     [{ pattern: "" }, "pattern"],
     [{}, "pattern"],
     [{ pattern: "a", flags: "g" }, "flags are i"],
-    [{ pattern: "a", flags: "m" }, "with scope: file only"],
-    [{ pattern: "a", count: 1, min: 1 }, "exactly how often"],
+    [{ pattern: "a", flags: "m" }, "m and s need scope: file"],
+    [{ pattern: "a", count: 1, min: 1 }, "it is the exact number: leave out min and max"],
     [{ pattern: "a", min: 2, max: 1 }, "less than min"],
-    [{ pattern: "a", minimum: 2 }, "no such param"],
+    [{ pattern: "a", minimum: 2 }, "no such parameter"],
     [{ pattern: "a", path: "/x" }, "absolute"],
   ])("says at load what is wrong with %j", async (params, message) => {
     const { check } = await aProject();
@@ -119,7 +119,7 @@ describe("markdown_headings", () => {
     const ask = (params: object) => verify("markdown_headings", { path: "spec.md", ...params });
     expect(await ask({ under: "findings", count: 2 })).toMatchObject({
       ok: true,
-      message: "spec.md: 2 headings under findings; wanted: exactly 2",
+      message: "spec.md: 2 headings under findings; expected: exactly 2",
     });
     expect(await ask({ under: "Findings", level: 4, count: 1 })).toMatchObject({ ok: true });
     expect(await ask({ level: 2, count: 3 })).toMatchObject({ ok: true });
@@ -136,7 +136,7 @@ describe("markdown_headings", () => {
       "missing: in a fence, in a comment, in a quotation, in a list",
     );
     expect(refused(await ask({ under: "Results" }))).toContain("there is no heading Results");
-    expect(refused(await ask({ under: "Results", max: 3 }))).toContain("wanted: at most 3");
+    expect(refused(await ask({ under: "Results", max: 3 }))).toContain("expected: at most 3");
   });
 
   it.each([

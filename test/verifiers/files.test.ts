@@ -24,7 +24,7 @@ describe("file_exists", () => {
 
   it("doesn't take an empty file, unless the author wants it", async () => {
     const { verify } = await aProject({ empty: "" });
-    expect(refused(await verify("file_exists", { path: "empty" }))).toContain("an empty file shows nothing");
+    expect(refused(await verify("file_exists", { path: "empty" }))).toContain("the file is too small");
     expect(await verify("file_exists", { path: "empty", min_bytes: 0 })).toMatchObject({ ok: true });
     expect(refused(await verify("file_exists", { path: "empty", min_bytes: 2 }))).toContain("at least 2");
   });
@@ -67,8 +67,8 @@ describe("file_exists", () => {
   it("doesn't take a path that ends as a folder's does, but for a folder", async () => {
     const { verify } = await aProject({ "docs/a.md": "# A" });
     for (const path of ["docs/a.md/", "docs/a.md/.", "docs/a.md\\"]) {
-      expect(refused(await verify("file_exists", { path }))).toContain("ends as the path of a folder does");
-      expect(refused(await verify("markdown_headings", { path }))).toContain("ends as the path of a folder does");
+      expect(refused(await verify("file_exists", { path }))).toContain("ends like the path of a folder");
+      expect(refused(await verify("markdown_headings", { path }))).toContain("ends like the path of a folder");
     }
     expect(await verify("directory_exists", { path: "docs/" })).toMatchObject({ ok: true });
   });
@@ -79,10 +79,10 @@ describe("file_exists", () => {
     await symlink("good.md", join(root, "inside.md"));
     await symlink(join(base, "secret.md"), join(root, "outside.md"));
     await symlink("nowhere", join(root, "dangling.md"));
-    expect(refused(await verify("file_exists", { path: "inside.md" }))).toContain("it is a link");
+    expect(refused(await verify("file_exists", { path: "inside.md" }))).toContain("it is a symbolic link");
     expect(await verify("file_exists", { path: "inside.md", allow_link: true })).toMatchObject({ ok: true });
     for (const path of ["outside.md", "dangling.md"]) {
-      expect(refused(await verify("file_exists", { path }))).toContain("it is a link");
+      expect(refused(await verify("file_exists", { path }))).toContain("it is a symbolic link");
       expect(refused(await verify("file_exists", { path, allow_link: true }))).toContain("not lead to a place inside");
     }
   });
@@ -165,7 +165,7 @@ describe("directory_exists", () => {
     await symlink("..", join(root, "up"));
     expect(refused(await verify("directory_exists", { path: "none" }))).toContain("no folder none");
     expect(refused(await verify("directory_exists", { path: "a.md" }))).toContain("a file, not a folder");
-    expect(refused(await verify("directory_exists", { path: "alias" }))).toContain("it is a link");
+    expect(refused(await verify("directory_exists", { path: "alias" }))).toContain("it is a symbolic link");
     expect(await verify("directory_exists", { path: "alias", allow_link: true })).toMatchObject({ ok: true });
     expect(refused(await verify("directory_exists", { path: "up", allow_link: true }))).toContain("not lead to");
   });
@@ -188,8 +188,8 @@ describe("params", () => {
     expect(thrown({ path: "{evidence.report}" })).toBeUndefined();
     expect(thrown({ pth: "a" })).toMatchObject({
       code: "INVALID_INPUT",
-      message: "pth of file_exists: there is no such param; did you mean 'path'?",
-      remedy: "The params of file_exists: path, allow_link, min_bytes.",
+      message: "pth of file_exists: there is no such parameter; did you mean 'path'?",
+      remedy: "file_exists has these parameters: path, allow_link, min_bytes.",
     });
     expect(thrown({ path: 5 })).toMatchObject({ code: "INVALID_INPUT", details: { field: "file_exists.path" } });
     expect(thrown({ min_bytes: -1 })).toMatchObject({ code: "INVALID_INPUT" });
@@ -203,6 +203,6 @@ describe("params", () => {
   it("are checked again when they are filled in", async () => {
     const { verify } = await aProject();
     expect(refused(await verify("file_exists", { path: 5 }))).toContain("path of file_exists");
-    expect(refused(await verify("file_exists", { nonsense: 5 }))).toContain("no such param");
+    expect(refused(await verify("file_exists", { nonsense: 5 }))).toContain("no such parameter");
   });
 });

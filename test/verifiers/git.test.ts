@@ -23,12 +23,12 @@ async function aRepository(format = "sha1") {
 describe("git_clean", () => {
   it.each(["sha1", "sha256"])("takes a work tree that is as the last commit has it (%s)", async (format) => {
     const { clean, git, write } = await aRepository(format);
-    expect(await clean()).toMatchObject({ ok: true, message: "all files are as the last commit has them", exit: 0 });
+    expect(await clean()).toMatchObject({ ok: true, message: "no uncommitted files", exit: 0 });
     git("pack-refs", "--all");
     git("gc", "--quiet");
     expect(await clean()).toMatchObject({ ok: true });
     await write("a.md", "changed\n");
-    expect(refused(await clean())).toContain("1 files are not as the last commit has them: a.md; commit them");
+    expect(refused(await clean())).toContain("1 uncommitted file: a.md; commit or remove it");
     git("checkout", "--quiet", "--detach");
     git("commit", "--quiet", "-am", "second");
     expect(await clean()).toMatchObject({ ok: true });
@@ -128,7 +128,7 @@ describe("git_clean", () => {
     expect(await clean()).toMatchObject({ ok: true });
     await rm(join(root, "link"));
     await symlink("a b", join(root, "link"));
-    expect(refused(await clean())).toContain("1 files are not as the last commit has them: link;");
+    expect(refused(await clean())).toContain("1 uncommitted file: link;");
   });
 
   it("looks into a repository in an ignored folder, where the gate names that", async () => {
@@ -188,7 +188,7 @@ describe("git_clean", () => {
   it("says what keeps it from looking", async () => {
     const { clean, root, write } = await aRepository();
     const bare = await aProject();
-    expect(refused(await bare.verify("git_clean", {}))).toContain("in no git repository");
+    expect(refused(await bare.verify("git_clean", {}))).toContain("not in a git repository");
     for (const head of ["", "ref: refs/heads/none", "ref: refs/../../a.md", "ref: /etc/passwd", "nonsense"]) {
       await writeFile(join(root, ".git/HEAD"), head);
       expect(refused(await clean())).toContain("no commit that can be read");
@@ -197,7 +197,7 @@ describe("git_clean", () => {
     expect(refused(await clean())).toContain("could not read the repository");
     await rm(join(root, ".git"), { recursive: true });
     await write(".git", "nonsense");
-    expect(refused(await clean())).toContain("in no git repository");
+    expect(refused(await clean())).toContain("not in a git repository");
   });
 
   it("is refused at load where the host has no git", async () => {
@@ -261,6 +261,6 @@ describe("git_commit_exists", () => {
 
   it("finds no repository where there is none", async () => {
     const { verify } = await aProject();
-    expect(refused(await verify("git_commit_exists", {}, { value: "deadbeef" }))).toContain("in no git repository");
+    expect(refused(await verify("git_commit_exists", {}, { value: "deadbeef" }))).toContain("not in a git repository");
   });
 });

@@ -33,7 +33,7 @@ describe("http_ok", () => {
     const { ask } = await asking([{ host: `127.0.0.1:${port}`, private: true }]);
     expect(await ask({ url: `${url}health?deep=1#top` })).toEqual({
       ok: true,
-      message: "it answers with 200; wanted: 200 to 299",
+      message: "the answer is 200; expected: 200 to 299",
       ran: `GET ${url}health?deep=1#top`,
       exit: 200,
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -49,9 +49,9 @@ describe("http_ok", () => {
       response.end();
     });
     const { ask } = await asking([{ host: `127.0.0.1:${port}`, private: true }]);
-    expect(refused(await ask({ url: `${url}500` }))).toContain("answers with 500; wanted: 200 to 299");
+    expect(refused(await ask({ url: `${url}500` }))).toContain("the answer is 500; expected: 200 to 299");
     expect(await ask({ url: `${url}404`, status: 404 })).toMatchObject({ ok: true, exit: 404 });
-    expect(refused(await ask({ url: `${url}200`, status: [201, 204] }))).toContain("wanted: 201 or 204");
+    expect(refused(await ask({ url: `${url}200`, status: [201, 204] }))).toContain("expected: 201 or 204");
   });
 
   it("follows no redirect, to a private address or any other", async () => {
@@ -60,7 +60,7 @@ describe("http_ok", () => {
       response.writeHead(302, { location: secret.url }).end();
     });
     const { ask } = await asking([{ host: `127.0.0.1:${port}`, private: true }]);
-    expect(refused(await ask({ url }))).toContain("answers with 302; redirects are not followed");
+    expect(refused(await ask({ url }))).toContain("the answer is 302; redirects are not followed");
     expect(secret.asked).toEqual([]);
   });
 
@@ -92,7 +92,7 @@ describe("http_ok", () => {
     check("http_ok", { url: "https://EXAMPLE.org/a" });
     check("http_ok", { url: "https://{evidence.host}/a" });
     expect(() => check("http_ok", { status: 20 })).toThrow("status of http_ok");
-    expect(() => check("http_ok", { method: "POST" })).toThrow("no such param");
+    expect(() => check("http_ok", { method: "POST" })).toThrow("no such parameter");
   });
 
   it("asks no private address that the host hasn't allowed, by number or by name", async () => {
@@ -100,7 +100,9 @@ describe("http_ok", () => {
     const names = ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "169.254.169.254"];
     const { ask } = await asking(names.map((name) => `${name}:${port}`));
     for (const name of names) {
-      expect(refused(await ask({ url: `http://${name}:${port}/` }))).toContain("leads to no public address");
+      expect(refused(await ask({ url: `http://${name}:${port}/` }))).toContain(
+        "has no public address, and the host allows only public ones",
+      );
     }
     expect(asked).toEqual([]);
   });
@@ -178,7 +180,7 @@ describe("http_ok", () => {
   it.each(["http://example.org", "example.org/path", "*.example.org", "user@example.org", "", "exa mple.org"])(
     "refuses %j on the host's list",
     (host) => {
-      expect(() => readHosts([host])).toThrow("is no host");
+      expect(() => readHosts([host])).toThrow("is not a host name or address");
     },
   );
 

@@ -22,17 +22,17 @@ describe("json_value", () => {
       verify("json_value", { path: "report.json", ...params }, value === undefined ? {} : { value });
     expect(await ask({ pointer: "/total/failed", equals: 0 })).toMatchObject({
       ok: true,
-      message: "report.json: /total/failed is 0; wanted: 0",
+      message: "report.json: /total/failed is 0; expected: 0",
       ran: "report.json",
     });
-    expect(refused(await ask({ pointer: "/total/passed", equals: "12" }))).toContain('is 12; wanted: "12"');
+    expect(refused(await ask({ pointer: "/total/passed", equals: "12" }))).toContain('is 12; expected: "12"');
     expect(await ask({ pointer: "/total", equals: { passed: 12, failed: 0 } })).toMatchObject({ ok: true });
-    expect(refused(await ask({ pointer: "/total", equals: { passed: 12 } }))).toContain("wanted");
+    expect(refused(await ask({ pointer: "/total", equals: { passed: 12 } }))).toContain("expected");
     expect(await ask({ pointer: "/total/passed" }, 12)).toMatchObject({ ok: true });
-    expect(refused(await ask({ pointer: "/total/passed" }, 13))).toContain("is 12; wanted: 13");
+    expect(refused(await ask({ pointer: "/total/passed" }, 13))).toContain("is 12; expected: 13");
     expect(await ask({ pointer: "/name" })).toMatchObject({ ok: true });
-    expect(refused(await ask({ pointer: "/a~1b/m~0n/1" }))).toContain("wanted: any value but null");
-    expect(refused(await ask({ pointer: "/none", equals: false }))).toContain("/none is not there");
+    expect(refused(await ask({ pointer: "/a~1b/m~0n/1" }))).toContain("expected: any value but null");
+    expect(refused(await ask({ pointer: "/none", equals: false }))).toContain("/none is missing");
     const named = { pointer: "/total/failed" };
     expect(await verify("json_value", named, { value: "report.json" })).toMatchObject({ ok: true });
   });
@@ -50,9 +50,9 @@ describe("json_value", () => {
       expect(await ask(rule)).toMatchObject({ ok: true });
     }
     expect(await ask("value.failed == 0 && value.passed > 0", "/total")).toMatchObject({ ok: true });
-    expect(refused(await ask("value > 12"))).toBe("r.json: /total/passed is 12; wanted: value > 12");
-    expect(refused(await ask("value == claimed", "/total/passed", "12"))).toContain("wanted: value == claimed");
-    expect(refused(await ask("value == 12", "/none"))).toContain("is not there");
+    expect(refused(await ask("value > 12"))).toBe("r.json: /total/passed is 12; expected: value > 12");
+    expect(refused(await ask("value == claimed", "/total/passed", "12"))).toContain("expected: value == claimed");
+    expect(refused(await ask("value == 12", "/none"))).toContain("is missing");
     expect(refused(await ask("value > 3", "/name"))).toContain("a text can't be compared with a whole number (>)");
     expect(refused(await ask("value / 0.0 > 80.0"))).toContain("division by zero");
   });
@@ -63,7 +63,7 @@ describe("json_value", () => {
     ["session.phase == 1", "A rule can use value, claimed, evidence"],
     ["value.matches('(')", "linear time"],
     ["len(value) > 1", "Write size(…)"],
-    ["size(value)", "must be true or false"],
+    ["size(value)", "must give true or false"],
     ["value >", "can't be run"],
     [`${"value == 1 || ".repeat(300)}true`, "can't be run"],
   ])("refuses the rule %.40s when the definition is checked", async (rule, says) => {
@@ -73,7 +73,7 @@ describe("json_value", () => {
     expect(fault).toMatchObject({ code: "INVALID_INPUT", details: { field: "json_value.rule" } });
     expect(fault?.message).toContain(says);
     expect(refused(await verify("json_value", params))).toContain(says);
-    expect(() => check("json_value", { pointer: "", rule: "true", equals: 1 })).toThrow("one of the two");
+    expect(() => check("json_value", { pointer: "", rule: "true", equals: 1 })).toThrow("use equals or rule, not both");
   });
 
   it("doesn't run a rule that would take too long on the file at hand", async () => {
@@ -123,7 +123,7 @@ describe("json_value", () => {
   it.each([
     ["{", "line 1"],
     ["", "expected a value"],
-    ['{"failed": 3, "failed": 0}', 'the key "failed" is there twice'],
+    ['{"failed": 3, "failed": 0}', 'the key "failed" appears twice'],
     ["{'failed': 0}", "can't be read as JSON"],
     ['{"failed": NaN}', "can't be read as JSON"],
     ["[".repeat(100_000), "nested more than 64"],
@@ -135,9 +135,9 @@ describe("json_value", () => {
   it("sees own keys only", async () => {
     const { verify } = await aProject({ "r.json": '{"__proto__": {"failed": 0}, "list": [1]}' });
     const ask = (pointer: string) => verify("json_value", { path: "r.json", pointer });
-    expect(refused(await ask("/failed"))).toContain("is not there");
-    expect(refused(await ask("/constructor/name"))).toContain("is not there");
-    expect(refused(await ask("/list/length"))).toContain("is not there");
+    expect(refused(await ask("/failed"))).toContain("is missing");
+    expect(refused(await ask("/constructor/name"))).toContain("is missing");
+    expect(refused(await ask("/list/length"))).toContain("is missing");
     expect(await ask("/__proto__/failed")).toMatchObject({ ok: true });
   });
 });

@@ -7,15 +7,14 @@ import {
   defineWorkflow,
   MemoryContent,
   MemoryStorage,
-  type TextSource,
   type WorkflowDefinition,
   type WorkflowListing,
 } from "phasegate";
-import { FileContent } from "phasegate/fs";
+import { FileContent, type TextSource } from "phasegate/fs";
 import { createRoutedEngine, RoutedFolders } from "phasegate/routed";
 import { discoverBundles } from "phasegate/workspace";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { runCli } from "../../src/cli/run.js";
+import { runCli } from "../../src/cli/cli.js";
 import { LinearDecider } from "../../src/deciders/linear.js";
 import { createEngine } from "../../src/phased/engine.js";
 import { loadRuleLanguage } from "../../src/rules/language.js";
@@ -109,7 +108,9 @@ describe("one bad definition beside a good one", () => {
   });
 
   it("stops neither the engine nor the server, as folders on a disk", { timeout: 300_000 }, async () => {
-    const folders = Object.entries({ ...brokenFolders(), small: GOOD });
+    // All of them were read from memory; in the short form some are enough to show it of a disk.
+    const broken = Object.entries(brokenFolders()).filter((_, at) => at % howOften(3, 1) === 0);
+    const folders = Object.entries({ ...Object.fromEntries(broken), small: GOOD });
     const files = folders.flatMap(([type, texts]) => {
       return Object.entries(texts).map(([path, text]) => [`${type}/${path}`, text] as const);
     });
@@ -151,7 +152,7 @@ describe("one bad definition beside a good one", () => {
       expect(listing?.diagnostics.filter(({ severity }) => severity === "error")).toEqual([
         expect.objectContaining({
           ...{ file: "phases/1/gate-definition.yaml", line: 2, code: "RULE_INVALID" },
-          hint: expect.stringContaining("two rules of it"),
+          hint: expect.stringContaining("split it into two rules"),
         }),
       ]);
     }

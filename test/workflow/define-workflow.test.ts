@@ -41,10 +41,10 @@ describe("defineWorkflow", () => {
     expect(problemsOf({ type: "../x", revision: "", startPhase: 9, phases })).toEqual([
       expect.stringContaining("type"),
       "revision is empty",
-      "phase 2 does not come after 2",
-      "phase 1.5 is not a whole number of 0 or more",
-      "phase 3: task 1 does not come after 2",
-      "startPhase 9 is no phase",
+      "phase 2 follows 2: numbers must ascend",
+      "phase 1.5 is not a whole number, 0 or more",
+      "phase 3: task 1 follows 2: numbers must ascend",
+      "startPhase 9 is not a phase of the workflow",
     ]);
     expect(problemsOf({ phases: [] })).toContain("there is no phase");
     expect(problemsOf({ phases: [phase(-1)] })).toHaveLength(1);
@@ -138,7 +138,7 @@ describe("defineWorkflow", () => {
         expect.objectContaining({
           code: "DEFINITION_INVALID",
           details: expect.objectContaining({
-            diagnostics: ["phase 2: gate.evidence is no Standard Schema"],
+            diagnostics: ["phase 2: gate.evidence is not a Standard Schema"],
           }),
         }),
       );

@@ -25,33 +25,33 @@ describe("where a gate file and the metadata differ", () => {
   });
 
   it.each<[string, unknown, string, string[]]>([
-    ["approval", { prompt: "Ready?" }, "", ['the metadata asks a person "Ready?", and the gate file asks nobody']],
+    ["approval", { prompt: "Ready?" }, "", ['the metadata requires an approval, "Ready?", and the gate file none']],
     ["approval", "Ready?", "approval: {prompt: Ready?}", []],
     [
       "approval",
       { prompt: "Ready?" },
       "approval: {prompt: Sure?}",
-      ['the metadata asks a person "Ready?", the gate file asks "Sure?"'],
+      ['the metadata asks approvers "Ready?", the gate file asks "Sure?"'],
     ],
     [
       "approval",
       { prompt: "R?", approvers: ["ada"] },
       "approval: {prompt: R?}",
-      ["by the metadata ada may answer, by the gate file any approver"],
+      ["the approvers are ada in the metadata and any approver in the gate file"],
     ],
     [
       "approval",
       { prompt: "R?" },
       "approval: {prompt: R?, approvers: [ada, bo]}",
-      ["by the metadata any approver may answer, by the gate file ada, bo"],
+      ["the approvers are any approver in the metadata and ada, bo in the gate file"],
     ],
     ["approval", { prompt: "R?", approvers: ["ada"] }, "approval: {prompt: R?, approvers: [ada]}", []],
-    ["verify", "git_clean", "", ['the metadata has checks that the gate file hasn\'t: "git_clean"']],
+    ["verify", "git_clean", "", ['the metadata has checks that the gate file doesn\'t have: "git_clean"']],
     [
       "verify",
       ["git_clean", { verifier: "command", argv: ["x"] }],
       "verify: git_clean",
-      ['the metadata has checks that the gate file hasn\'t: "command"'],
+      ['the metadata has checks that the gate file doesn\'t have: "command"'],
     ],
     ["verify", ["git_clean"], "verify: git_clean", []],
     ["reveal", "names", "reveal: names", []],
@@ -60,7 +60,7 @@ describe("where a gate file and the metadata differ", () => {
       "validators",
       { low: "value < 9" },
       "",
-      ['the metadata defines validators that the gate file hasn\'t: "value < 9"'],
+      ['the metadata defines validators that the gate file doesn\'t have: "value < 9"'],
     ],
     ["cross_field_validation", ["evidence.a == true"], "cross_field_validation: [evidence.a == true]", []],
     ["cross_field_validation", { rule: "evidence.a == true" }, "cross_field_validation: [evidence.a == true]", []],
@@ -68,20 +68,20 @@ describe("where a gate file and the metadata differ", () => {
       "cross_field_validation",
       "evidence.a != false",
       "cross_field_validation: [evidence.a == true]",
-      ['the metadata has rules between fields that the gate file hasn\'t: "evidence.a != false"'],
+      ['the metadata has rules between fields that the gate file doesn\'t have: "evidence.a != false"'],
     ],
     [
       "cross_field_validation",
       [{ rule: "evidence.a != false" }],
       "",
-      ['the metadata has rules between fields that the gate file hasn\'t: "evidence.a != false"'],
+      ['the metadata has rules between fields that the gate file doesn\'t have: "evidence.a != false"'],
     ],
-    ["strict", true, "checkpoint: {strict: false}", ["the metadata says true, the gate file says false"]],
-    ["allow_override", true, "", ["the metadata says true, the gate file says false"]],
+    ["strict", true, "checkpoint: {strict: false}", ["it is true in the metadata and false in the gate file"]],
+    ["allow_override", true, "", ["it is true in the metadata and false in the gate file"]],
     ["strict", false, "checkpoint: {strict: false}", []],
-  ])("says what counts for nothing of %s %j beside %j", async (key, value, more, expected) => {
+  ])("says what is ignored of %s %j next to %j", async (key, value, more, expected) => {
     const lines = await told({ checkpoint: { [key]: value } }, `${gateFile("a: {type: bool}")}${more}\n`);
-    expect(lines).toEqual(expected.map((line) => `"${key}" counts for nothing here: ${line}`));
+    expect(lines).toEqual(expected.map((line) => `"${key}" is ignored here: ${line}`));
   });
 
   it("compares nothing with a gate file that can't be read", async () => {

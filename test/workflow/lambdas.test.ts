@@ -86,7 +86,7 @@ describe("a lambda", () => {
   });
 
   it.each([
-    ["lambda x: sum(x) > 3", '"sum(…)", at its character 11', "size(value) >= 3"],
+    ["lambda x: sum(x) > 3", '"sum(…)", at character 11', "size(value) >= 3"],
     ["lambda x: re.match('a', x)", '".match(…)"', 'value.matches("^[a-z]+$")'],
     ["lambda x: x.count('a') > 1", '".count(…)"', 'value.contains("part")'],
     ["lambda x: all(x)", '"all(…)"', "value.all(item, item == true)"],
@@ -103,17 +103,17 @@ describe("a lambda", () => {
     ["lambda x: {'a': 1} == x", '"a dict"', "value"],
     ["lambda x: (y for y in x)", '"for"', "value"],
     ["lambda x: lambda y: y", '"lambda"', "value"],
-    ["lambda x: f'{x}' == 'a'", "a text with f before its quotes", "value"],
+    ["lambda x: f'{x}' == 'a'", "the prefix f of a text", "value"],
     ["lambda x: x == '\\x41'", "the escape", "value"],
-    ["lambda x: x == 'a\nb'", "doesn't end on its line", "value"],
+    ["lambda x: x == 'a\nb'", "a text across lines", "value"],
     ["lambda x: x == 'a", "the character", "value"],
     ["lambda x: x == 'ä' and ä", "the character", "value"],
-    ["lambda x: x == '\ud800'", "no Unicode", "value"],
+    ["lambda x: x == '\ud800'", "not valid Unicode", "value"],
     ["lambda x: x == 99999999999999999999", "too large", "value"],
     ["lambda x: x == 1e999", '"1e999"', "value"],
-    ["lambda x:", "what is missing at its end", "value"],
-    ["lambda x: x >", "what is missing at its end", "value"],
-    ["lambda x: (x", "what is missing at its end", "value"],
+    ["lambda x:", "the end of the text", "value"],
+    ["lambda x: x >", "the end of the text", "value"],
+    ["lambda x: (x", "the end of the text", "value"],
     ["lambda x: x not 3", '"3"', "value"],
     ["lambda x: x)", '")"', "value"],
     ["lambda: True", '":"', "value"],
@@ -131,25 +131,25 @@ describe("a lambda", () => {
     ["lambda x: len()", '"len"', "value"],
     ["lambda x: x[0]()", '"this"', "value"],
     ["lambda x: x := 3", '":="', "value"],
-    ["lambda x: x if x", "what is missing at its end", "value"],
-  ])("that has no twin, %s, is an error that says where, and what to write", (python, what, instead) => {
+    ["lambda x: x if x", "the end of the text", "value"],
+  ])("without an equivalent in CEL, %s, is an error that says where, and what to write", (python, what, instead) => {
     const said = translate(python);
-    expect(said).toContain("can't be read as a rule");
+    expect(said).toContain("can't be translated to a rule");
     expect(said).toContain(what);
     expect(said.slice(said.lastIndexOf("Write the rule in CEL"))).toContain(instead);
   });
 
   it.each([
     ["levels", `lambda x: ${"(".repeat(100)}x${")".repeat(100)}`, "more than 20 levels"],
-    ["what follows one another", `lambda x: x${"[0]".repeat(9000)} == 1`, "more than 500 parts"],
-    ["sums", `lambda x: x${" + 1".repeat(9000)} == 1`, "more than 500 parts"],
+    ["what follows one another", `lambda x: x${"[0]".repeat(9000)} == 1`, "more than 500 chained parts"],
+    ["sums", `lambda x: x${" + 1".repeat(9000)} == 1`, "more than 500 chained parts"],
     ["what is written twice", `lambda x: x${".get('a')".repeat(25)} == 1`, "more than 10000 characters of CEL"],
     ["what is compared twice", `lambda x: ${"(1 < ".repeat(18)}x${" < 9)".repeat(18)}`, "more than 10000 characters"],
     ["types", `lambda x: isinstance(x, (${"str, ".repeat(9000)}))`, "more than 20 types"],
   ])("is refused where it becomes too large: %s", (_, python, what) => {
     const said = translate(python);
     expect(said).toContain(what);
-    expect(said).toContain("two rules of it");
+    expect(said).toContain("split it into two rules");
   });
 
   it("says for a rule of the whole gate what one looks like", () => {
@@ -256,7 +256,7 @@ describe("a lambda", () => {
   });
 });
 
-describe("a lambda and its twin", () => {
+describe("a lambda and its translation", () => {
   const CASES: readonly (readonly [lambda: string, good: unknown[], bad: unknown[]])[] = [
     [
       "lambda x: len(x) >= 3 and all(isinstance(y, str) for y in x)",

@@ -183,7 +183,7 @@ describe("a gate file", () => {
       ["VALIDATOR_UNUSED", "warning", 6, expect.anything()],
       ["KEY_UNKNOWN", "error", 6, 'Did you mean "error_message"?'],
       ["KEY_UNKNOWN", "error", 7, 'Did you mean "error_message"?'],
-      ["KEY_UNKNOWN", "error", 8, "Check its spelling, or remove it; if it is for other programs, begin it with x-."],
+      ["KEY_UNKNOWN", "error", 8, "Check its spelling, or remove it; if it is for another program, begin it with x-."],
     ]);
   });
 });
@@ -241,7 +241,7 @@ describe("which gate", () => {
       expect(structure).toBeUndefined();
       const errors = diagnostics.filter(({ severity }) => severity === "error");
       expect(errors).toMatchObject([{ code: "GATE_FILE_MISNAMED", file: `phases/1/${name.split("/")[0]}` }]);
-      expect(errors[0]?.hint).toContain("Make it the file phases/1/gate-definition.yaml");
+      expect(errors[0]?.hint).toContain("Rename it to phases/1/gate-definition.yaml");
     }
   });
 
@@ -297,7 +297,10 @@ describe("what to write", () => {
     ["evidence_schema: [a]", 'Write keys and values in braces: {"key": "value"}.'],
     [gateFile("constructor: {type: bool}"), "Give it another name."],
     [gateFile("__proto__: {type: bool}"), "Give it another name."],
-    [gateFile("a: {type: bool, example: .nan}"), "Write a finite number, or a flatter value that doesn't hold itself."],
+    [
+      gateFile("a: {type: bool, example: .nan}"),
+      "Write a finite number, or a flatter value that doesn't contain itself.",
+    ],
     [gateFile("? [1]", ": {type: bool}"), "Write one word before the colon, without '?', brackets or '*'."],
     [gateFile("a: *none"), "Write the value itself, or in double quotes if it is a text that begins with '*'."],
     [gateFile('a: {type: bool, description: "\\d"}'), "Write a backslash in double quotes twice"],
@@ -325,7 +328,7 @@ describe("what to write", () => {
         "YAML_SYNTAX",
         3,
         "a second document begins here, and only one is read",
-        "Keep one document: remove the line that begins with '---', and what belongs to another one.",
+        "Keep one document: remove the line that begins with '---', and the rest after it.",
       ],
     ]);
     expect(await words(gateFile("a: {type: !!js/function x}"))).toEqual([
@@ -338,12 +341,7 @@ describe("what to write", () => {
     }
     const many = Array(101).fill("*flag").join(", ");
     expect(await words(gateFile("a: &flag {type: bool}", `b: {type: list, example: [${many}]}`))).toEqual([
-      [
-        "YAML_ALIASES",
-        3,
-        "aliases stand for more than 100 values, multiplied through",
-        "Write the values out in place of the aliases ('*').",
-      ],
+      ["YAML_ALIASES", 3, "aliases expand to more than 100 values", "Write the values in place of the aliases ('*')."],
     ]);
   });
 });

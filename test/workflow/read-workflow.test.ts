@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DIAGNOSTIC_CODES } from "../../src/workflow/diagnostic-codes.js";
+import { DIAGNOSTIC_CODES } from "../../src/workflow/diagnostic.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { revisionOf } from "../../src/workflow/json.js";
 import { structureSchema } from "../../src/workflow/structure.js";
@@ -138,13 +138,13 @@ describe("phases that are found", () => {
     expect(diagnostics.find(({ code }) => code === "PHASE_COUNT")).toMatchObject({
       severity: "error",
       line: 8,
-      message: '"phases" says 5, but there are 2 phases',
-      hint: 'Add the phases that are missing beside 1, 3, or write "phases": 2.',
+      message: '"phases" is 5, but there are 2 phases',
+      hint: 'Add the missing phases (there are 1, 3), or write "phases": 2.',
     });
     expect((await read({ ...three, ...found })).codes).not.toContain("error PHASE_COUNT");
     const all = Object.fromEntries(Array.from({ length: 22 }, (_, index) => [`phases/${index}/phase.md`, "# Some"]));
     const many = await read({ ...all, "metadata.json": metadata({ phases: 30 }) });
-    expect(many.diagnostics.find(({ code }) => code === "PHASE_COUNT")?.hint).toContain("18, 19, …, or write");
+    expect(many.diagnostics.find(({ code }) => code === "PHASE_COUNT")?.hint).toContain("18, 19, …), or write");
   });
 
   it("says nothing of the count where an entry of the list can't be read", async () => {
@@ -249,7 +249,7 @@ describe("what is wrong", () => {
       ),
       'metadata.json:36:3: warning: the key "catgory" has no meaning here (Did you mean "category"?)',
       expect.stringMatching(
-        /^metadata\.json:37:3: error: "total_phases" says 3, but there are 2 phases \(Add the phases/,
+        /^metadata\.json:37:3: error: "total_phases" is 3, but there are 2 phases \(Add the missing phases/,
       ),
       expect.stringMatching(
         /^phases\/1\/gate-definition\.yaml:2:7: error: there is no type "bolean".*did you mean bool/,
@@ -261,7 +261,7 @@ describe("what is wrong", () => {
   it.each([
     ["a flag that is a word", { phases: [phase(1, { skippable: "yes" })] }, "Write true, without quotes."],
     ["a flag that is a number", { phases: [phase(1, { skippable: 0 })] }, "Write false, without quotes."],
-    ["a number below 0", { phases: [phase(-1)] }, "Write a whole number from 0 on, without quotes: 1, say."],
+    ["a number below 0", { phases: [phase(-1)] }, "Write a whole number, 0 or more, without quotes, such as 1."],
     ["a number in quotes", { phases: [phase("1")] }, "Write 1, without quotes."],
     ["a phase that is a number", { phases: [1] }, 'Write keys and values in braces: {"key": "value"}.'],
     [

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { failureInWords } from "../../src/rules/run.js";
+import { failureInWords } from "../../src/rules/explain.js";
 
 const CEL = "@marcbachmann/cel-js";
 
@@ -23,34 +23,34 @@ describe("a language that can't be loaded", () => {
   });
 });
 
-describe("what a rule failed by", () => {
+describe("the reason that a rule failed", () => {
   it.each([
-    ["no such overload: !double", '"not" (!) is for true or false, not for a number'],
-    ["no such overload: -string", "a text has no minus"],
-    ["no such overload: int in dyn<double>", "nothing can be looked for in a number"],
+    ["no such overload: !double", '"not" (!) needs true or false, not a number'],
+    ["no such overload: -string", "a text can't be negated"],
+    ["no such overload: int in dyn<double>", '"in" can\'t search a number'],
     ["no such overload: dyn<null> >= int", "null can't be compared with a whole number (>=)"],
-    ["no such overload: list<string> + string", "a list and a text don't go together (+)"],
-    ["found no matching overload for 'size(double)'", "size is not for a number"],
+    ["no such overload: list<string> + string", "a list and a text can't be combined with +"],
+    ["found no matching overload for 'size(double)'", "there is no size() for a number"],
     [
       "found no matching overload for 'map<string, dyn>.startsWith(string)'",
-      "startsWith is not for an object and a text",
+      "there is no startsWith() for an object and a text",
     ],
-    ["found no matching overload for 'now()'", "now wants something"],
+    ["found no matching overload for 'now()'", "there is no now() without arguments"],
     ["No such key: a b", 'there is no key "a b"'],
     ["No such key: index out of bounds, index 3 >= size 1", "the list has no element 3, counted from 0"],
-    ["Ternary condition must be bool, got 'double'", "true or false is wanted where there is a number"],
-    ["Logical operator requires bool operands, got 'list<dyn>'", "true or false is wanted where there is a list"],
-    ["all(var, predicate) predicate must return bool, got 'string'", "true or false is wanted where there is a text"],
-    ["Expression of type 'double' cannot be range of a comprehension", "a number is no list to go through"],
-    ["int() type error: cannot convert to int", "it can't be made a whole number"],
-    ["double() type error: cannot convert to double", "it can't be made a number"],
-    ["bool() conversion error", "it can't be made true or false"],
+    ["Ternary condition must be bool, got 'double'", "true or false is needed, not a number"],
+    ["Logical operator requires bool operands, got 'list<dyn>'", "true or false is needed, not a list"],
+    ["all(var, predicate) predicate must return bool, got 'string'", "true or false is needed, not a text"],
+    ["Expression of type 'double' cannot be range of a comprehension", "a number is not a list"],
+    ["int() type error: cannot convert to int", "it can't be converted to a whole number"],
+    ["double() type error: cannot convert to double", "it can't be converted to a number"],
+    ["bool() conversion error", "it can't be converted to true or false"],
     ["integer overflow: 9223372036854775812", "a whole number becomes too large"],
     ["modulo by zero", "division by zero"],
     ["string.join(separator): list must contain only strings", "only a list of texts can be joined"],
-    ["string.substring(start, end): start index out of range", "the text is shorter than the part that is asked for"],
-    ["no such overload: -google.protobuf.Duration", "google.protobuf.Duration has no minus"],
-    ["something else of dyn<string>\nand more", "something else of string"],
+    ["string.substring(start, end): start index out of range", "the text is too short for this part of it"],
+    ["no such overload: -google.protobuf.Duration", "google.protobuf.Duration can't be negated"],
+    ["Something else of dyn<string>\nand more", "something else of string"],
   ])("%s, in words", (said, words) => {
     expect(failureInWords(new Error(`${said}\n\n>    1 | value\n           ^`))).toBe(words);
   });

@@ -9,10 +9,10 @@ describe("createWorkspace", () => {
     const { again, base } = await makeWorkspace();
     for (const [options, said] of [
       [{ limits: { readBytes: 0 } }, "limits.readBytes is not valid: expected a whole number, 1 or more"],
-      [{ variables: { "bundle-root": "x" } }, "a name that no root has"],
+      [{ variables: { "bundle-root": "x" } }, "a name that is not the name of a root"],
       [{ variables: { "a b": "x" } }, "letters, digits"],
-      [{ readRoots: { "core-root": base } }, "a name that no root has"],
-      [{ readRoots: { docs: base }, variables: { docs: "x" } }, "a name that no root has"],
+      [{ readRoots: { "core-root": base } }, "a name that is not the name of a root"],
+      [{ readRoots: { docs: base }, variables: { docs: "x" } }, "a name that is not the name of a root"],
       [{ readRoots: { docs: join(base, "nowhere") } }, "the folder of {docs} can't be opened"],
     ] as const) {
       const call = again(options);
@@ -59,8 +59,8 @@ describe("a storage that fails", () => {
     workspace.on("internalError", ({ operation, error }) => heard.push([operation, String(error)]));
     expect(await workspace.createSession()).toEqual({
       success: false,
-      error: "create_session failed for a reason of the host's, not of the request",
-      remedy: expect.stringContaining("tell the person"),
+      error: "create_session failed: internal error",
+      remedy: expect.stringContaining("tell the operator"),
     });
     expect(heard).toEqual([["create_session", "Error: password=hunter2"]]);
     // What needs no log goes on.

@@ -52,17 +52,17 @@ describe("read_file", () => {
     expect(await workspace.readFile({ path: "seedling.md", offset: 6 })).toMatchObject({ content: "" });
     expect(await workspace.readFile({ path: "seedling.md", offset: 7 })).toMatchObject({
       success: false,
-      error: "offset 7 lies behind the end of the file, which has 6 bytes",
+      error: "offset 7 is behind the end of the file, which has 6 bytes",
     });
   });
 
   it("says what is binary, and what isn't UTF-8", async () => {
     await write(made.bundle, { "a.bin": Uint8Array.of(65, 0, 66), "latin.md": Uint8Array.of(0x63, 0xe9, 0x0a, 0x0a) });
     expect(await workspace.readFile({ path: "a.bin" })).toMatchObject({
-      error: "{bundle-root}/a.bin is a binary file: only text can be read",
+      error: "{bundle-root}/a.bin is a binary file: only text files can be read",
     });
     expect(await workspace.readFile({ path: "latin.md" })).toMatchObject({
-      error: "{bundle-root}/latin.md is not valid UTF-8: only text can be read",
+      error: "{bundle-root}/latin.md is not valid UTF-8: only text files can be read",
     });
   });
 
@@ -92,11 +92,11 @@ describe("read_file", () => {
     const call = (input: unknown) => workspace.call("read_file", input);
     expect(await call({ file: "x" })).toEqual({
       success: false,
-      error: expect.stringMatching(/^read_file was called wrongly: path: .*"file" is not known$/),
+      error: expect.stringMatching(/^read_file was called wrongly: path: .*"file" is unknown$/),
       remedy: "It takes path, offset?, limit?.",
     });
     expect(await call({ path: "x", offest: 1 })).toMatchObject({
-      error: expect.stringContaining("did you mean offset?"),
+      error: expect.stringContaining("did you mean 'offset'?"),
     });
     expect(await call(undefined)).toMatchObject({ success: false });
     expect(await workspace.call("readfile", {})).toMatchObject({ remedy: "Did you mean read_file?" });

@@ -1,7 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { copySessions, MemoryStorage } from "phasegate";
+import { MemoryStorage } from "phasegate";
 import { FileStorage } from "phasegate/fs";
+import { copySessions } from "phasegate/storage";
 import { createWorkspace, RECORDED_SESSIONS, type Workspace } from "phasegate/workspace";
 import { beforeEach, describe, expect, it } from "vitest";
 import { recordedMachine } from "../../src/workspace/session/machine.js";
@@ -148,7 +149,7 @@ describe("a recorded session", () => {
     expect(answers[0]).toEqual({
       success: false,
       error: `{output-root}/${path} is saved, but could not be recorded`,
-      remedy: expect.stringContaining("Save it once more"),
+      remedy: expect.stringContaining("Save it again"),
     });
     expect(await readFile(join(made.output, path), "utf8")).toBe("x");
     expect(told).toHaveLength(3);

@@ -130,7 +130,7 @@ describe("save_output", () => {
     const other = workspace.connect();
     expect(await other.saveOutput({ path: `${id}/x.md`, content: "x" })).toMatchObject({
       success: false,
-      error: expect.stringContaining("not one of this connection's"),
+      error: expect.stringContaining("belongs to another connection"),
       remedy: expect.stringContaining(`{"session_id": "${id}", "reopen": true}`),
     });
     expect(await other.saveOutput({ path: `${UUID}/x.md`, content: "x" })).toMatchObject({
@@ -142,7 +142,9 @@ describe("save_output", () => {
   it("keeps the manifest to itself, and refuses names that are one with others elsewhere", async () => {
     const id = await create(workspace);
     const save = (name: string) => workspace.saveOutput({ path: `${id}/${name}`, content: "x" });
-    expect(await save("Manifest.JSON")).toMatchObject({ error: expect.stringContaining("keeps the manifest itself") });
+    expect(await save("Manifest.JSON")).toMatchObject({
+      error: expect.stringContaining("only the workspace writes the manifest"),
+    });
     expect(await save("Notes/Report.md")).toMatchObject({ success: true });
     expect(await save("notes/other.md")).toMatchObject({ remedy: "Use Notes, or another name." });
     expect(await save("Notes/report.MD")).toMatchObject({ remedy: "Use Report.md, or another name." });
@@ -155,20 +157,22 @@ describe("save_output", () => {
     const id = await create(small);
     const save = (name: string, bytes: number) =>
       small.saveOutput({ path: `${id}/${name}`, content: "x".repeat(bytes) });
-    expect(await save("a", 11)).toMatchObject({ error: "nothing was saved: it has 11 bytes, and a file may have 10" });
+    expect(await save("a", 11)).toMatchObject({
+      error: "nothing was saved: the file has 11 bytes, and the limit is 10",
+    });
     expect(await save("a", 10)).toMatchObject({ success: true });
-    expect(await save("b", 6)).toMatchObject({ error: "nothing was saved: a session may hold 15 bytes" });
+    expect(await save("b", 6)).toMatchObject({ error: "nothing was saved: the limit of a session is 15 bytes" });
     // What is replaced doesn't count.
     expect(await save("a", 9)).toMatchObject({ success: true });
     expect(await save("b", 6)).toMatchObject({ success: true });
-    expect(await save("c", 0)).toMatchObject({ error: "nothing was saved: a session may have 2 files" });
+    expect(await save("c", 0)).toMatchObject({ error: "nothing was saved: the limit of a session is 2 files" });
   });
 
   it("tells what to do with a file that is too large: to replace others is of no use", async () => {
     const small = await made.again({ limits: { fileBytes: 3 } });
     const id = await create(small);
     expect(await small.saveOutput({ path: `${id}/x.md`, content: "four" })).toMatchObject({
-      error: "nothing was saved: it has 4 bytes, and a file may have 3",
+      error: "nothing was saved: the file has 4 bytes, and the limit is 3",
       remedy: expect.stringContaining("in parts"),
     });
   });
@@ -177,7 +181,7 @@ describe("save_output", () => {
     const id = await create(workspace);
     for (const content of ["a\ud800b", "a\0b"]) {
       expect(await workspace.saveOutput({ path: `${id}/x.md`, content })).toMatchObject({
-        error: expect.stringContaining("content: it holds"),
+        error: expect.stringContaining("content: it contains"),
       });
     }
     expect(await readdir(join(made.output, id))).toEqual(["manifest.json"]);
@@ -264,7 +268,7 @@ describe("a session", () => {
     expect(await workspace.completeSession()).toMatchObject({ error: "this connection has no session" });
     const id = await create(workspace);
     expect(await workspace.connect().completeSession({ session_id: id })).toMatchObject({
-      error: `nothing was completed: the session ${id} is not one of this connection's`,
+      error: `nothing was completed: the session ${id} belongs to another connection`,
     });
     for (const session_id of ["report", UUID]) {
       expect(await workspace.completeSession({ session_id })).toMatchObject({
@@ -286,7 +290,7 @@ describe("a session", () => {
     await mkdir(join(made.output, UUID));
     await writeFile(join(made.output, UUID, "manifest.json"), "{");
     expect(await workspace.createSession({ session_id: UUID, reopen: true })).toMatchObject({
-      error: `the manifest of the session ${UUID} can't be read`,
+      error: `the manifest of the session ${UUID} is not valid`,
     });
   });
 

@@ -6,6 +6,7 @@
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
+import { ENGLISH } from "../../workflow/english.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { parseRelativePath } from "../../workflow/names.js";
 import {
@@ -166,7 +167,7 @@ function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions)
 
 /** A stored structure that does not match its schema would look like a tampered log. */
 function checkForm(structure: WorkflowStructure, file: string): void {
-  const { error } = structureSchema.safeParse(structure);
+  const { error } = structureSchema.safeParse(structure, ENGLISH);
   if (error === undefined) return;
   const [issue] = error.issues;
   const what = `${issue?.path.map(String).join(".")}: ${issue?.message}`;

@@ -3,12 +3,13 @@
  * not a plan is a `PLAN_PARSE`, and what it ticks must still be the same plan.
  */
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Plan, PlanReading } from "../../plan/plan.js";
 import { builtInParsers } from "../../plan/source-parsers.js";
 import type { PlanSource, PlanText, SourceParser } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
+import { ENGLISH } from "../../workflow/english.js";
 import { nearest } from "../../workflow/names.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { ResolvedOptions } from "../options.js";
@@ -101,9 +102,9 @@ export async function findParser(
 }
 
 const position = z.object({
-  line: z.int().nonnegative(),
-  column: z.int().nonnegative(),
-  offset: z.int().nonnegative(),
+  line: z.int().check(z.nonnegative()),
+  column: z.int().check(z.nonnegative()),
+  offset: z.int().check(z.nonnegative()),
 });
 
 const checkbox = z.object({ mark: z.string(), position });
@@ -111,33 +112,33 @@ const checkbox = z.object({ mark: z.string(), position });
 const item = z.object({
   text: z.string(),
   checked: z.boolean(),
-  details: z.array(z.string()).optional(),
-  checkbox: checkbox.optional(),
+  details: z.optional(z.array(z.string())),
+  checkbox: z.optional(checkbox),
   position,
 });
 
 const task = z.object({
-  id: z.string().min(1),
+  id: z.string().check(z.minLength(1)),
   name: z.string(),
-  description: z.string().optional(),
-  estimatedTime: z.string().optional(),
+  description: z.optional(z.string()),
+  estimatedTime: z.optional(z.string()),
   dependencies: z.array(z.string()),
   acceptanceCriteria: z.array(item),
   state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
-  checkbox: checkbox.optional(),
+  checkbox: z.optional(checkbox),
   optional: z.boolean(),
   parallel: z.boolean(),
-  story: z.string().optional(),
+  story: z.optional(z.string()),
   requirements: z.array(z.string()),
   files: z.array(z.string()),
   position,
 });
 
 const phase = z.object({
-  number: z.int().nonnegative(),
+  number: z.int().check(z.nonnegative()),
   name: z.string(),
-  goal: z.string().optional(),
-  estimatedDuration: z.string().optional(),
+  goal: z.optional(z.string()),
+  estimatedDuration: z.optional(z.string()),
   tasks: z.array(task),
   validationGate: z.array(item),
   position,
@@ -147,32 +148,34 @@ const diagnostic = z.object({
   severity: z.enum(["error", "warning"]),
   code: z.string(),
   message: z.string(),
-  hint: z.string().optional(),
+  hint: z.optional(z.string()),
   file: z.string(),
-  line: z.int().optional(),
-  column: z.int().optional(),
+  line: z.optional(z.int()),
+  column: z.optional(z.int()),
 });
 
 /** Checks a reading: its form, the order of its phases, and that ids are unique. */
 const readingSchema = z
   .object({
-    plan: z.object({ dialect: z.string(), phases: z.array(phase).min(1) }),
+    plan: z.object({ dialect: z.string(), phases: z.array(phase).check(z.minLength(1)) }),
     diagnostics: z.array(diagnostic),
   })
-  .superRefine(({ plan: { phases } }, context) => {
-    const say = (message: string) => context.addIssue({ code: "custom", message });
-    for (const [index, { number }] of phases.entries()) {
-      const before = phases[index - 1]?.number ?? -1;
-      if (number <= before) say(`phase ${number} comes after phase ${before}: numbers must ascend`);
-    }
-    const tasks = phases.flatMap((own) => own.tasks);
-    const ids = new Set(tasks.map(({ id }) => id));
-    if (ids.size < tasks.length) say("two tasks have one id");
-    for (const { id, dependencies } of tasks) {
-      const wrong = dependencies.find((needed) => needed === id || !ids.has(needed));
-      if (wrong !== undefined) say(`task ${id} depends on ${wrong}, which is itself or no task`);
-    }
-  });
+  .check(
+    z.superRefine(({ plan: { phases } }, context) => {
+      const say = (message: string) => context.addIssue({ code: "custom", message });
+      for (const [index, { number }] of phases.entries()) {
+        const before = phases[index - 1]?.number ?? -1;
+        if (number <= before) say(`phase ${number} comes after phase ${before}: numbers must ascend`);
+      }
+      const tasks = phases.flatMap((own) => own.tasks);
+      const ids = new Set(tasks.map(({ id }) => id));
+      if (ids.size < tasks.length) say("two tasks have one id");
+      for (const { id, dependencies } of tasks) {
+        const wrong = dependencies.find((needed) => needed === id || !ids.has(needed));
+        if (wrong !== undefined) say(`task ${id} depends on ${wrong}, which is itself or no task`);
+      }
+    }),
+  );
 
 /** The file that a plan was read from, for errors in ticking. */
 const fileOf = new WeakMap<Plan, string>();
@@ -184,7 +187,7 @@ const fileOf = new WeakMap<Plan, string>();
 function checkedParser(name: string, parser: SourceParser): SourceParser {
   const parse = (text: string, file: string): PlanReading => {
     const reading = guarded(name, file, () => parser.parse(text, file));
-    const checked = readingSchema.safeParse(reading);
+    const checked = readingSchema.safeParse(reading, ENGLISH);
     if (!checked.success) throw failed(name, file, `made no plan of it: ${firstIssue(checked.error.issues)}`);
     fileOf.set(reading.plan, file);
     return reading;

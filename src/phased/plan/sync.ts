@@ -8,7 +8,7 @@ import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
 import { type Actor, invalidTransition } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
-import { type Standing, standingOf } from "../views.js";
+import { type SessionFacts, standingOf } from "../views.js";
 import { changesByKind } from "./compare.js";
 import { hostWanted, needsHost, type Rebuilt, rereadPlan } from "./rebuild.js";
 
@@ -23,7 +23,7 @@ export interface SyncRequest {
 }
 
 /** The differences between a session and its current plan. */
-export interface SyncResult extends Standing {
+export interface SyncResult extends SessionFacts {
   /** The plan's path, relative to the project root. */
   readonly path: string;
   /** True if nothing was changed on request. */
@@ -64,7 +64,7 @@ export async function syncPlan(
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, sessionId);
     checkWorkflow(context, session);
     const rebuilt = await reread(context, session);
-    if (!rebuilt.matters) throw new UnchangedError(session, rebuilt);
+    if (!rebuilt.matters) return { answer: foundOf(context, session, rebuilt, preview) };
     if (needsHost(context, by, rebuilt)) throw hostWanted(session, rebuilt);
     const command = {
       type: "syncPlan",
@@ -76,21 +76,17 @@ export async function syncPlan(
     const structure = await context.pinned.structure(session);
     return { command: { command, structure, limits: context.options.limits } };
   };
-  try {
-    const outcome = await execute(context, sessionId, prepare, request);
-    const event = outcome.events.find(({ type }) => type === "plan_synced");
-    if (event?.type !== "plan_synced" || event.structure.plan === undefined) throw new Error("a sync without a plan");
-    const { plan } = event.structure;
-    const { ticks, replayed } = outcome;
-    return {
-      ...{ ...standingOf(context, await sessionNow(context, outcome)), replayed },
-      ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift, needsHost: false },
-      ...(ticks === undefined ? {} : { ticks }),
-    };
-  } catch (error) {
-    if (!(error instanceof UnchangedError)) throw error;
-    return foundOf(context, error.session, error.rebuilt, preview);
-  }
+  const outcome = await execute(context, sessionId, prepare, request);
+  if ("answer" in outcome) return outcome.answer;
+  const event = outcome.events.find(({ type }) => type === "plan_synced");
+  if (event?.type !== "plan_synced" || event.structure.plan === undefined) throw new Error("a sync without a plan");
+  const { plan } = event.structure;
+  const { ticks, replayed } = outcome;
+  return {
+    ...{ ...standingOf(context, await sessionNow(context, outcome)), replayed },
+    ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift, needsHost: false },
+    ...(ticks === undefined ? {} : { ticks }),
+  };
 }
 
 async function reread(context: EngineContext, session: PhasedSession): Promise<Rebuilt> {
@@ -116,16 +112,4 @@ function foundOf(
     needsHost: false,
     replayed: false,
   };
-}
-
-/** Nothing ahead has changed in the plan. */
-class UnchangedError extends Error {
-  readonly session: PhasedSession;
-  readonly rebuilt: Rebuilt;
-
-  constructor(session: PhasedSession, rebuilt: Rebuilt) {
-    super("unchanged");
-    this.session = session;
-    this.rebuilt = rebuilt;
-  }
 }

@@ -16,7 +16,6 @@ import type {
   TaskDefinition,
   WorkflowStructure,
 } from "../../workflow/structure.js";
-import { reportFailure } from "../announce.js";
 import type { EngineContext, LoadedSession, TickReport } from "../engine-context.js";
 import { inRanges } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
@@ -38,9 +37,11 @@ export interface PlanView {
 
 /** The state of a task from a plan. */
 export interface TaskStanding {
+  /** The task's number in its phase. */
   readonly number: number;
   /** The plan's own id. */
   readonly id: string;
+  /** The task's name. */
   readonly name: string;
   /**
    * Done if its phase has passed, unless the task is optional; otherwise what the source says now. A tick
@@ -53,6 +54,7 @@ export interface TaskStanding {
   readonly open: readonly string[];
   /** True if it can be done now: neither it nor its phase is done, and no dependency is open. */
   readonly ready: boolean;
+  /** True if the gate does not require it. */
   readonly optional: boolean;
   /** The requirements that it implements, if the plan names them. */
   readonly requirements?: readonly string[];
@@ -119,7 +121,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
     const changed = isSame ? undefined : changedSince(session, structure, plan);
     return { plan, view: { ...view, ...(changed === undefined ? {} : { changed }) } };
   } catch (error) {
-    if (isPhasegateError(error)) reportFailure(context.notifications, "read plan", error);
+    if (isPhasegateError(error)) context.notifications.report("read plan", error);
     else context.notifications.notify("internalError", { operation: "read plan", error });
     return { view: { ...view, unreadable: reasonOf(error) } };
   }

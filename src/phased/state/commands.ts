@@ -4,6 +4,7 @@
  */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
@@ -74,14 +75,6 @@ export type SessionCommand =
 /** A command by its type. */
 export type CommandOf<T extends SessionCommand["type"]> = Extract<SessionCommand, { type: T }>;
 
-/** Limits how often a gate may be tried. */
-export interface AttemptLimits {
-  /** After this many failures in a row the session is `failed`. Default 3. */
-  readonly maxAttempts: number;
-  /** After this many failures in total at one phase only the host can grant more attempts. Default 12. */
-  readonly maxAttemptsTotal: number;
-}
-
 /** What a transition needs in addition to head and command. */
 export interface TransitionContext {
   /** The pinned structure of the session. */
@@ -125,6 +118,13 @@ export function rollbackTargets(head: SessionHead, structure: WorkflowStructure)
   return structure.phases.slice(Math.max(first, 0), end).map(({ number }) => number);
 }
 
+/** Returns the position of a phase, from 0; -1 if there is no such phase. */
+export function positionOf({ phases }: WorkflowStructure, number: number): number {
+  // Numbers are usually consecutive and then give the position.
+  const usual = number - Number(phases[0]?.number);
+  return phases[usual]?.number === number ? usual : phases.findIndex((phase) => phase.number === number);
+}
+
 /** Returns the reason why evidence for a phase can't be submitted now; undefined if it can. */
 export function submissionRefusal(
   head: SessionHead,
@@ -132,7 +132,7 @@ export function submissionRefusal(
   structure: WorkflowStructure,
   limits: AttemptLimits,
 ): AnyPhasegateError | undefined {
-  const position = structure.phases.findIndex(({ number }) => number === phase);
+  const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });
   if (position > head.position) return phaseLocked(phase, head.phase);
@@ -149,7 +149,7 @@ export function readingRefusal(
   phase: number,
   structure: WorkflowStructure,
 ): AnyPhasegateError | undefined {
-  const position = structure.phases.findIndex(({ number }) => number === phase);
+  const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   if (position > head.position) return phaseLocked(phase, head.phase);
   const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
@@ -195,7 +195,7 @@ export function exhausted(head: SessionHead, limits: AttemptLimits): PhasegateEr
 
 /** Returns the error for a phase that is not the current one. */
 export function notCurrent(head: SessionHead, phase: number, structure: WorkflowStructure): AnyPhasegateError {
-  const position = structure.phases.findIndex(({ number }) => number === phase);
+  const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   return position > head.position ? phaseLocked(phase, head.phase) : behind(head, phase, structure);
 }

@@ -3,7 +3,9 @@
  * skips a gate. A denial is a failed attempt like any other; the last failed attempt ends the session.
  */
 
-import { type AnyPhasegateError, type ErrorDetails, PhasegateError } from "../../errors.js";
+import { approvalRefused } from "../../approval/message.js";
+import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import { attemptsLeft } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import type {
   ApprovalDefinition,
@@ -133,15 +135,6 @@ export function notWaiting(
   });
 }
 
-/** Returns the error for an answer that is not accepted. */
-export function approvalRefused(
-  message: string,
-  remedy: string,
-  details: ErrorDetails["APPROVAL_REFUSED"],
-): PhasegateError<"APPROVAL_REFUSED"> {
-  return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details });
-}
-
 /** Returns true if the phase at this position comes from a plan whose file is written. */
 export function isTicked(position: number, { structure }: TransitionContext): boolean {
   return structure.plan?.ticked === true && structure.phases[position]?.plan !== undefined;
@@ -157,9 +150,9 @@ function gateFailed(
   event: Omit<EventOf<"gate_failed">, "type">,
   { limits }: TransitionContext,
 ): Events {
-  const spent = spentAt(head, head.position) + 1;
-  const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
-  const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
+  const failures = { inARow: event.attempt, inTotal: spentAt(head, head.position) + 1 };
+  const isLast = attemptsLeft(failures, limits) === 0;
+  const failed: SessionEvent[] = isLast ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
   return [{ type: "gate_failed", ...event }, ...failed];
 }
 

@@ -1,245 +1,287 @@
 /**
- * The events of a phased session. The schemas are the storage format of the log: a change that old logs
- * don't match needs a new `SESSION_SCHEMA`, and an upcast in the machine of phased sessions.
+ * The events of a phased session: what each one says. event-schemas.ts checks the same when a log is read.
  */
 
-import * as z from "zod";
-import { signatureSchema } from "../../approval/message.js";
-import { problemSchema } from "../../gate/verdict.js";
-import { approvalSchema } from "../../workflow/gate-definition.js";
-import { storedObjectSchema, storedValueSchema } from "../../workflow/json.js";
-import { structureSchema } from "../../workflow/structure.js";
+import type { ApprovalSignature } from "../../approval/message.js";
+import type { Problem } from "../../gate/verdict.js";
+import type { JsonObject, JsonValue } from "../../workflow/json.js";
+import type { WorkflowStructure } from "../../workflow/structure.js";
 
-/** The version of the format of events and heads. */
-export const SESSION_SCHEMA = 1;
+/** One event of a phased session. Phases are meant by their numbers; positions count them from 0. */
+export type SessionEvent =
+  /** A session starts and pins the workflow's definition. */
+  | { type: "started"; target: string; options: JsonObject; structure: WorkflowStructure }
+  /** The session enters a phase, whose verifiers may have recorded what is there. */
+  | { type: "phase_entered"; phase: number; position: number; snapshots?: Snapshot[] | undefined }
+  /** The evidence is complete and waits for a person's approval. */
+  | {
+      type: "approval_requested";
+      /** The phase's number. */
+      phase: number;
+      /** Its position among the session's phases, from 0. */
+      position: number;
+      /** The number of this submission among those at the phase. */
+      attempt: number;
+      /** The evidence: inline, or the digest of a payload. */
+      evidence: StoredValue<JsonObject>;
+      /** The schema's output, where it differs from the evidence. */
+      output?: StoredValue<JsonValue> | undefined;
+      /** Problems that don't block. */
+      warnings?: Problem[] | undefined;
+      /** The results of the gate's verifiers, if it has any. */
+      verification?: Verification[] | undefined;
+      /** The question for the person. */
+      prompt: string;
+      /** The names of those who may answer; any approver if missing. */
+      approvers?: string[] | undefined;
+      /** SHA-256 of the evidence, which the answer is bound to. */
+      evidenceHash: string;
+    }
+  /** A person approves. Comes before the `gate_passed` or `gate_failed` that follows from it. */
+  | {
+      type: "approved";
+      phase: number;
+      /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
+      by: string;
+      /** SHA-256 of the evidence that was decided on. */
+      evidenceHash: string;
+      /** The version of the commit that asked. */
+      asked: number;
+      /** True if there was a valid signature by that name's key. */
+      authenticated: boolean;
+      /** The signature, if there is one. */
+      signature?: ApprovalSignature | undefined;
+      /** The id of the public key that the signature was checked with. */
+      keyId?: string | undefined;
+      /** The person's comment. */
+      note?: string | undefined;
+    }
+  /** A person denies. */
+  | {
+      type: "denied";
+      phase: number;
+      /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
+      by: string;
+      /** SHA-256 of the evidence that was decided on. */
+      evidenceHash: string;
+      /** The version of the commit that asked. */
+      asked: number;
+      /** True if there was a valid signature by that name's key. */
+      authenticated: boolean;
+      /** The signature, if there is one. */
+      signature?: ApprovalSignature | undefined;
+      /** The id of the public key that the signature was checked with. */
+      keyId?: string | undefined;
+      /** What to change. */
+      note: string;
+    }
+  /** Evidence passed its gate. */
+  | {
+      type: "gate_passed";
+      /** The phase's number. */
+      phase: number;
+      /** Its position among the session's phases, from 0. */
+      position: number;
+      /** The number of this submission among those at the phase. */
+      attempt: number;
+      /** The evidence: inline, or the digest of a payload. */
+      evidence: StoredValue<JsonObject>;
+      /** The schema's output, where it differs from the evidence. */
+      output?: StoredValue<JsonValue> | undefined;
+      /** Problems that don't block. */
+      warnings?: Problem[] | undefined;
+      /** The results of the gate's verifiers, if it has any. */
+      verification?: Verification[] | undefined;
+      /** True if the phase comes from a plan, whose tasks must now be ticked. */
+      ticks?: true | undefined;
+      /** The ids of its tasks that were already ticked in the plan: a rollback keeps their ticks. */
+      stood?: string[] | undefined;
+    }
+  /** Evidence did not pass its gate. */
+  | {
+      type: "gate_failed";
+      phase: number;
+      attempt: number;
+      evidence: StoredValue<JsonObject>;
+      problems: Problem[];
+      verification?: Verification[] | undefined;
+    }
+  /** The host let the session pass without evidence. */
+  | { type: "gate_overridden"; phase: number; position: number; by: string; reason: string }
+  /** The host skipped a phase. */
+  | { type: "phase_skipped"; phase: number; position: number; by: string; reason: string }
+  | { type: "paused"; note?: string | undefined }
+  | { type: "resumed"; pausedSeconds: number }
+  /** A failed session continues. With all of the phase's snapshots, if some had failed before. */
+  | {
+      type: "retried";
+      phase: number;
+      resetEvidence: boolean;
+      by: "agent" | "host";
+      snapshots?: Snapshot[] | undefined;
+    }
+  /** The session goes back to an earlier phase. */
+  | {
+      type: "rolled_back";
+      from: number;
+      to: number;
+      position: number;
+      /** The phases that are no longer completed. */
+      cleared: number[];
+      by: "agent" | "host";
+      /** The position from which completed phases come from a plan, whose ticks must now be removed. */
+      unticksFrom?: number | undefined;
+    }
+  /** The last gate has passed. */
+  | { type: "completed" }
+  /** Too many failures in a row. */
+  | { type: "failed"; phase: number; attempts: number }
+  /** The host pinned another revision. With all of the phase's snapshots, if its gate has changed. */
+  | {
+      type: "migrated";
+      structure: WorkflowStructure;
+      position: number;
+      by: string;
+      snapshots?: Snapshot[] | undefined;
+    }
+  /** The session adopted the edits of its plan. */
+  | {
+      type: "plan_synced";
+      structure: WorkflowStructure;
+      position: number;
+      by: "agent" | "host";
+      changes: PlanChanges;
+      /** The old and new positions of phases with failed attempts, from the current phase on. */
+      places?: [number, number][] | undefined;
+    }
+  /** Ticks were written into the plan. */
+  | {
+      type: "plan_ticked";
+      /** Positions of the phases whose tasks are now ticked in the plan, as ranges. */
+      ticks: [from: number, to: number][];
+      /** Positions of the phases whose ticks were removed. */
+      unticks: [from: number, to: number][];
+      /** The tasks that were ticked, by their ids in the plan. */
+      ticked: string[];
+      /** The tasks whose ticks were removed. */
+      unticked: string[];
+      /** Tasks that the plan no longer has, by their former ids. */
+      missing: string[];
+      /** Tasks without a checkbox in the plan. */
+      unwritable?: string[] | undefined;
+    }
+  | { type: "deleted"; reason?: string | undefined };
 
-const phase = z.int();
-const position = z.int().nonnegative();
+/** An event of one type. */
+export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
 
-const payload = z.object({ payload: z.string(), characters: z.number(), names: z.array(z.string()) });
+/** A value in the log: inline if it is short, otherwise the digest of a payload that holds its JSON. */
+export type StoredValue<Value> =
+  | { inline: Value }
+  | {
+      /** The digest of the payload. */
+      payload: string;
+      /** The length of the JSON, in characters. */
+      characters: number;
+      /** The value's keys, if it is an object. */
+      names: string[];
+    };
+/** Evidence in the log. */
+export type EvidenceRef = StoredValue<JsonObject>;
+/** A value in the log: the output of a schema, or a verifier's snapshot. */
+export type ValueRef = StoredValue<JsonValue>;
 
-/** Checks any other value in the log: inline, or by the digest of a payload. */
-const valueRefSchema = z.union([z.object({ inline: storedValueSchema }), payload]);
-
-/** Checks a stored snapshot of a verifier. */
-export const snapshotSchema = z.object({
-  verifier: z.string(),
+/** A verifier's snapshot of the state that a phase began with. */
+export interface Snapshot {
+  /** The name of the verifier. */
+  verifier: string;
   /** Identifies the gate's check: the SHA-256 of its verifier, field and params. */
-  check: z.string(),
+  check: string;
   /** Missing if the snapshot failed. */
-  value: valueRefSchema.optional(),
+  value?: StoredValue<JsonValue> | undefined;
   /** Why the snapshot failed: the check reports it at the gate. */
-  failed: z.string().optional(),
-});
+  failed?: string | undefined;
+}
 
-/** The snapshots that the current phase begins with, if there are any. */
-const begun = { snapshots: z.array(snapshotSchema).optional() };
-
-/** Checks evidence in the log: inline, or by the digest of a payload. */
-const evidenceRefSchema = z.union([z.object({ inline: storedObjectSchema }), payload]);
-
-/** Checks the stored result of a verifier. */
-export const verificationSchema = z.object({
-  verifier: z.string(),
-  /** The field whose value was verified; missing where the gate itself asks for the check. */
-  field: z.string().optional(),
-  ok: z.boolean(),
+/** The result of one verifier. */
+export interface Verification {
+  /** The name of the verifier. */
+  verifier: string;
+  /** The field whose value was verified; missing if the gate itself asks for the check. */
+  field?: string | undefined;
+  /** True if the check passed. */
+  ok: boolean;
   /** True if the check could not be made: the verifier crashed, timed out, or is not registered. */
-  failed: z.literal(true).optional(),
+  failed?: true | undefined;
   /** What was found, and what to fix. */
-  message: z.string(),
+  message: string;
   /** What was run or read. */
-  ran: z.string().optional(),
+  ran?: string | undefined;
   /** The exit code of a command, or the status of a response. */
-  exit: z.number().optional(),
+  exit?: number | undefined;
   /** SHA-256 of the output or the content. */
-  digest: z.string().optional(),
+  digest?: string | undefined;
   /** The first and last lines of the output; `…` marks an omission. */
-  output: z.array(z.string()).optional(),
-  /** ISO 8601, UTC. */
-  at: z.string(),
-});
+  output?: string[] | undefined;
+  /** The time of the check: ISO 8601, UTC. */
+  at: string;
+}
 
-/** The results of the gate's verifiers, if it has any. */
-const verified = { verification: z.array(verificationSchema).optional() };
-
-/** Evidence that passes its gate, with the results of its checks. */
-const accepted = {
-  phase,
-  position,
-  attempt: z.int(),
-  evidence: evidenceRefSchema,
-  /** The schema's output, where it differs from the evidence. */
-  output: valueRefSchema.optional(),
-  warnings: z.array(problemSchema).optional(),
-  ...verified,
-};
-
-/** A person's answer to evidence. */
-const decided = {
-  phase,
-  /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
-  by: z.string(),
-  evidenceHash: z.string(),
-  /** The version of the commit that asked. */
-  asked: z.int().positive(),
-  /** True if there was a valid signature by that name's key. */
-  authenticated: z.boolean(),
-  signature: z.optional(signatureSchema),
-  /** The id of the public key that the signature was checked with. */
-  keyId: z.string().optional(),
-};
-
-const actor = z.enum(["agent", "host"]);
-
-/** Checks one difference: of a phase, or of a task if it has an id. */
-const changeSchema = z.object({
-  /** The phase's number in the session; the plan's own where the session has no such phase. */
-  phase: z.int(),
-  /** The task's own id. */
-  id: z.string().optional(),
-  /** Its current or former name. */
-  name: z.string(),
-  from: z.string().optional(),
-  to: z.string().optional(),
-  /** True if it is in a phase behind the session, which no longer requires it. */
-  behind: z.literal(true).optional(),
-});
-
-const list = z.array(changeSchema);
-const count = z.int().nonnegative();
-
-/** Checks the stored differences between two versions of a plan. */
-const planChangesSchema = z.object({
-  added: list,
-  removed: list,
-  renamed: list,
+/** The differences between the plan that a session has pinned and its source. Ticks are not differences. */
+export interface PlanChanges {
+  /** New phases and tasks. */
+  added: PlanChange[];
+  /** Phases and tasks that the source no longer has. */
+  removed: PlanChange[];
+  /** Phases and tasks with another name. */
+  renamed: PlanChange[];
   /** Tasks in another phase, or in another order; phases in another order. */
-  moved: list,
-  dependencies: list,
-  criteria: list,
-  gate: list,
+  moved: PlanChange[];
+  /** Tasks that depend on other tasks than before. */
+  dependencies: PlanChange[];
+  /** Tasks with other acceptance criteria. */
+  criteria: PlanChange[];
+  /** Phases with other items in their validation gate. */
+  gate: PlanChange[];
   /** Anything else about a task or a phase: descriptions, estimates, optional tasks. */
-  other: list,
+  other: PlanChange[];
   /** The number of all differences, listed or not. */
-  count,
+  count: number;
   /** The number of differences of each kind. */
-  counts: z.object({
-    added: count,
-    removed: count,
-    renamed: count,
-    moved: count,
-    dependencies: count,
-    criteria: count,
-    gate: count,
-    other: count,
-  }),
+  counts: {
+    added: number;
+    removed: number;
+    renamed: number;
+    moved: number;
+    dependencies: number;
+    criteria: number;
+    gate: number;
+    other: number;
+  };
   /**
    * What is no longer required from the current phase on: items of gates by their texts, tasks with their ids. A task
    * with `from` and `to` has another name, one with only `to` is now optional, one with only `from` lacks that part of
    * its text.
    */
-  takenAway: list,
-});
+  takenAway: PlanChange[];
+}
 
-/** Checks stored ranges. */
-export const rangesSchema = z.array(z.tuple([z.int(), z.int()]));
+/** One difference: of a phase, or of a task if it has an id. */
+export interface PlanChange {
+  /** The phase's number in the session; the plan's own if the session has no such phase. */
+  phase: number;
+  /** The task's own id. */
+  id?: string | undefined;
+  /** Its current or former name. */
+  name: string;
+  /** The former value. */
+  from?: string | undefined;
+  /** The current value. */
+  to?: string | undefined;
+  /** True if it is in a phase behind the session, which no longer requires it. */
+  behind?: true | undefined;
+}
 
-/** Checks a stored event. */
-export const sessionEventSchema = z.discriminatedUnion("type", [
-  z.object({
-    type: z.literal("started"),
-    target: z.string(),
-    options: storedObjectSchema,
-    structure: structureSchema,
-  }),
-  z.object({ type: z.literal("phase_entered"), phase, position, ...begun }),
-  /** The evidence is complete and waits for a person's approval. */
-  z.object({ type: z.literal("approval_requested"), ...accepted, ...approvalSchema.shape, evidenceHash: z.string() }),
-  /** Comes before the `gate_passed` or `gate_failed` that follows from it. */
-  z.object({ type: z.literal("approved"), ...decided, note: z.string().optional() }),
-  z.object({ type: z.literal("denied"), ...decided, note: z.string() }),
-  z.object({
-    type: z.literal("gate_passed"),
-    ...accepted,
-    /** True if the phase comes from a plan, whose tasks must now be ticked. */
-    ticks: z.literal(true).optional(),
-    /** The ids of its tasks that were already ticked in the plan: a rollback keeps their ticks. */
-    stood: z.array(z.string()).optional(),
-  }),
-  z.object({
-    type: z.literal("gate_failed"),
-    phase,
-    attempt: z.int(),
-    evidence: evidenceRefSchema,
-    problems: z.array(problemSchema),
-    ...verified,
-  }),
-  z.object({ type: z.literal("gate_overridden"), phase, position, by: z.string(), reason: z.string() }),
-  z.object({ type: z.literal("phase_skipped"), phase, position, by: z.string(), reason: z.string() }),
-  z.object({ type: z.literal("paused"), note: z.string().optional() }),
-  z.object({ type: z.literal("resumed"), pausedSeconds: z.number() }),
-  /** With all of the phase's snapshots, if some had failed before. */
-  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor, ...begun }),
-  z.object({
-    type: z.literal("rolled_back"),
-    from: phase,
-    to: phase,
-    position,
-    /** The phases that are no longer completed. */
-    cleared: z.array(phase),
-    by: actor,
-    /** The position from which completed phases come from a plan, whose ticks must now be removed. */
-    unticksFrom: position.optional(),
-  }),
-  z.object({ type: z.literal("completed") }),
-  z.object({ type: z.literal("failed"), phase, attempts: z.int() }),
-  /** With all of the phase's snapshots, if its gate has changed. */
-  z.object({ type: z.literal("migrated"), structure: structureSchema, position, by: z.string(), ...begun }),
-  z.object({
-    type: z.literal("plan_synced"),
-    structure: structureSchema,
-    position,
-    by: actor,
-    changes: planChangesSchema,
-    /** The old and new positions of phases with failed attempts, from the current phase on. */
-    places: z.array(z.tuple([position, position])).optional(),
-  }),
-  z.object({
-    type: z.literal("plan_ticked"),
-    /** Positions of the phases whose tasks are now ticked in the plan, and of those whose ticks were removed. */
-    ticks: rangesSchema,
-    unticks: rangesSchema,
-    /** The tasks, by their ids in the plan. */
-    ticked: z.array(z.string()),
-    unticked: z.array(z.string()),
-    /** Tasks that the plan no longer has, by their former ids. */
-    missing: z.array(z.string()),
-    /** Tasks without a checkbox in the plan. */
-    unwritable: z.array(z.string()).optional(),
-  }),
-  z.object({ type: z.literal("deleted"), reason: z.string().optional() }),
-]);
-
-/** One event of a phased session. */
-export type SessionEvent = z.infer<typeof sessionEventSchema>;
-/** An event of one type. */
-export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
-
-/** Evidence in the log. */
-export type EvidenceRef = z.infer<typeof evidenceRefSchema>;
-/** A value in the log: the output of a schema, or a verifier's snapshot. */
-export type ValueRef = z.infer<typeof valueRefSchema>;
-
-/** The result of one verifier. */
-export type Verification = z.infer<typeof verificationSchema>;
-/** A verifier's snapshot of the state that a phase began with. */
-export type Snapshot = z.infer<typeof snapshotSchema>;
-
-/** The differences between the plan that a session has pinned and its source. Ticks are not differences. */
-export type PlanChanges = z.infer<typeof planChangesSchema>;
-/** One difference. */
-export type PlanChange = z.infer<typeof changeSchema>;
 /** The kinds of differences, in the order in which they are reported. */
 export const PLAN_CHANGE_KINDS = [
   "added",
@@ -255,7 +297,7 @@ export const PLAN_CHANGE_KINDS = [
 export type PlanChangeKind = (typeof PLAN_CHANGE_KINDS)[number];
 
 /** A set of integers as ascending, disjoint, inclusive ranges: compact for consecutive numbers. */
-export type Ranges = z.infer<typeof rangesSchema>;
+export type Ranges = [number, number][];
 
 /** Returns true if a number is in the set. */
 export function inRanges(ranges: Ranges, value: number): boolean {

@@ -18,9 +18,11 @@ export interface RecordedEvent {
 
 /** One attempt at one phase. */
 export interface PhaseAttempt {
+  /** The phase's number. */
   readonly phase: number;
   /** 1 for the first attempt since the phase was last entered; a retry continues the count. */
   readonly attempt: number;
+  /** How the attempt has ended, or that it has not. */
   readonly status: "active" | "completed" | "failed" | "rolled_back" | "skipped" | "overridden";
   /** ISO 8601, UTC. */
   readonly startedAt: string;
@@ -38,6 +40,7 @@ export interface PhaseAttempt {
 
 /** A failed attempt at a gate. */
 export interface GateFailure {
+  /** The phase's number. */
   readonly phase: number;
   /** The number of the attempt since the phase was last entered. */
   readonly attempt: number;

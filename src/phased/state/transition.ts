@@ -1,12 +1,11 @@
 /**
  * The lifecycle of a phased session as a pure function: from the current head and a command to events, or
  * to a refusal. The new head is always the fold of the events over the old one. decide-gate.ts decides
- * gates and approvals, commands.ts has the refusals, apply-event.ts the fold.
+ * gates and approvals, commands.ts has the refusals, head.ts the fold.
  */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
-import { applyEvent } from "./apply-event.js";
 import {
   begunOf,
   type CommandOf,
@@ -28,7 +27,7 @@ import {
   passWithoutEvidence,
 } from "./decide-gate.js";
 import { type EventOf, inRanges, type SessionEvent } from "./events.js";
-import { type SessionHead, spentAt } from "./head.js";
+import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
 
 /** The outcome of a command: events and the new head, or the reason for a refusal. */
@@ -45,8 +44,9 @@ export function transition(
   const decided = decide(head, command, context);
   if (decided instanceof Error) return { ok: false, error: decided };
   const [first, ...others] = decided;
-  const begun = applyEvent(head, first, context);
-  return { ok: true, events: decided, head: others.reduce((next, event) => applyEvent(next, event, context), begun) };
+  let next = applyEvent(head, first, context);
+  for (const event of others) next = applyEvent(next, event, context);
+  return { ok: true, events: decided, head: next };
 }
 
 function decide(head: SessionHead | undefined, command: SessionCommand, context: TransitionContext): Decided {

@@ -1,15 +1,20 @@
 /**
- * Runs verifiers in parallel under a limit and a deadline. Never rejects: a verifier that crashes, times
- * out or gives an invalid result is a failed outcome, which blocks the gate. What is recorded of results is
- * bounded, and without the text of foreign errors, which may contain paths.
+ * Runs verifiers in parallel under a limit and a deadline, and checks that a host has all verifiers of a workflow.
+ * Running never rejects: a verifier that crashes, times out or gives an invalid result is a failed outcome, which
+ * blocks the gate. What is recorded of results is bounded, and without the text of foreign errors, which may
+ * contain paths.
  */
 
-import { isPhasegateError } from "../../errors.js";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { checksOf } from "../../gate/check-gate.js";
 import { fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
+import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
 import type { JsonObject } from "../../workflow/json.js";
-import { shown } from "../../workflow/names.js";
-import { DEFAULT_LIMITS } from "../options.js";
+import { nearest, type SessionId, shown } from "../../workflow/names.js";
+import type { GateDefinition, VerifyDefinition } from "../../workflow/structure.js";
+import { DEFAULT_LIMITS, type ResolvedOptions } from "../options.js";
+import type { Snapshot } from "../state/events.js";
 
 /** Verifiers by the names that gates use. */
 export type Verifiers = Readonly<Record<string, Verifier>>;
@@ -216,4 +221,101 @@ function whatFailed(verifier: string, end: Settled<unknown>, isRegistered: boole
     case "stopped":
       return `${name} was stopped`;
   }
+}
+
+/** An event that may contain snapshots. */
+export interface WithSnapshots {
+  readonly type: string;
+  readonly snapshots?: readonly Snapshot[] | undefined;
+}
+
+/** The session of a gate. */
+export interface VerifiedSession {
+  readonly sessionId: SessionId;
+  readonly version: number;
+  readonly hash: string;
+  readonly head: { readonly workflowType: string; readonly target: string; readonly baseline?: number | undefined };
+}
+
+/** What verification needs of an engine, whichever kind of sessions it has. */
+export interface VerifyContext {
+  readonly options: Pick<ResolvedOptions, "verifiers" | "clock"> & {
+    readonly storage: Pick<StorageAdapter, "payload">;
+    readonly limits: Pick<ResolvedOptions["limits"], "maxVerifiersAtOnce" | "verifyDeadlineMs">;
+  };
+  readonly kernel: { at(id: SessionId, version: number): Promise<{ readonly events: readonly WithSnapshots[] }> };
+  /** The commits in which the current phase was entered before. */
+  readonly beginnings: { before(session: VerifiedSession): Promise<readonly number[]> };
+  readonly notifications: {
+    notify(name: "internalError", payload: { readonly operation: string; readonly error: unknown }): void;
+  };
+}
+
+/** The phase or step of a gate. */
+export interface VerifiedPhase {
+  readonly number: number;
+  readonly gate: GateDefinition;
+}
+
+/** A workflow with its gates. */
+interface VerifiedWorkflow {
+  readonly type: string;
+  readonly phases: readonly VerifiedPhase[];
+}
+
+/** How long params are checked without yielding to other work, in milliseconds: a gate may have many. */
+const TURN_MS = 20;
+
+/**
+ * Throws `DEFINITION_INVALID` if a gate names a verifier that the host has not registered, or has params
+ * that it can't run with: a session must not get stuck at such a gate, let alone pass it.
+ */
+export async function requireVerifiers({ type, phases }: VerifiedWorkflow, verifiers: Verifiers): Promise<void> {
+  const diagnostics: string[] = [];
+  let turn = performance.now();
+  for (const { number, gate } of phases) {
+    for (const check of checksOf(gate)) {
+      const fault = faultOf(check, verifiers);
+      if (fault !== undefined) diagnostics.push(`phase ${number}${inField(check)}: ${fault}`);
+      if (performance.now() - turn < TURN_MS) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      turn = performance.now();
+    }
+  }
+  const [first, ...others] = diagnostics;
+  if (first === undefined) return;
+  const missing = missingNames(phases, verifiers);
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  throw new PhasegateError("DEFINITION_INVALID", `${type} can't be run by this host: ${first}${more}`, {
+    remedy:
+      missing.length === 0
+        ? "Correct the params of the gate's `verify`, or let the host allow what they ask for."
+        : `The host must register ${missing.join(", ")}: createEngine({ verifiers }), with createVerifiers() of phasegate/verify for the built-in ones (phasegate serve: --project).`,
+    details: { workflowType: type, diagnostics },
+  });
+}
+
+function faultOf({ verifier: name, params }: VerifyDefinition, verifiers: Verifiers): string | undefined {
+  const verifier = verifierOf(verifiers, name);
+  if (verifier === undefined) {
+    const similar = nearest(name, Object.keys(verifiers));
+    const hint = similar === undefined ? "" : `; did you mean ${shown(similar)}?`;
+    return `the verifier ${shown(name)} is not registered${hint}`;
+  }
+  try {
+    verifier.check?.(params);
+    return undefined;
+  } catch (error) {
+    if (isPhasegateError(error)) return `${shown(name)}: ${error.message}`;
+    throw error;
+  }
+}
+
+function inField({ field }: VerifyDefinition): string {
+  return field === undefined ? "" : `, ${shown(field)}`;
+}
+
+function missingNames(phases: VerifiedWorkflow["phases"], verifiers: Verifiers): string[] {
+  const names = phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier));
+  return [...new Set(names)].filter((name) => verifierOf(verifiers, name) === undefined).map(shown);
 }

@@ -14,21 +14,23 @@ import type { Verifier, VerifyRequest } from "../../ports/verifier.js";
 import { canonicalJson, digest, type JsonValue } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
-import { loadValue } from "../artifacts.js";
+import { asJson, loadValue, storeValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedCommand, PhasedSession } from "../pinned.js";
 import type { SessionCommand } from "../state/commands.js";
 import type { Snapshot } from "../state/events.js";
-import { asJson, storeValue } from "../stored-values.js";
 import {
   type BoundedOptions,
   placeholderValues,
   runBounded,
   VERIFY_DEFAULTS,
+  type VerifiedPhase,
+  type VerifiedSession,
   type Verifiers,
+  type VerifyContext,
   verifierOf,
+  type WithSnapshots,
 } from "./run-verifiers.js";
-import type { VerifiedPhase, VerifiedSession, VerifyContext, WithSnapshots } from "./verify-context.js";
 
 /** The snapshots of the phase that a command enters. */
 export interface Begun {

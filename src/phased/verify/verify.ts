@@ -5,20 +5,21 @@
  */
 
 import { checksOf } from "../../gate/check-gate.js";
+import type { Verified } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { shown } from "../../workflow/names.js";
 import type { GateDefinition, VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { Verification } from "../state/events.js";
-import { runVerifiers, type VerifyCheck, type VerifyOutcome } from "./run-verifiers.js";
+import {
+  runVerifiers,
+  type VerifiedPhase,
+  type VerifiedSession,
+  type VerifyCheck,
+  type VerifyContext,
+  type VerifyOutcome,
+} from "./run-verifiers.js";
 import { type Beginning, checkKey, loadBeginnings, sessionFacts, snapshotChecks } from "./snapshots.js";
-import type { VerifiedPhase, VerifiedSession, VerifyContext } from "./verify-context.js";
-
-/** The results of verifiers, and which of them block the gate. */
-interface Verified {
-  readonly problems: readonly Problem[];
-  readonly verification: readonly Verification[];
-}
 
 /** Runs the checks of a gate on complete evidence; undefined if there are none. */
 export function verifyEvidence(
@@ -27,7 +28,7 @@ export function verifyEvidence(
   structure: Pick<WorkflowStructure, "plan">,
   phase: VerifiedPhase,
   evidence: JsonObject,
-): Promise<Verified> | undefined {
+): Promise<Verified<Verification>> | undefined {
   const checks = checksOf(phase.gate).filter(({ field }) => field === undefined || isDue(phase.gate, field, evidence));
   return checks.length === 0 ? undefined : verify(context, session, structure, phase, evidence, checks);
 }
@@ -52,7 +53,7 @@ async function verify(
   phase: VerifiedPhase,
   evidence: JsonObject,
   checks: readonly VerifyDefinition[],
-): Promise<Verified> {
+): Promise<Verified<Verification>> {
   const { options, notifications } = context;
   const wanting = snapshotChecks(context, phase);
   const beginnings = await loadBeginnings(

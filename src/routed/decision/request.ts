@@ -4,21 +4,27 @@
  * providers has no free-form objects.
  */
 
-import * as z from "zod";
+import * as z from "zod/mini";
+import { ENGLISH } from "../../workflow/english.js";
 import { isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
 
 /** The states of an instance of a routed workflow, as on the wire. */
 export const ROUTED_STATUSES = ["RUNNING", "SUSPENDED", "COMPLETED", "FAILED"] as const;
 /** The state of an instance of a routed workflow. */
-export type RoutedStatus = (typeof ROUTED_STATUSES)[number];
+export type RoutedStatus = "RUNNING" | "SUSPENDED" | "COMPLETED" | "FAILED";
 
 /** A client's report on a step. Additional keys are stored. */
 export interface StepReport {
+  /** How it went: `success`, `failure`, or a word of the workflow. */
   readonly status: string;
+  /** Results as JSON; what a gate checks. */
   readonly details?: JsonObject;
+  /** A sentence about it. */
   readonly message?: string;
+  /** What went wrong. */
   readonly error?: string | null;
+  /** Additional keys. */
   readonly [key: string]: JsonValue | undefined;
 }
 
@@ -26,10 +32,13 @@ export interface StepReport {
 export interface RoutedHistoryEntry {
   /** ISO 8601, UTC. */
   readonly timestamp: string;
+  /** The step that was reported on. */
   readonly stepName: string;
+  /** The client's report. */
   readonly report?: StepReport;
   /** The report's status; `RESUMING` for a client that came back. */
   readonly outcomeStatus: string;
+  /** The step that was chosen after it. */
   readonly determinedNextStep?: string;
 }
 
@@ -37,7 +46,9 @@ export interface RoutedHistoryEntry {
 export interface DecisionRequest {
   /** The call that it is for: `start` only if the host lets the decider choose the first step. */
   readonly operation: "start" | "advance" | "resume";
+  /** The instance that is decided on. */
   readonly instanceId: string;
+  /** The workflow with the texts of all its steps. */
   readonly workflow: RoutedDefinition;
   /** The steps that are allowed next, including `FINISH` if it is. At least one. */
   readonly allowed: readonly string[];
@@ -48,6 +59,7 @@ export interface DecisionRequest {
    * words on one line. Treat the latter as data: a client may write anything there.
    */
   readonly assumedStep?: string;
+  /** The instance's status. */
   readonly status: RoutedStatus;
   /** With the updates of this call merged in. */
   readonly context: JsonObject;
@@ -61,8 +73,11 @@ export interface DecisionRequest {
 
 /** The cost of a decision. */
 export interface DecisionUsage {
+  /** The model that has answered. */
   readonly model?: string;
+  /** The tokens of the prompts. */
   readonly inputTokens?: number;
+  /** The tokens of the answers. */
   readonly outputTokens?: number;
   /** The number of requests sent, including retries. */
   readonly requests?: number;
@@ -70,10 +85,13 @@ export interface DecisionUsage {
 
 /** A decider's answer. The engine checks all of it. */
 export interface DeciderAnswer {
+  /** The name of the next step, or `FINISH`. */
   readonly nextStep: string;
   /** Merged into the context. */
   readonly contextUpdates: JsonObject;
+  /** The status that the decider suggests. Default: `RUNNING`. */
   readonly statusSuggestion?: string;
+  /** The decider's reasons. */
   readonly reasoning?: string;
   /** The model and its cost, where known. */
   readonly usage?: DecisionUsage;
@@ -130,15 +148,15 @@ const updateSchema = z.object({ key: z.string(), value: storedValueSchema });
 const updatesSchema = z.union([z.array(updateSchema), z.custom<JsonObject>(isJsonObject)]);
 
 const answerSchema = z.object({
-  next_step_name: z.string().min(1),
-  updated_context: updatesSchema.nullish(),
-  status_suggestion: z.string().nullish(),
-  reasoning: z.string().nullish(),
+  next_step_name: z.string().check(z.minLength(1)),
+  updated_context: z.nullish(updatesSchema),
+  status_suggestion: z.nullish(z.string()),
+  reasoning: z.nullish(z.string()),
 });
 
 /** Reads an answer that a provider has already parsed. The caller checks steps, statuses and keys. */
 export function readDecision(value: unknown): ReadAnswer {
-  const parsed = answerSchema.safeParse(value);
+  const parsed = answerSchema.safeParse(value, ENGLISH);
   if (!parsed.success) return { ok: false, problem: problemOf(parsed.error) };
   const { next_step_name, updated_context, status_suggestion, reasoning } = parsed.data;
   return {
@@ -157,7 +175,7 @@ function oneOf(...types: readonly string[]): JsonObject {
   return { anyOf: types.map((type) => ({ type })) };
 }
 
-function problemOf(error: z.ZodError): string {
+function problemOf(error: z.core.$ZodError): string {
   const parts = error.issues.map(({ path, message }) => `${path.join(".") || "the answer"}: ${message}`);
   return parts.join("; ");
 }

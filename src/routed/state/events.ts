@@ -1,205 +1,234 @@
 /**
- * The events and the head of a routed session, and the structure that it pins. The schemas are the storage
- * format of the log: a change that old logs don't match needs a new `ROUTED_SCHEMA`.
+ * The events and the head of a routed session, and the structure that it pins. event-schemas.ts checks the same when a log is
+ * read.
  */
 
-import * as z from "zod";
-import { signatureSchema } from "../../approval/message.js";
-import { problemSchema } from "../../gate/verdict.js";
-import { snapshotSchema, verificationSchema } from "../../phased/state/events.js";
-import { approvalSchema, fieldGateSchema } from "../../workflow/gate-definition.js";
-import { storedObjectSchema } from "../../workflow/json.js";
+import type { ApprovalSignature } from "../../approval/message.js";
+import type { Problem } from "../../gate/verdict.js";
+import type { Snapshot, Verification } from "../../phased/state/events.js";
+import type { FieldGate } from "../../workflow/gate-definition.js";
+import type { JsonObject } from "../../workflow/json.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
-import { ROUTED_STATUSES } from "../decision/request.js";
-
-/** The version of the format of events and heads. */
-export const ROUTED_SCHEMA = 1;
-
-/** Checks a pinned structure: the transitions and gates of a routed workflow. */
-const routedStructureSchema = z.object({
-  name: z.string(),
-  revision: z.string(),
-  goal: z.string().optional(),
-  steps: z
-    .array(
-      z.object({
-        name: z.string(),
-        next: z.array(z.string()).optional(),
-        gate: fieldGateSchema.optional(),
-        maxVisits: z.int().positive().optional(),
-      }),
-    )
-    .min(1),
-});
-
-/** The snapshots of the step that is entered, if there are any. */
-const begun = { snapshots: z.array(snapshotSchema).optional() };
-
-/** A client's report on a step, with its context updates. */
-const reported = {
-  operation: z.enum(["advance", "resume"]),
-  /** The current step. */
-  step: z.string(),
-  /** Where the client thought that it was. */
-  assumedStep: z.string().optional(),
-  report: storedObjectSchema,
-  contextUpdates: storedObjectSchema,
-};
-
-/** The findings of a gate about a report. */
-const judged = {
-  warnings: z.array(problemSchema).optional(),
-  verification: z.array(verificationSchema).optional(),
-};
-
-/** A person's answer to a report. */
-const answer = {
-  step: z.string(),
-  by: z.string(),
-  note: z.string().optional(),
-  evidenceHash: z.string(),
-  /** The version of the commit that asked. */
-  asked: z.int().positive(),
-  authenticated: z.boolean(),
-  signature: z.optional(signatureSchema),
-  keyId: z.string().optional(),
-};
-
-/** The cost of a decision. */
-const usageSchema = z.object({
-  model: z.string().optional(),
-  inputTokens: z.number().optional(),
-  outputTokens: z.number().optional(),
-  requests: z.number().optional(),
-});
-
-/** Checks a stored event. */
-export const routedEventSchema = z.discriminatedUnion("type", [
-  z.object({
-    type: z.literal("started"),
-    structure: routedStructureSchema,
-    context: storedObjectSchema,
-    /** Missing where the decider picks it. */
-    firstStep: z.string().optional(),
-    ...begun,
-  }),
-  z.object({ type: z.literal("reported"), ...reported, ...judged }),
-  /** The report shows less than the step's gate asks for; nothing is decided. */
-  z.object({
-    type: z.literal("gate_refused"),
-    ...reported,
-    attempt: z.int().positive(),
-    /** A client came back and showed nothing: it was no attempt. */
-    uncounted: z.literal(true).optional(),
-    problems: z.array(problemSchema),
-    verification: z.array(verificationSchema).optional(),
-  }),
-  /** The evidence is complete and waits for a person's approval. */
-  z.object({
-    type: z.literal("approval_requested"),
-    step: z.string(),
-    ...approvalSchema.shape,
-    evidenceHash: z.string(),
-  }),
-  z.object({ type: z.literal("approved"), ...answer }),
-  z.object({ type: z.literal("denied"), ...answer, note: z.string() }),
-  z.object({
-    type: z.literal("decided"),
-    /** The step that the decision is on; missing for the first one. */
-    from: z.string().optional(),
-    next: z.string(),
-    contextUpdates: storedObjectSchema,
-    status: z.enum(ROUTED_STATUSES),
-    reasoning: z.string().optional(),
-    usage: usageSchema.optional(),
-    milliseconds: z.number(),
-    /** What was interpreted differently from the answer, and why. */
-    notes: z.array(z.string()).optional(),
-    ...begun,
-  }),
-  z.object({
-    type: z.literal("failed"),
-    step: z.string().optional(),
-    code: z.string(),
-    reason: z.string(),
-    /** Missing for failures before the decider was asked. */
-    milliseconds: z.number().optional(),
-  }),
-  z.object({ type: z.literal("suspended"), reason: z.string().optional() }),
-  z.object({ type: z.literal("retried"), ...begun }),
-  z.object({ type: z.literal("cancelled"), reason: z.string().optional() }),
-  z.object({ type: z.literal("deleted"), reason: z.string().optional() }),
-]);
+import type { RoutedStatus } from "../decision/request.js";
 
 /** One event of a routed session. */
-export type RoutedEvent = z.infer<typeof routedEventSchema>;
+export type RoutedEvent =
+  /** An instance starts and pins the workflow's transitions and gates. */
+  | {
+      type: "started";
+      structure: RoutedStructure;
+      context: JsonObject;
+      /** Missing if the decider picks it. */
+      firstStep?: string | undefined;
+      snapshots?: Snapshot[] | undefined;
+    }
+  /** A client reports on a step, and the step's gate accepts the report. */
+  | {
+      type: "reported";
+      /** The call that the report came with. */
+      operation: "advance" | "resume";
+      /** The current step. */
+      step: string;
+      /** Where the client thought that it was. */
+      assumedStep?: string | undefined;
+      /** The report. */
+      report: JsonObject;
+      /** The client's updates of the context. */
+      contextUpdates: JsonObject;
+      /** Problems that don't block. */
+      warnings?: Problem[] | undefined;
+      /** The results of the gate's verifiers, if it has any. */
+      verification?: Verification[] | undefined;
+    }
+  /** The report shows less than the step's gate asks for; nothing is decided. */
+  | {
+      type: "gate_refused";
+      /** The call that the report came with. */
+      operation: "advance" | "resume";
+      /** The current step. */
+      step: string;
+      /** Where the client thought that it was. */
+      assumedStep?: string | undefined;
+      /** The report. */
+      report: JsonObject;
+      /** The client's updates of the context. */
+      contextUpdates: JsonObject;
+      /** The number of this attempt at the step. */
+      attempt: number;
+      /** True if a client came back and showed nothing: it was no attempt. */
+      uncounted?: true | undefined;
+      problems: Problem[];
+      verification?: Verification[] | undefined;
+    }
+  /** The evidence is complete and waits for a person's approval. */
+  | { type: "approval_requested"; step: string; prompt: string; approvers?: string[] | undefined; evidenceHash: string }
+  /** A person approves. */
+  | {
+      type: "approved";
+      /** The name of the step. */
+      step: string;
+      /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
+      by: string;
+      /** SHA-256 of the report that was decided on. */
+      evidenceHash: string;
+      /** The version of the commit that asked. */
+      asked: number;
+      /** True if there was a valid signature by that name's key. */
+      authenticated: boolean;
+      /** The signature, if there is one. */
+      signature?: ApprovalSignature | undefined;
+      /** The id of the public key that the signature was checked with. */
+      keyId?: string | undefined;
+      /** The person's comment. */
+      note?: string | undefined;
+    }
+  /** A person denies. */
+  | {
+      type: "denied";
+      /** The name of the step. */
+      step: string;
+      /** The approver's name as the host knows it; as the caller gave it, if it is not authenticated. */
+      by: string;
+      /** SHA-256 of the report that was decided on. */
+      evidenceHash: string;
+      /** The version of the commit that asked. */
+      asked: number;
+      /** True if there was a valid signature by that name's key. */
+      authenticated: boolean;
+      /** The signature, if there is one. */
+      signature?: ApprovalSignature | undefined;
+      /** The id of the public key that the signature was checked with. */
+      keyId?: string | undefined;
+      /** What to change. */
+      note: string;
+    }
+  /** The next step is decided. */
+  | {
+      type: "decided";
+      /** The step that the decision is on; missing for the first one. */
+      from?: string | undefined;
+      next: string;
+      /** The decider's updates of the context. */
+      contextUpdates: JsonObject;
+      status: RoutedStatus;
+      reasoning?: string | undefined;
+      /** The cost of the decision, if it is known. */
+      usage?:
+        | {
+            model?: string | undefined;
+            inputTokens?: number | undefined;
+            outputTokens?: number | undefined;
+            requests?: number | undefined;
+          }
+        | undefined;
+      /** How long the decision took. */
+      milliseconds: number;
+      /** What was interpreted differently from the answer, and why. */
+      notes?: string[] | undefined;
+      snapshots?: Snapshot[] | undefined;
+    }
+  /** The decision failed. */
+  | {
+      type: "failed";
+      step?: string | undefined;
+      /** The code of the error. */
+      code: string;
+      reason: string;
+      /** Missing for failures before the decider was asked. */
+      milliseconds?: number | undefined;
+    }
+  | { type: "suspended"; reason?: string | undefined }
+  | { type: "retried"; snapshots?: Snapshot[] | undefined }
+  | { type: "cancelled"; reason?: string | undefined }
+  | { type: "deleted"; reason?: string | undefined };
+
 /** An event of one type. */
 export type RoutedEventOf<T extends RoutedEvent["type"]> = Extract<RoutedEvent, { type: T }>;
-
-/** Checks a question that no decider has answered yet. */
-const pendingSchema = z.object({
-  operation: z.enum(["start", "advance", "resume"]),
-  /** The version of the commit that holds the report, or the start. */
-  version: z.int().positive(),
-  assumedStep: z.string().optional(),
-  /** Names the report and its updates: the same ones handed in again are no other report. */
-  digest: z.string(),
-  /** A person's approval is awaited before the decider is asked. */
-  awaiting: z.object({ version: z.int().positive(), evidenceHash: z.string() }).optional(),
-});
-
-const common = {
-  workflow: z.string(),
-  revision: z.string(),
-  /** The step that was decided last; missing until the decider has picked the first one. */
-  step: z.string().optional(),
-  /** How many steps there are. */
-  total: z.int().positive(),
-  context: storedObjectSchema,
-  pending: pendingSchema.optional(),
-  /** The report that was decided last, and the commit that did it: who handed in the same one meanwhile shares it. */
-  answered: z.object({ digest: z.string(), version: z.int().positive() }).optional(),
-  /** How often steps with `maxVisits` were entered. */
-  visits: z.record(z.string(), z.int()),
-  /** Failures in a row at the gate of the current step, and in all since it was entered. */
-  attempts: z.int().nonnegative(),
-  spent: z.int().nonnegative(),
-  /** The commit that holds what the checks of the current step begin with, where they begin with anything. */
-  baseline: z.int().positive().optional(),
-  createdAt: z.string(),
-};
-
-/** Checks a stored head. */
-export const routedHeadSchema = z.discriminatedUnion("status", [
-  z.object({ status: z.literal("RUNNING"), ...common }),
-  z.object({ status: z.literal("SUSPENDED"), ...common, reason: z.string().optional() }),
-  z.object({ status: z.literal("COMPLETED"), ...common, completedAt: z.string() }),
-  z.object({
-    status: z.literal("FAILED"),
-    ...common,
-    completedAt: z.string(),
-    code: z.string(),
-    reason: z.string(),
-    /** True if `retry` can continue it. */
-    retryable: z.boolean(),
-  }),
-  z.object({ status: z.literal("DELETED"), ...common, reason: z.string().optional() }),
-]);
 
 /**
  * The state of a routed session: everything that the next decision needs, and nothing that grows with the
  * work done.
  */
-export type RoutedHead = z.infer<typeof routedHeadSchema>;
+export type RoutedHead =
+  | (RoutedFacts & { status: "RUNNING" })
+  | (RoutedFacts & { status: "SUSPENDED"; reason?: string | undefined })
+  | (RoutedFacts & { status: "COMPLETED"; completedAt: string })
+  | (RoutedFacts & {
+      status: "FAILED";
+      completedAt: string;
+      /** The code of the error. */
+      code: string;
+      reason: string;
+      /** True if `retry` can continue it. */
+      retryable: boolean;
+    })
+  | (RoutedFacts & { status: "DELETED"; reason?: string | undefined });
+
 /** The part of a head that every status has. */
-export type RoutedFacts = Omit<Extract<RoutedHead, { status: "RUNNING" }>, "status">;
+export interface RoutedFacts {
+  /** The name of the workflow. */
+  workflow: string;
+  /** The revision that the session has pinned. */
+  revision: string;
+  /** The step that was decided last; missing until the decider has picked the first one. */
+  step?: string | undefined;
+  /** The number of steps. */
+  total: number;
+  /** The context, with all updates merged in. */
+  context: JsonObject;
+  /** The question that no decider has answered yet, if there is one. */
+  pending?: PendingDecision | undefined;
+  /** The report that was decided last, and the commit that did it: a repeated report gets the same answer. */
+  answered?: { digest: string; version: number } | undefined;
+  /** How often steps with `maxVisits` were entered. */
+  visits: Record<string, number>;
+  /** Failures in a row at the gate of the current step. */
+  attempts: number;
+  /** Failures in total since the current step was entered. */
+  spent: number;
+  /** The commit with the current step's snapshots, if there are any. */
+  baseline?: number | undefined;
+  /** When the session was started: ISO 8601, UTC. */
+  createdAt: string;
+}
+
 /** A question that no decider has answered yet. */
-export type PendingDecision = z.infer<typeof pendingSchema>;
+export interface PendingDecision {
+  /** The call that it is for. */
+  operation: "start" | "advance" | "resume";
+  /** The version of the commit that holds the report, or the start. */
+  version: number;
+  /** Where the client thought that it was. */
+  assumedStep?: string | undefined;
+  /** Identifies the report and its updates, so that a repeated report is recognised. */
+  digest: string;
+  /** A person's approval is awaited before the decider is asked. */
+  awaiting?: { version: number; evidenceHash: string } | undefined;
+}
 
 /** What a session pins: editing a workflow changes neither transitions nor gates of sessions under way. */
-export type RoutedStructure = z.infer<typeof routedStructureSchema>;
+export interface RoutedStructure {
+  /** The workflow's name. */
+  name: string;
+  /** The digest of its definition. */
+  revision: string;
+  /** What the workflow is for. */
+  goal?: string | undefined;
+  /** At least one. */
+  steps: PinnedStep[];
+}
+
 /** A pinned step. */
-export type PinnedStep = RoutedStructure["steps"][number];
+export interface PinnedStep {
+  /** Its name. */
+  name: string;
+  /** The only steps, or `FINISH`, that may follow. Any if missing. */
+  next?: string[] | undefined;
+  /** The gate for the report's `details`. None if missing. */
+  gate?: FieldGate | undefined;
+  /** How often the step may be entered. Any number of times if missing. */
+  maxVisits?: number | undefined;
+}
 
 /** Returns the part of a definition that is pinned. */
 export function structureOf({ name, revision, goal, steps }: RoutedDefinition): RoutedStructure {

@@ -13,9 +13,13 @@ import { type RoutedEvent, type RoutedEventOf, type RoutedStructure, stepOf } fr
 
 /** A decision with its cost. */
 export interface RoutedDecision {
+  /** The instance's status after the decision. */
   readonly status: RoutedStatus;
+  /** The keys of the context that the decider has set. */
   readonly contextUpdates: JsonObject;
+  /** The decider's reasons, if it gave any. */
   readonly reasoning?: string;
+  /** The cost of the decision, if the decider tells it. */
   readonly usage?: DecisionUsage;
   /** How long the decider took. */
   readonly milliseconds: number;
@@ -31,13 +35,17 @@ export interface RoutedEntry {
   readonly version: number;
   /** ISO 8601, UTC. */
   readonly timestamp: string;
+  /** The step that was reported on; empty before the first one. */
   readonly stepName: string;
+  /** The step that a client thought it was on when it came back. */
   readonly assumedStep?: string;
+  /** The client's report; missing for other events. */
   readonly report?: StepReport;
   /** The report's status, `RESUMING`, or the event: `SUSPENDED`, `RETRIED`, `CANCELLED`, … */
   readonly outcomeStatus: string;
   /** The decided step, once there is one. */
   readonly determinedNextStep?: string;
+  /** The decision after the report; missing until it is made. */
   readonly decision?: RoutedDecision;
   /** The problems that the step's gate found. */
   readonly problems?: readonly Problem[];

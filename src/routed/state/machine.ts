@@ -1,11 +1,14 @@
 /** The machine of routed sessions, as the log runs it. */
 
-import * as z from "zod";
+import * as z from "zod/mini";
+import type { Current, Recorded } from "../../log/commit.js";
+import type { Kernel } from "../../log/log.js";
 import type { Machine } from "../../log/machine.js";
 import { type SessionKind, sessionKind } from "../../phased/log-check.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import type { RoutedCommand } from "./commands.js";
-import { ROUTED_SCHEMA, type RoutedEvent, type RoutedHead, routedEventSchema, routedHeadSchema } from "./events.js";
+import { ROUTED_SCHEMA, routedEventSchema, routedHeadSchema } from "./event-schemas.js";
+import type { RoutedEvent, RoutedHead } from "./events.js";
 import { decideRouted } from "./transition.js";
 
 const eventsSchema = z.array(routedEventSchema);
@@ -44,3 +47,10 @@ export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
 
 /** Routed sessions, for `copySessions({ kinds })`. */
 export const ROUTED_SESSIONS: SessionKind = sessionKind(routedMachine);
+
+/** The kernel of routed sessions. */
+export type RoutedKernel = Kernel<RoutedCommand, RoutedEvent, RoutedHead>;
+/** The current state of a routed session. */
+export type RoutedSession = Current<RoutedHead>;
+/** A commit of a routed session. */
+export type RoutedCommit = Recorded<RoutedEvent, RoutedHead>;

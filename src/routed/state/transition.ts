@@ -5,6 +5,7 @@
  */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
 import type { Decision, DecisionContext } from "../../log/machine.js";
 import type { Snapshot } from "../../phased/state/events.js";
 import { applyEvent } from "./apply-event.js";
@@ -240,12 +241,8 @@ function stepOf({ step }: RoutedHead): string {
 }
 
 /** After `maxAttempts` failures in a row, or `maxAttemptsTotal` in total, the instance fails. */
-function exhausted(
-  head: RoutedHead,
-  attempt: number,
-  { maxAttempts, maxAttemptsTotal }: { readonly maxAttempts: number; readonly maxAttemptsTotal: number },
-): RoutedEvent[] {
-  if (attempt < maxAttempts && head.spent + 1 < maxAttemptsTotal) return [];
+function exhausted(head: RoutedHead, attempt: number, limits: AttemptLimits): RoutedEvent[] {
+  if (attemptsLeft({ inARow: attempt, inTotal: head.spent + 1 }, limits) > 0) return [];
   const reason = `the gate of ${stepOf(head)} was not passed in ${attempt} attempts in a row`;
   return [{ type: "failed", step: stepOf(head), code: "ATTEMPTS_EXHAUSTED", reason }];
 }

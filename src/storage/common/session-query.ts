@@ -1,7 +1,7 @@
 /**
- * What all storage adapters share: the filters, the order and the cursor of `list`, and the checks of a commit. A
- * cursor is a position, not an offset, so it stays valid while sessions are added and removed. This file works
- * without `node:` modules.
+ * Code that all storage adapters share: the filters, the order and the cursor of `list`, the checks of a commit, and
+ * the error for a refused one. A cursor is a position, not an offset, so it stays valid while sessions are added and
+ * removed. This file works without `node:` modules.
  */
 import { PhasegateError } from "../../errors.js";
 import {
@@ -147,6 +147,14 @@ export function checkCommit(commit: Commit, maxBytes: number): void {
 
 function isVersion(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 1;
+}
+
+/** Builds `CONFLICT` for a commit that cannot be appended: another writer was first, or the session was removed. */
+export function conflict(sessionId: SessionId, version: number, reason: string): PhasegateError<"CONFLICT"> {
+  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
+    remedy: "Read the session again and repeat the command on its newest version.",
+    details: { sessionId, version },
+  });
 }
 
 /** Builds the error for a commit with a field that an adapter cannot store. */

@@ -7,11 +7,11 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { checkCommit, invalidCommit } from "../common/session-query.js";
+import { checkCommit, conflict, invalidCommit } from "../common/session-query.js";
 import { encodeCommit, isPayloadHash, packOf } from "./commit-file.js";
 import type { SessionCompactor } from "./compact.js";
 import { ignore } from "./disk.js";
-import { conflict, isMissing, isOutcomeUnknown, outcomeUnknown } from "./failures.js";
+import { isMissing, isOutcomeUnknown, outcomeUnknown } from "./failures.js";
 import type { SessionPlace } from "./layout.js";
 import { activeMarker, allMarker, type Marker } from "./markers.js";
 import type { StoreParts } from "./parts.js";

@@ -81,14 +81,6 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return isPhasegateError(error, "STORAGE_FAILED") && error.details.outcome === "unknown";
 }
 
-/** Builds `CONFLICT`: another writer has written this version, or the session is gone. */
-export function conflict(sessionId: SessionId, version: number, reason: string): PhasegateError {
-  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
-    remedy: "Read the session again and repeat the command on its newest version.",
-    details: { sessionId, version },
-  });
-}
-
 /** Returns the content of a session's file. Throws `TAMPERED` if its path is not a readable file. */
 export async function asDamage<T>(reading: Promise<T>, sessionId: SessionId, version: number): Promise<T> {
   try {

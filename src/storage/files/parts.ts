@@ -85,8 +85,8 @@ export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Pub
   const background = new Background();
   const folders = new Folders(disk);
   const known = new KnownVersions();
-  const heads = new Heads(disk, background);
   const reader = new CommitReader(disk, layout, publisher);
+  const heads = new Heads(disk, background, reader);
   const newest = new NewestVersion(disk, layout, reader, known);
   const payloads = new PayloadFiles(disk, layout, folders, maxCommitBytes);
   const trees = new MarkerTrees(disk, layout, folders, background);

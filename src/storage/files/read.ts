@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Commit } from "../../ports/storage-adapter.js";
+import { RecentMap } from "../../runtime/cache.js";
 import type { SessionId } from "../../workflow/names.js";
 import { type CommitHeader, PackedLogs, parseCommit, parseHeader } from "./commit-file.js";
 import { type Disk, ignore, orMissing, type Publisher, temporaryName } from "./disk.js";
@@ -20,24 +21,20 @@ interface KnownVersion {
 const MAX_KNOWN = 1024;
 
 /** The newest version that this process has seen of each recently used session. */
-export class KnownVersions {
-  readonly #known = new Map<SessionId, KnownVersion>();
-
-  get(id: SessionId): KnownVersion | undefined {
-    return this.#known.get(id);
+export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
+  constructor() {
+    super(MAX_KNOWN);
   }
 
   /** Records a version unless a newer one is known. */
   note(id: SessionId, { version, hash }: KnownVersion): void {
-    const before = this.#known.get(id);
-    this.#known.delete(id);
-    this.#known.set(id, before !== undefined && before.version > version ? before : { version, hash });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    const before = this.get(id);
+    if (before !== undefined && (before.version > version || before.hash === hash)) return;
+    this.set(id, { version, hash });
   }
 
   forget(id: SessionId): void {
-    this.#known.delete(id);
+    this.delete(id);
   }
 }
 
@@ -296,6 +293,7 @@ const PAUSE_MS = 25;
  */
 export class Heads {
   readonly #disk: Disk;
+  readonly #reader: CommitReader;
   readonly #background: Background;
   /** The versions to be written. */
   readonly #next = new Map<SessionId, number>();
@@ -303,16 +301,17 @@ export class Heads {
   /** The time at which the head in a folder was last written. */
   readonly #written = new Map<string, number>();
 
-  constructor(disk: Disk, background: Background) {
+  constructor(disk: Disk, background: Background, reader: CommitReader) {
     this.#disk = disk;
+    this.#reader = reader;
     this.#background = background;
   }
 
-  /** Records a version as the newest in the background. Of several, only the last one is written. */
+  /** Records a version as the newest in the background. Of several, only the highest is written. */
   point(at: SessionPlace, version: number): void {
-    const isPlanned = this.#next.has(at.id);
-    this.#next.set(at.id, version);
-    if (isPlanned) return;
+    const planned = this.#next.get(at.id);
+    this.#next.set(at.id, Math.max(version, planned ?? 0));
+    if (planned !== undefined) return;
     this.#background.run(`${at.id} head`, async () => {
       const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - performance.now();
       if (pause > 0) await delay(pause);
@@ -320,8 +319,9 @@ export class Heads {
     });
   }
 
-  async #write({ id, folder }: SessionPlace): Promise<void> {
-    const version = this.#next.get(id);
+  async #write(at: SessionPlace): Promise<void> {
+    const { id, folder } = at;
+    const version = this.#next.get(id) ?? 0;
     this.#next.delete(id);
     const number = this.#folders.get(folder) ?? (await this.#disk.fileNumber(folder));
     if (number === undefined) return;
@@ -329,10 +329,15 @@ export class Heads {
     if (this.#written.size >= MAX_HEADS) this.#written.clear();
     this.#written.set(folder, performance.now());
     this.#folders.set(folder, number);
+    // Another process may have written a later version meanwhile. An older one would hide that commits are gone.
+    const current = await this.#reader.hint(at);
+    if (current.folder === number && current.version >= version) return;
     const staged = join(folder, temporaryName());
     try {
       await this.#disk.write(staged, `{"sessionId":"${id}","version":${version},"folder":"${number}"}\n`);
       await this.#disk.replace(staged, join(folder, "head"));
+      // It may have written it between the check and the replacement: its commit is there then.
+      if (await this.#reader.hasFile(at, version + 1)) this.point(at, version + 1);
     } catch (error) {
       await this.#disk.drop(staged);
       throw error;

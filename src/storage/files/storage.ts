@@ -10,13 +10,14 @@
  * - read.ts: `head` is a hint only; the newest version is the last one that exists.
  * - markers.ts: lists are ordered by file names; a marker may be false but is never missing.
  * - compact.ts: packed versions are deleted only after the copy window.
- * - remove.ts: an id is marked as used before its folder goes to the trash.
+ * - storage.ts: a removed id is marked as used before its folder goes to the trash.
  * - tidy.ts: temp files and trash are deleted by age, measured by the file system's clock.
  * - watch.ts: watching is polling, with a wake-up for this process's own commits.
  * - repair.ts: markers and heads are rebuilt from the commits.
  * - failures.ts: which system errors become which error codes.
  */
 import { basename, resolve } from "node:path";
+import { isPhasegateError } from "../../errors.js";
 import type {
   Commit,
   Page,
@@ -33,11 +34,12 @@ import { Disk, type FileSystem, guarded, guardedEach, orMissing } from "./disk.j
 import { storageFailed } from "./failures.js";
 import { StoreLayout, TOP_FOLDERS } from "./layout.js";
 import { SessionLister, SessionLog, sizeOf } from "./list.js";
+import { activeMarker, allMarker } from "./markers.js";
 import { createStoreParts, type StoreParts } from "./parts.js";
 import { openFormat, refuseOldLayout, writeFormat } from "./publish.js";
-import { SessionRemover } from "./remove.js";
 import { StoreRepair } from "./repair.js";
 import { SessionWatch } from "./watch.js";
+
 /** Options of {@link FileStorage.open}. */
 export interface FileStorageOptions {
   /** Maximum size of a commit with its payloads, in bytes. Default: 64 MiB. */
@@ -73,6 +75,7 @@ const COPY_WINDOW_MS = 3_600_000;
  * Every method throws `PhasegateError` `STORAGE_FAILED` when the file system fails.
  */
 export class FileStorage implements StorageAdapter {
+  /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #parts: StoreParts;
   readonly #appender: CommitAppender;
@@ -271,4 +274,55 @@ async function makeTop(disk: Disk, path: string): Promise<void> {
 function ownCopy({ payloads, ...commit }: Commit): Commit {
   const copies = payloads?.map((payload) => ({ ...payload }));
   return { ...commit, summary: { ...commit.summary }, ...(copies === undefined ? {} : { payloads: copies }) };
+}
+
+/**
+ * Removes sessions: the id is marked as used, the folder is moved to the trash in one step, then it is deleted. The
+ * next removal completes one that died in between; lists remove its markers.
+ */
+class SessionRemover {
+  readonly #parts: StoreParts;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+  }
+
+  /** Removes a session, if it exists. */
+  async remove(id: SessionId): Promise<void> {
+    const { background, disk, known, layout, reader, trash, watchers } = this.#parts;
+    if (!(await reader.hasFolder(id))) return;
+    const summary = await this.#summary(id);
+    await markUsed(this.#parts, id);
+    const folder = await trash.put(id, layout.session(id));
+    known.forget(id);
+    await this.#removeMarkers(summary);
+    // Watchers read the last commits from the trash.
+    if (await watchers.any()) return;
+    if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
+  }
+
+  // A damaged session must be removable too. Lists remove its markers later.
+  async #summary(id: SessionId): Promise<SessionSummary | undefined> {
+    try {
+      return (await this.#parts.newest.header(id))?.summary;
+    } catch (error) {
+      if (isPhasegateError(error, "TAMPERED")) return undefined;
+      throw error;
+    }
+  }
+
+  async #removeMarkers(summary: SessionSummary | undefined): Promise<void> {
+    if (summary === undefined) return;
+    const { trees } = this.#parts;
+    await Promise.all([trees.remove(allMarker(summary)), trees.remove(activeMarker(summary))]);
+  }
+}
+
+/** Marks an id as used, synced, before its folder disappears: no session can begin under it again. */
+async function markUsed(parts: Pick<StoreParts, "disk" | "folders" | "layout">, id: SessionId): Promise<void> {
+  const { disk, folders, layout } = parts;
+  await folders.within(layout.removedShelf(id), async () => {
+    await disk.touch(layout.removed(id));
+    await disk.syncFolder(layout.removedShelf(id));
+  });
 }

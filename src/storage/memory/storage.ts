@@ -9,7 +9,15 @@ import {
   type StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { comparePositions, decodeCursor, isIsoTime, matchesQuery, pageLimit, pageOf } from "../common/session-query.js";
+import {
+  comparePositions,
+  conflict,
+  decodeCursor,
+  isIsoTime,
+  matchesQuery,
+  pageLimit,
+  pageOf,
+} from "../common/session-query.js";
 
 interface StoredSession {
   readonly commits: Commit[];
@@ -21,6 +29,7 @@ interface StoredSession {
  * Returned commits are frozen.
  */
 export class MemoryStorage implements StorageAdapter {
+  /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"] = {
     durability: "memory",
     multiProcess: false,
@@ -52,9 +61,9 @@ export class MemoryStorage implements StorageAdapter {
     const session = this.#sessions.get(id);
     const newest = session?.commits.at(-1);
     if (version !== (newest?.version ?? 0) + 1 || rest.previousHash !== (newest?.hash ?? "")) {
-      throw conflict(commit, "it does not follow the newest version");
+      throw conflict(id, version, "it does not follow the newest version");
     }
-    if (this.#removed.has(id)) throw conflict(commit, "the session was removed");
+    if (this.#removed.has(id)) throw conflict(id, version, "the session was removed");
     const summary = Object.freeze({ ...rest.summary });
     const { commits, payloads: texts } = session ?? this.#begin(id, summary);
     for (const { hash, body } of payloads) texts.set(hash, body);
@@ -169,13 +178,6 @@ function checkSummary({ sessionId, summary }: Commit): void {
   throw new PhasegateError("INVALID_INPUT", `The summary of a commit of session ${sessionId} is not valid`, {
     remedy: "Commits are made by the engine; a host that makes its own must follow the port's types.",
     details: { field: "summary", expected: "the commit's sessionId, and createdAt as an ISO 8601 time" },
-  });
-}
-
-function conflict({ sessionId, version }: Commit, reason: string): PhasegateError {
-  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
-    remedy: "Read the session again and repeat the command on its newest version.",
-    details: { sessionId, version },
   });
 }
 

@@ -6,11 +6,10 @@
  */
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
-import { checkCommit, invalidCommit, isIsoTime } from "../common/session-query.js";
+import { checkCommit, conflict, invalidCommit, isIsoTime } from "../common/session-query.js";
 import { type Connections, type Retrier, withStandby } from "./connections.js";
 import {
   asStorageFailure,
-  conflict,
   isDuplicate,
   isLost,
   isNotWritten,
@@ -24,6 +23,9 @@ import { decodeText, encodeText, type Statements, valuesOf } from "./rows.js";
 
 /** The result of a sent commit; `unconfirmed` if the server did not wait for its standbys. */
 type Sent = "written" | "unconfirmed" | "refused";
+
+/** The reason of a conflict: the statement does not tell which of the two it is. */
+const REFUSED = "it does not follow the newest version, or the session was removed";
 
 /** Appends commits. */
 export class CommitAppender {
@@ -43,7 +45,7 @@ export class CommitAppender {
   /** Appends a commit. Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may exist. */
   async append(commit: Commit): Promise<void> {
     const { sessionId, version } = commit;
-    if ((commit.previousHash === "") !== (version === 1)) throw conflict(sessionId, version);
+    if ((commit.previousHash === "") !== (version === 1)) throw conflict(sessionId, version, REFUSED);
     const backoff = this.#retrier.backoff();
     let unanswered = false;
     for (;;) {
@@ -53,7 +55,7 @@ export class CommitAppender {
         unanswered ||= sent === "unconfirmed";
         if (unanswered && (await this.#confirm(commit))) return;
         if (await this.#wasDropped(commit)) throw notWritten("append");
-        throw conflict(sessionId, version);
+        throw conflict(sessionId, version, REFUSED);
       } catch (error) {
         unanswered ||= isLost(error) && !(error instanceof NotConnected);
         if (this.#retrier.mayRepeat(error) && (await backoff.wait())) continue;

@@ -151,7 +151,7 @@ export async function loadPg(load: () => Promise<PgModule> = () => import("pg"))
     return await load();
   } catch (error) {
     throw new PhasegateError("INTERNAL", "sessions in PostgreSQL need pg, which can't be loaded", {
-      remedy: "Install it beside phasegate: npm install pg@8",
+      remedy: "Install it next to phasegate: npm install pg@8",
       details: { cause: "pg" },
       cause: error,
     });

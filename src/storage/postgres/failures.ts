@@ -3,8 +3,8 @@
  * told.
  */
 import { PhasegateError } from "../../errors.js";
-import type { SessionId } from "../../workflow/names.js";
 import { NOT_WRITTEN } from "./rows.js";
+
 /** Thrown when no connection could be made: nothing was sent. */
 export class NotConnected extends Error {
   constructor(cause: unknown) {
@@ -188,15 +188,6 @@ export function unusable(cause: string, remedy: string): PhasegateError {
   return new PhasegateError("STORAGE_FAILED", `The session storage failed to open: ${cause}`, {
     remedy,
     details: { operation: "open", cause },
-  });
-}
-
-/** Builds `CONFLICT`: another writer has written this version, or the session is gone. */
-export function conflict(sessionId: SessionId, version: number): PhasegateError {
-  const reason = "it does not follow the newest version, or the session was removed";
-  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
-    remedy: "Read the session again and repeat the command on its newest version.",
-    details: { sessionId, version },
   });
 }
 

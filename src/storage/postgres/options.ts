@@ -104,8 +104,11 @@ function refused(field: string, expected: string, value?: unknown): PhasegateErr
 
 /** A statement with its parameters. A name makes it a prepared statement. */
 export interface PgQuery {
+  /** The SQL, with `$1`, `$2`, … for its parameters. */
   text: string;
+  /** The parameters. None if missing. */
   values?: unknown[];
+  /** The name of the prepared statement. */
   name?: string;
 }
 

@@ -138,7 +138,7 @@ export function createStatements(schema: string, prepared: boolean) {
      * Updates a session's row without a change. The server acknowledges this when everything written before is on its
      * disk and on its standbys.
      */
-    settle: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
+    makeDurable: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
     /** Does the same if a version has this hash. */
     confirm: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1
       AND EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3) RETURNING session_id`),

@@ -3,12 +3,12 @@
  *
  * Rules of this folder:
  * - options.ts: options and defaults, and the part of `pg` that is used.
- * - open.ts, hosts.ts: which server is used when an address names several.
+ * - hosts.ts: which server is used when an address names several.
  * - connections.ts: how connections are shared, and which failures are retried.
  * - schema.ts: migrations, which are never changed once released.
  * - rows.ts: the statements, and how texts are stored.
  * - append.ts: an append whose answer was lost is confirmed by a write.
- * - remove.ts: a removed session's tombstone stays for an hour.
+ * - storage.ts: a removed session's tombstone stays for an hour.
  * - list.ts: each filter uses an index in list order.
  * - watch.ts: a watch position is a transaction snapshot; notifications only wake it.
  * - failures.ts: which SQLSTATEs become which errors, and what counts as a lost connection.
@@ -24,15 +24,21 @@ import type {
 import type { SessionId } from "../../workflow/names.js";
 import { damagedIn } from "../common/session-query.js";
 import { CommitAppender, checkRowCommit } from "./append.js";
-import { type Connections, Retrier, withStandby } from "./connections.js";
-import { asStorageFailure, NotReplicated } from "./failures.js";
+import { ClientConnections, type Connections, loadPg, PoolConnections, Retrier, withStandby } from "./connections.js";
+import { asStorageFailure, NotReplicated, notWritten, WrongRole } from "./failures.js";
+import { HostConnections, readHostList, type WantedRole } from "./hosts.js";
 import { SessionLister } from "./list.js";
-import { openConnections } from "./open.js";
-import { type PostgresSettings, type PostgresStorageOptions, readOptions } from "./options.js";
-import { SessionRemover } from "./remove.js";
+import {
+  type PgClient,
+  type PostgresPlace,
+  type PostgresSettings,
+  type PostgresStorageOptions,
+  readOptions,
+} from "./options.js";
 import { type CommitRow, commitOf, createStatements, decodeText, encodeText, type Statements } from "./rows.js";
-import { type PreparedSchema, prepareSchema } from "./schema.js";
+import { inTransaction, type PreparedSchema, prepareSchema } from "./schema.js";
 import { Channel, CommitFeed, type FeedPosition, readLog, watchCommits } from "./watch.js";
+
 /**
  * Stores sessions in PostgreSQL 13 or newer, for any number of hosts on one database. A commit is one statement,
  * which succeeds only if the newest commit is the one that it follows; no lock is held between statements.
@@ -44,6 +50,7 @@ import { Channel, CommitFeed, type FeedPosition, readLog, watchCommits } from ".
  * `STORAGE_FAILED` when the server fails.
  */
 export class PostgresStorage implements StorageAdapter {
+  /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #connections: Connections;
   readonly #settings: PostgresSettings;
@@ -122,9 +129,9 @@ export class PostgresStorage implements StorageAdapter {
    * Updates the session's row without a change. The server acknowledges this when everything written before is on the
    * standbys too.
    */
-  async settle(id: SessionId): Promise<void> {
-    await this.#retrier.repeatable("settle", async (client) => {
-      const { waited } = await withStandby(client, () => client.query(this.#statements.settle([id])));
+  async makeDurable(id: SessionId): Promise<void> {
+    await this.#retrier.repeatable("make durable", async (client) => {
+      const { waited } = await withStandby(client, () => client.query(this.#statements.makeDurable([id])));
       if (!waited) throw new NotReplicated();
     });
   }
@@ -207,3 +214,114 @@ export class PostgresStorage implements StorageAdapter {
 }
 
 function ignore(): void {}
+
+/** The longest wait for an answer beyond the statement timeout, in milliseconds. */
+const ANSWER_GRACE_MS = 5000;
+
+/** Returns connections to a URL, or with the host's pool or client. Does not connect yet. */
+async function openConnections(place: PostgresPlace, settings: PostgresSettings): Promise<Connections> {
+  if (place.client !== undefined) return new ClientConnections(place.client);
+  if (place.pool !== undefined) return new PoolConnections(place.pool);
+  const list = readHostList(place.url);
+  const { Pool } = await loadPg();
+  const open = (url: string, role: WantedRole) => {
+    const pool = new Pool({ ...poolOptions(url, settings), ...(role === "any" ? {} : { verify: verifying(role) }) });
+    return new PoolConnections(pool, () => pool.end());
+  };
+  return list === undefined ? open(place.url, "any") : new HostConnections(list, open);
+}
+
+function poolOptions(connectionString: string, settings: PostgresSettings) {
+  const { statementTimeoutMs } = settings;
+  return {
+    connectionString,
+    max: settings.maxConnections,
+    connectionTimeoutMillis: settings.connectTimeoutMs,
+    application_name: "phasegate",
+    keepAlive: true,
+    // The second timeout is for a server that does not answer at all, as after a network failure.
+    ...(statementTimeoutMs === 0
+      ? {}
+      : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + ANSWER_GRACE_MS }),
+  };
+}
+
+/** Returns the pool's check of a new connection: the server may have become a standby. */
+function verifying(role: Exclude<WantedRole, "any">) {
+  return (client: PgClient, done: (error?: Error) => void) => {
+    const text = "SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only";
+    client.query<{ standby: boolean; read_only: boolean }>({ text }).then(({ rows: [server] }) => {
+      const { standby = true, read_only = true } = server ?? {};
+      const fits = { "read-write": !read_only, "read-only": read_only, primary: !standby, standby }[role];
+      done(fits ? undefined : new WrongRole(role));
+    }, done);
+  };
+}
+
+/**
+ * Removes sessions and deletes old tombstones. The emptied row stays, so that the id remains reserved. A tombstone
+ * commit stays for an hour, visible to watches only, so that they learn of the deletion.
+ */
+class SessionRemover {
+  readonly #retrier: Retrier;
+  readonly #schema: string;
+
+  constructor(retrier: Retrier, schema: string) {
+    this.#retrier = retrier;
+    this.#schema = `"${schema}"`;
+  }
+
+  /** Removes a session, if it exists. */
+  async remove(id: SessionId): Promise<void> {
+    await this.#retrier.repeatable("remove", async (client) => {
+      const removing = () =>
+        inTransaction(client, async () => {
+          await this.#remove(client, id);
+          await this.sweep(client);
+        });
+      const { waited } = await withStandby(client, removing);
+      if (!waited) throw new NotReplicated();
+    });
+  }
+
+  // Separate statements: each sees everything committed before it, including the commit of the row's previous lock
+  // holder.
+  async #remove(client: PgClient, id: SessionId): Promise<void> {
+    const s = this.#schema;
+    const found = await client.query<{ version: string }>({
+      text: `SELECT version FROM ${s}.sessions WHERE session_id = $1 AND removed_at IS NULL FOR UPDATE`,
+      values: [id],
+    });
+    const [newest] = found.rows;
+    if (newest === undefined) {
+      // A first attempt without an answer may have removed it. This write is acknowledged once a standby has that too.
+      await client.query({ text: `UPDATE ${s}.sessions SET version = version WHERE session_id = $1`, values: [id] });
+      return;
+    }
+    await client.query({
+      text: `DELETE FROM ${s}.commits WHERE session_id = $1 AND NOT (version = $2 AND status = 'deleted')`,
+      values: [id, newest.version],
+    });
+    await client.query({ text: `DELETE FROM ${s}.payloads WHERE session_id = $1`, values: [id] });
+    // A trigger may keep rows silently, so the session is marked as removed only if they are gone.
+    const { rowCount } = await client.query({
+      text: `UPDATE ${s}.sessions SET hash = '', status = 'deleted', kind = '', workflow_type = '', target = '',
+        current_step = '', removed_at = now(), sweep_at = now() + interval '1 hour' WHERE session_id = $1
+        AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND NOT (version = $2 AND status = 'deleted'))
+        AND NOT EXISTS (SELECT FROM ${s}.payloads WHERE session_id = $1)`,
+      values: [id, newest.version],
+    });
+    if (rowCount !== 1) throw notWritten("remove");
+  }
+
+  /** Deletes tombstones older than an hour. */
+  async sweep(client: PgClient): Promise<void> {
+    const s = this.#schema;
+    // SKIP LOCKED: concurrent sweeps must not wait for each other.
+    await client.query({
+      text: `WITH due AS (SELECT session_id FROM ${s}.sessions WHERE sweep_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED),
+        swept AS (UPDATE ${s}.sessions SET sweep_at = NULL FROM due WHERE sessions.session_id = due.session_id)
+        DELETE FROM ${s}.commits USING due WHERE commits.session_id = due.session_id`,
+    });
+  }
+}

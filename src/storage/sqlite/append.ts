@@ -1,8 +1,9 @@
 /** Writes commits and removes sessions. Both run in a transaction of the caller. */
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
+import { conflict } from "../common/session-query.js";
 import type { Connection } from "./connection.js";
-import { conflict, notWritten } from "./failures.js";
+import { notWritten } from "./failures.js";
 import { Projections } from "./projections.js";
 import type { KnownSession, KnownSessions } from "./read.js";
 import {

@@ -1,6 +1,5 @@
 /** The errors of the SQLite store, and the mapping of SQLite's result codes to them. */
 import { PhasegateError } from "../../errors.js";
-import type { SessionId } from "../../workflow/names.js";
 
 /** The names of SQLite's result codes: the low byte of an error's code. */
 const NAMES: Readonly<Record<number, string>> = {
@@ -112,14 +111,6 @@ export function locked(operation: string, waitedMs: number, error: unknown): Pha
     // SQLite lets one connection write at a time.
     details: { running: 1, limit: 1 },
     cause: error,
-  });
-}
-
-/** Builds `CONFLICT`: another writer has written this version, or the session is gone. */
-export function conflict(sessionId: SessionId, version: number, reason: string): PhasegateError {
-  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
-    remedy: "Read the session again and repeat the command on its newest version.",
-    details: { sessionId, version },
   });
 }
 

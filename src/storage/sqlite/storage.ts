@@ -73,6 +73,7 @@ type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
  * locked for longer than `busyTimeout`.
  */
 export class SqliteStorage implements StorageAdapter {
+  /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #connection: Connection;
   readonly #names: TableNames;
@@ -162,8 +163,8 @@ export class SqliteStorage implements StorageAdapter {
    * Syncs the write-ahead log to the disk by an empty commit. Commits of a process that was killed before its sync
    * are visible when the database is next opened, but until then only in the operating system's memory.
    */
-  async settle(id: SessionId): Promise<void> {
-    await this.#connection.write("settle", () => this.#writer.touch(id));
+  async makeDurable(id: SessionId): Promise<void> {
+    await this.#connection.write("make durable", () => this.#writer.touch(id));
   }
 
   /**

@@ -1,3 +1,4 @@
+/** Cases about `append`: compare-and-set, the size limit, and copies of what the adapter is given and returns. */
 import assert from "node:assert/strict";
 import type { Commit } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
@@ -7,7 +8,7 @@ import type { StorageCheck } from "./stage.js";
 
 const RACERS = 16;
 
-/** Compare-and-set: who may append what. */
+/** Compare-and-set: a commit is accepted only after the newest one. */
 export const appendChecks: readonly StorageCheck[] = [
   [
     "append: a first commit, and those that follow it",
@@ -93,7 +94,7 @@ export const appendChecks: readonly StorageCheck[] = [
     "append: a commit over the largest size is refused",
     async (storage) => {
       const { maxCommitBytes } = storage.capabilities;
-      // One that is larger than what a test may hold is taken at its word.
+      // A very large limit cannot be tested: the commit would not fit into memory.
       if (maxCommitBytes > 128 * 1024 * 1024) return;
       const commit = makeCommit({ hash: "0".repeat(64), body: "x".repeat(maxCommitBytes + 1) });
       await refuses("TOO_LARGE", storage.append(commit));
@@ -102,7 +103,7 @@ export const appendChecks: readonly StorageCheck[] = [
   ],
 ];
 
-/** Appends several commits at once, of which one must win and the others be refused; gives back the winner. */
+/** Appends several commits at the same time. One must be accepted, and is returned; the others must be refused. */
 async function race(storage: Parameters<StorageCheck[1]>[0], make: (name: string) => Commit): Promise<Commit> {
   const commits = Array.from({ length: RACERS }, (_, index) => make(`racer ${index}`));
   const results = await Promise.all(commits.map((commit) => wins(storage.append(commit))));
@@ -111,7 +112,7 @@ async function race(storage: Parameters<StorageCheck[1]>[0], make: (name: string
   return present(winners[0], "the winner");
 }
 
-/** Objects that are handed in or given back are nobody's hands on what is stored. */
+/** Changing an object that was given to the adapter or returned by it must not change what is stored. */
 export const aliasChecks: readonly StorageCheck[] = [
   [
     "aliases: changing what was appended or given back changes nothing that is stored",
@@ -164,7 +165,7 @@ export const aliasChecks: readonly StorageCheck[] = [
       await appended;
       const { payloads, ...kept } = first;
       assert.deepEqual(payloads, [payload]);
-      // An adapter may leave them out.
+      // An adapter may leave out the payloads.
       const { payloads: _, ...read } = (await storage.read(first.sessionId)) ?? {};
       assert.deepEqual(read, kept);
       assert.equal(await storage.payload(first.sessionId, payload.hash), payload.body);
@@ -174,7 +175,7 @@ export const aliasChecks: readonly StorageCheck[] = [
   ],
 ];
 
-// A frozen object refuses, which is as good.
+/** Changes every property. A frozen object stays as it is, which is fine as well. */
 function spoil(value: object): void {
   for (const key of Object.keys(value)) Reflect.set(value, key, "changed");
 }

@@ -1,3 +1,4 @@
+/** Starts other processes on the storage under test, reads their lines, and stops or kills them; worker.ts is their program. */
 import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { createRequire } from "node:module";
@@ -7,13 +8,13 @@ import { pathToFileURL } from "node:url";
 import { comes } from "../contract.js";
 import type { StorageProcess } from "./stage.js";
 
-/** How a child has ended. */
+/** The exit code or signal of a child that has ended. */
 interface ChildEnd {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process of its own on the storage under test. */
+/** A child process on the storage under test. */
 export class StorageChild {
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #ended: Promise<ChildEnd>;
@@ -31,7 +32,7 @@ export class StorageChild {
     this.#process.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#errors += text;
     });
-    // A child that is gone reads no more: its end says so, not its input.
+    // Writing to a child that has ended fails; its end is noticed elsewhere.
     this.#process.stdin.on("error", () => {});
     this.#ended = new Promise((settle, reject) => {
       this.#process.on("error", reject);
@@ -40,12 +41,12 @@ export class StorageChild {
     this.#ended.catch(() => {});
   }
 
-  /** What it was told is stored: whole lines only, since a process may be killed while it writes one. */
+  /** The commits that it has acknowledged. Only complete lines: a process may be killed while it writes one. */
   get lines(): string[] {
     return this.#output.split("\n").slice(0, -1);
   }
 
-  /** Waits until it has said so many lines in all; fails if it ends before, or takes too long. */
+  /** Waits until it has written this number of lines in all. Fails if it ends before, or takes too long. */
   async until(count: number, what: string): Promise<void> {
     while (this.lines.length < count) {
       const woken = new Promise<"more">((settle) => {
@@ -60,26 +61,26 @@ export class StorageChild {
     this.#process.kill(signal);
   }
 
-  /** Kills it, and waits until it is gone; fails if it had ended by itself. */
+  /** Kills it, and waits for its end. Fails if it had ended by itself. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     const end = await this.#ended;
     if (end.signal === null) this.#fail("a process must go on until it is killed", end);
   }
 
-  /** Tells it to stop, and waits until it has; fails if it did not end well. */
+  /** Tells it to stop, and waits for its end. Fails if it ends with an error. */
   async stop(): Promise<void> {
     this.#process.stdin.end();
     await this.finish();
   }
 
-  /** Waits until it is done; fails if it did not end well. */
+  /** Waits until it is done. Fails if it ends with an error. */
   async finish(): Promise<void> {
     const end = await comes(this.#ended, "a process must come to its end");
     if (end.exitCode !== 0) this.#fail("a process must end well", end);
   }
 
-  /** Kills it, however it is: for the end of a case that may have failed. */
+  /** Kills it in any state, at the end of a case that may have failed. */
   async dispose(): Promise<void> {
     this.signal("SIGKILL");
     await this.#ended.catch(() => {});
@@ -91,7 +92,7 @@ export class StorageChild {
   }
 }
 
-/** Runs with children that are all gone afterwards, whatever happens. */
+/** Runs work with children, and kills those that are left at the end. */
 export async function withChildren<T>(
   run: (start: (process: StorageProcess, task: WorkerTask) => StorageChild) => Promise<T>,
 ): Promise<T> {
@@ -112,20 +113,20 @@ function urlOf(module: string | URL): string {
   return /^[a-z]{2,}:/i.test(text) ? text : pathToFileURL(resolve(text)).href;
 }
 
-/** The child's program is found by the package's own name: this file may stand in any chunk of the build. */
+/** Returns the path of worker.ts. It is found by the package's name, since the build puts this code into any chunk. */
 function workerFile(): string {
   const root = dirname(createRequire(import.meta.url).resolve("phasegate/package.json"));
   return join(root, "dist", "testing", "storage-worker.js");
 }
 
-/** What a child process of the contract is told to do, as JSON on its command line. */
+/** The task of a child process. */
 export type WorkerTask =
-  /** Appends to the sessions in turn, so many times; says `<id> <version> <hash>` of each acknowledged commit. */
+  /** Appends to the sessions in turn, `count` times. Writes `<id> <version> <hash>` for each acknowledged commit. */
   | { readonly kind: "append"; readonly ids: readonly string[]; readonly count: number }
-  /** Lives through a session for each key, through an engine; says `<id> <step>` of each answer. */
+  /** Lives through a session for each key with an engine. Writes `<id> <step>` for each answer. */
   | { readonly kind: "live"; readonly keys: readonly string[] };
 
-/** All that a child is handed. */
+/** The order that a child gets as JSON on its command line. */
 export interface WorkerOrder {
   /** The URL of the module that opens the storage. */
   readonly module: string;

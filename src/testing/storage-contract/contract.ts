@@ -1,3 +1,7 @@
+/**
+ * The contract of storage adapters. The cases are in the files of their subjects: append.ts, read.ts, list.ts, model.ts,
+ * remove.ts, errors.ts, growth.ts, watch.ts and kills.ts; stage.ts opens the storage for a case.
+ */
 import { type ContractCase, type ContractReport, type ContractRun, outcomeOf, runCases } from "../contract.js";
 import { aliasChecks, appendChecks } from "./append.js";
 import { errorChecks, keyChecks } from "./errors.js";
@@ -16,6 +20,7 @@ import {
 } from "./stage.js";
 import { watchChecks } from "./watch.js";
 
+/** The checks of one adapter. */
 const onOne: readonly StorageCheck[] = [
   ...appendChecks,
   ...readChecks,
@@ -26,7 +31,7 @@ const onOne: readonly StorageCheck[] = [
   ...removeChecks,
 ];
 
-/** What every adapter is asked; what it has no part in says so. */
+/** The checks that need more of a storage. Those that do not apply to an adapter end with a reason. */
 const onStage: readonly StageCheck[] = [
   ...errorChecks,
   ...capabilityChecks,
@@ -39,13 +44,13 @@ const onStage: readonly StageCheck[] = [
 ];
 
 /**
- * What every `StorageAdapter` must do, as cases for any test runner:
+ * Returns the promises of every `StorageAdapter` as cases for any test runner:
  *
  * ```ts
  * for (const { name, run } of storageContract({ open: async () => new MemoryStorage() })) it(name, run);
  * ```
  *
- * Cases that start processes take longer than others: give them a minute, and more the more `kills` there are.
+ * Cases that start processes take longer than others: allow a minute for them, and more time for more `kills`.
  */
 export function storageContract(options: StorageContractOptions): ContractCase[] {
   const restarts = options.reopen === undefined ? [] : reopenChecks;
@@ -54,8 +59,8 @@ export function storageContract(options: StorageContractOptions): ContractCase[]
 }
 
 /**
- * Runs the whole contract over an adapter, one case after the other, and gives a report. Throws a `ContractError`,
- * which has the report, if a promise is not kept.
+ * Runs the whole contract over an adapter, one case after the other, and returns the report. Throws a `ContractError` with
+ * the report if a promise is broken.
  */
 export function runStorageContract(options: StorageContractOptions, run: ContractRun = {}): Promise<ContractReport> {
   return runCases(storageContract(options), run);

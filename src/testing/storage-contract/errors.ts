@@ -1,3 +1,4 @@
+/** Cases about failures, which must be reported and leave nothing behind, and about idempotency keys of an engine. */
 import assert from "node:assert/strict";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
@@ -6,7 +7,7 @@ import { collect, comes } from "../contract.js";
 import { MARKED, markedEngine, markedEvidence, markersIn } from "./live-through.js";
 import type { StageCheck } from "./stage.js";
 
-/** Commits that no engine makes, each with what is wrong with it. */
+/** Invalid commits, each with its fault. */
 const BAD: Readonly<Record<string, (sound: Commit) => Commit>> = {
   "a version that is none": (sound) => ({ ...sound, version: 0 }),
   "a version between two": (sound) => ({ ...sound, version: 1.5 }),
@@ -17,7 +18,7 @@ const BAD: Readonly<Record<string, (sound: Commit) => Commit>> = {
   "a creation time that is none": (sound) => ({ ...sound, summary: { ...sound.summary, createdAt: "yesterday" } }),
 };
 
-/** What fails says so, and leaves nothing behind. */
+/** Failures are reported, and leave nothing behind. */
 export const errorChecks: readonly StageCheck[] = [
   [
     "errors: a commit that can't be stored is refused, and leaves nothing",
@@ -94,7 +95,7 @@ async function leavesNothing(storage: StorageAdapter, id: SessionId): Promise<vo
   assert.equal(await storage.countActive(10), 0);
 }
 
-/** Looks at a session until an append is over, and once more: where its commit is seen, all of it must be. */
+/** Reads a session until an append is over, and once more. If its commit is there, all of it must be there. */
 async function watchOver(storage: StorageAdapter, commit: Commit, isDone: () => boolean): Promise<void> {
   for (let over = false; !over; ) {
     over = isDone();
@@ -119,11 +120,11 @@ async function settled<T>(call: Promise<T>): Promise<Settled<T>> {
   );
 }
 
-/** How many keys a session remembers, beside the one that started it. */
+/** The number of keys that a session remembers, in addition to the one that started it. */
 const KEYS = 16;
 const START = { workflowType: MARKED, target: "a.md", idempotencyKey: "start" };
 
-/** Repeated calls through the engine: adapters know nothing of keys, and yet they rest on them. */
+/** Repeated calls with an engine: adapters do not know keys, but the engine relies on adapters for them. */
 export const keyChecks: readonly StageCheck[] = [
   [
     "keys: each of the last 16 calls, and the start, gives its first answer again, also to another engine",

@@ -1,3 +1,4 @@
+/** Cases about `size` and `compact`, and about two adapters that are open at the same time. */
 import assert from "node:assert/strict";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
@@ -8,7 +9,7 @@ import type { StageCheck } from "./stage.js";
 
 const NOBODY = parseSessionId("nobody");
 
-/** `size` and `compact`, where an adapter has them. */
+/** `size` and `compact`, if the adapter has them. */
 export const growthChecks: readonly StageCheck[] = [
   [
     "size: counts commits, and grows with them",
@@ -81,7 +82,7 @@ export const growthChecks: readonly StageCheck[] = [
       const write = async () => {
         while (appended.length < 60) {
           const next = nextCommit(commit, { body: `${appended.length}` });
-          // Nobody else writes: a conflict would have to be the same commit's own, and shows in the log.
+          // There is no other writer. A conflict means that this commit was stored already, which shows in the log.
           if (await wins(storage.append(next))) {
             appended.push(next.hash);
             commit = next;
@@ -121,14 +122,14 @@ function compactOf(storage: StorageAdapter) {
   return ifThere(storage.compact?.bind(storage), "the adapter has no `compact`");
 }
 
-/** Text that an adapter that compresses can't make much smaller. */
+/** Returns a text that can hardly be compressed. */
 function incompressible(seed: number): string {
   return Array.from({ length: 8 }, (_, index) => digest(`${seed} ${index}`)).join("");
 }
 
 const RACERS = 12;
 
-/** Two adapters over one storage, both open. */
+/** Two adapters over one storage that are open at the same time. */
 export const instanceChecks: readonly StageCheck[] = [
   [
     "instances: what one has acknowledged the other has at once",

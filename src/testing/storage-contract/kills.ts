@@ -1,3 +1,4 @@
+/** Cases with several processes on one storage: appending at the same time, stopped for a while, and killed at random times. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
@@ -8,14 +9,14 @@ import { type StorageChild, type WorkerTask, withChildren } from "./children.js"
 import { markedEngine, markersIn, markersOf } from "./live-through.js";
 import type { StageCheck, StorageProcess, StorageStage } from "./stage.js";
 
-/** How many processes are at work at once, and killed each in its turn. */
+/** The number of processes that work at the same time; each is killed in its turn. */
 const LANES = 3;
-/** A process is killed so long after its first acknowledged commit at the latest. */
+/** The longest time from the first acknowledged commit of a process to its kill, in milliseconds. */
 const LIFE_MS = 60;
-/** Kills of processes that append, for one of an engine. */
+/** The number of killed appending processes for each killed engine. */
 const ENGINE_SHARE = 5;
 
-/** Processes that are killed at random instants. */
+/** Processes that are killed at random times. */
 export const killChecks: readonly StageCheck[] = [
   [
     "kills: what was acknowledged is there, with no gap, no double, nothing torn, and the next append works",
@@ -33,7 +34,7 @@ export const killChecks: readonly StageCheck[] = [
       const target = await durable(stage);
       const kills = Math.ceil(stage.kills / ENGINE_SHARE);
       const keys = new Set<string>();
-      // The first one that a lane has not seen the end of is where its next process begins; more than it can live in its time.
+      // A lane's next process starts at the first unfinished session, with more sessions than it can finish in its time.
       const lines = await inLanes(stage, kills, async (_, lane, before) => {
         const done = before.filter((line) => line.endsWith("-last")).length;
         const mine = Array.from({ length: 200 }, (_, index) => `l${lane}s${done + index}`);
@@ -46,7 +47,7 @@ export const killChecks: readonly StageCheck[] = [
   ],
 ];
 
-/** How other processes open a storage that outlives them; all adapters of this one are closed. */
+/** Returns how other processes open a durable storage. All adapters of this process are closed. */
 async function durable(stage: StorageStage): Promise<StorageProcess> {
   const target = await stage.process();
   if (stage.storage.capabilities.durability === "memory") throw new NotTried("the adapter keeps nothing");
@@ -54,7 +55,7 @@ async function durable(stage: StorageStage): Promise<StorageProcess> {
   return target;
 }
 
-/** Several rounds, side by side where several processes may use a storage; gives all that was acknowledged. */
+/** Runs several rounds, in parallel if several processes may use the storage. Returns all acknowledged lines. */
 async function inLanes(
   { storage }: StorageStage,
   rounds: number,
@@ -70,7 +71,7 @@ async function inLanes(
   return (await Promise.all(Array.from({ length: count }, (_, lane) => follow(lane)))).flat();
 }
 
-/** Starts a process and kills it at some instant; that it acknowledges anything shows that the one before left no harm. */
+/** Starts a process and kills it at a random time. It must acknowledge something: the one before must have done no harm. */
 async function killOne(target: StorageProcess, task: WorkerTask): Promise<readonly string[]> {
   return withChildren(async (start) => {
     const child = start(target, task);
@@ -81,7 +82,7 @@ async function killOne(target: StorageProcess, task: WorkerTask): Promise<readon
   });
 }
 
-/** Lives the sessions to their ends, those that kills have left too. */
+/** Finishes all sessions, including those that killed processes have left. */
 async function finish(target: StorageProcess, keys: readonly string[]): Promise<void> {
   await withChildren(async (start) => {
     const child = start(target, { kind: "live", keys });
@@ -105,18 +106,18 @@ async function checkLives(stage: StorageStage, lines: readonly string[]): Promis
   assert.deepEqual(listed.sort(), [...ids.values()].sort(), "there are other sessions than those that were begun");
 }
 
-/** The key of the session that a line tells of. */
+/** Returns the key of the session that a line is about. */
 function keyIn(line: string): string {
   return (line.split(" ")[1] ?? "").split("-")[0] ?? "";
 }
 
 const PROCESSES = 3;
 const APPENDS = 40;
-/** How long a stopped process stays so, if the others are held up by it. */
+/** The longest time for which a process is stopped while it blocks the others, in milliseconds. */
 const STOPPED_MS = 250;
 const PAUSES_MAX = 25;
 
-/** Several processes on one storage, each awake when the others don't expect it. */
+/** Several processes on one storage, which are stopped and continued at random times. */
 export const processChecks: readonly StageCheck[] = [
   ["processes: no update is lost among those that append to one session", (stage) => race(stage, ["one"])],
   [
@@ -126,7 +127,7 @@ export const processChecks: readonly StageCheck[] = [
   [
     "processes: one that is stopped in the middle and wakes up late overwrites nothing",
     async (stage) => {
-      // There are no such signals on Windows.
+      // Windows has no such signals.
       if (process.platform === "win32") throw new NotTried("processes can't be stopped on Windows");
       const target = await shared(stage);
       const lines = await withChildren(async (start) => {
@@ -153,25 +154,25 @@ async function race(stage: StorageStage, ids: readonly string[]): Promise<void> 
   await checkSessions(await stage.reopen(), lines);
 }
 
-/** Stops one wherever it is, lets the other write, and wakes it up. */
+/** Stops one process anywhere in its work, lets the other write, and continues the first. */
 async function pause(sleeper: StorageChild, other: StorageChild): Promise<void> {
-  await sleeper.until(sleeper.lines.length + 1, "a process that was stopped must go on");
+  await sleeper.until(sleeper.lines.length + 1, "a process that was stopped must continue");
   await delay(Math.random() * 5);
   sleeper.signal("SIGSTOP");
-  // The other may have to wait for what the stopped one holds: then nothing is written, and nothing lost.
+  // The other may have to wait for a lock of the stopped one. Then nothing is written, and nothing lost.
   const more = other.lines.length + 3;
-  await Promise.race([other.until(more, "a process must go on beside one that is stopped"), delay(STOPPED_MS)]);
+  await Promise.race([other.until(more, "a process must continue while another one is stopped"), delay(STOPPED_MS)]);
   sleeper.signal("SIGCONT");
 }
 
-/** How other processes open a storage that several may use. */
+/** Returns how other processes open a storage that several may use. */
 async function shared(stage: StorageStage): Promise<StorageProcess> {
   const target = await stage.process();
   if (stage.storage.capabilities.multiProcess) return target;
-  throw new NotTried("the adapter does not say that several may use a storage at once");
+  throw new NotTried("the adapter does not have the capability `multiProcess`");
 }
 
-/** What a process was told is stored. */
+/** A commit that was acknowledged to a process. */
 interface Acknowledged {
   readonly id: SessionId;
   readonly version: number;
@@ -179,8 +180,9 @@ interface Acknowledged {
 }
 
 /**
- * Checks sessions that processes have appended to, against what they said: what was acknowledged is there, once; no
- * version is missing or doubled, no commit torn, no update lost; lists and counts agree; and each session goes on.
+ * Checks sessions against the lines of the processes that have appended to them: each acknowledged commit is there once, no
+ * version is missing or duplicated, no commit is torn, no update lost, lists and counts agree, and each session can be
+ * continued.
  */
 async function checkSessions(storage: StorageAdapter, lines: readonly string[]): Promise<void> {
   const acknowledged = lines.map(readLine);

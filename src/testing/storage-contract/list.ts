@@ -1,10 +1,11 @@
+/** Cases about `list`: filters, order, pages and cursors. */
 import assert from "node:assert/strict";
 import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
 import { appendAll, makeCommit, nextCommit } from "../commits.js";
 import { present, refuses } from "../contract.js";
 import type { StorageCheck } from "./stage.js";
 
-/** The ids on a page. */
+/** Returns the ids on a page. */
 function idsOf(page: Page<SessionSummary>): string[] {
   return page.items.map((summary) => summary.sessionId);
 }
@@ -13,7 +14,7 @@ const OLD = "2025-12-31T23:59:59.999Z";
 const NEW = "2026-01-01T00:00:00.000Z";
 const LATER = "2026-02-01T00:00:00.000Z";
 
-/** What a list shows, and what it lets through. */
+/** The contents and filters of lists. */
 export const listChecks: readonly StorageCheck[] = [
   [
     "list: nothing in an empty storage",
@@ -159,7 +160,7 @@ export const pageChecks: readonly StorageCheck[] = [
       for (const query of QUERIES) {
         const page = await storage.list({ ...query, limit: 5 });
         assert.deepEqual(idsOf(page), all.slice(0, 5));
-        // The last one of the page, which the cursor is about, one before it, and one that is yet to come.
+        // One of the next page, the last one of this page, which the cursor points at, and one before that.
         for (const index of [5, 4, 1]) await removeNow(storage, present(all.splice(index, 1)[0], "an id"));
         await storage.append(
           makeCommit({ sessionId: `new${QUERIES.indexOf(query)}`, summary: { createdAt: timeOf(50) } }),
@@ -186,7 +187,7 @@ export const pageChecks: readonly StorageCheck[] = [
   ],
 ];
 
-/** Makes active sessions, some of them at the same time; gives back their ids in the order of a list. */
+/** Creates active sessions, some of them with the same time. Returns their ids in the order of a list. */
 async function fill(storage: StorageAdapter, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, index) => `s${String(index).padStart(3, "0")}`);
   for (const [index, sessionId] of ids.entries()) {
@@ -203,7 +204,7 @@ function timeOf(index: number): string {
   return new Date(Date.UTC(2026, 0, 1, 20) + index * HOUR_MS).toISOString();
 }
 
-/** The ids of all pages from a query on. */
+/** Returns the ids on all pages of a query. */
 async function walk(storage: StorageAdapter, query: SessionQuery & { readonly limit: number }): Promise<string[]> {
   const ids: string[] = [];
   for (let page = await storage.list(query); ; ) {

@@ -1,3 +1,4 @@
+/** Lives through whole sessions with an engine, so that a killed process can be followed by one that repeats its calls. */
 import * as z from "zod";
 import { MemoryContent } from "../../content/memory.js";
 import { createEngine, type Engine } from "../../phased/engine.js";
@@ -5,14 +6,14 @@ import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import { defineWorkflow } from "../../workflow/define-workflow.js";
 import { parseSessionId } from "../../workflow/names.js";
 import type { WorkerTask } from "./children.js";
-/** The markers that the log of a session that was lived through has, in their order. */
+/** The markers in the log of a completed session, in their order. */
 export function markersOf(key: string): string[] {
   return ["wrong", "large", "right", "last"].map((step) => `${key}-${step}`);
 }
 
 /**
- * Lives through a whole session for each key. Every call has an idempotency key of its own, so that whoever comes after
- * one that was killed repeats all its calls, and goes on.
+ * Lives through a whole session for each key. Every call has its own idempotency key, so that the successor of a killed
+ * process can repeat all its calls and continue.
  */
 export async function liveThrough(
   storage: StorageAdapter,
@@ -38,7 +39,7 @@ export async function liveThrough(
   }
 }
 
-/** A workflow whose evidence carries a marker, by which each submission is known again in the log. */
+/** A workflow whose evidence has a marker, which identifies a submission in the log. */
 const marked = defineWorkflow({
   type: "marked",
   revision: "1",
@@ -55,7 +56,7 @@ const marked = defineWorkflow({
 /** The type of that workflow. */
 export const MARKED = "marked";
 
-/** An engine on that workflow, in which nobody is held up by a limit. */
+/** Creates an engine with that workflow and without limits. */
 export function markedEngine(storage: StorageAdapter): Engine {
   return createEngine({
     storage,
@@ -64,12 +65,12 @@ export function markedEngine(storage: StorageAdapter): Engine {
   });
 }
 
-/** Evidence that passes or not, with so many characters of filler. */
+/** Returns evidence that passes or not. `filler` is a number of characters. */
 export function markedEvidence(marker: string, passes: boolean, filler = 10) {
   return { marker, passes, filler: "x".repeat(filler) };
 }
 
-/** The markers of all submissions in a session's log, in their order; evidence beside the log included. */
+/** Returns the markers of all submissions in a session's log, in their order, including evidence in payloads. */
 export async function markersIn(storage: StorageAdapter, sessionId: string): Promise<string[]> {
   const id = parseSessionId(sessionId);
   const markers: string[] = [];

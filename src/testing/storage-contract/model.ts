@@ -1,3 +1,4 @@
+/** Random operations, after each of which the lists must equal those of a model in an array. */
 import assert from "node:assert/strict";
 import {
   type Commit,
@@ -28,7 +29,7 @@ const TARGETS = [
   "x\u0000y",
 ] as const;
 
-/** Lists against a model: the same sessions in an array. */
+/** Compares lists with a model: the same sessions in an array. */
 export const modelChecks: readonly StorageCheck[] = [
   [
     "list: every filter, and filters together, let through what a model lets through",
@@ -94,7 +95,7 @@ export const modelChecks: readonly StorageCheck[] = [
   ],
 ];
 
-/** Begins a session, or takes one of the model's on or away. */
+/** Starts a session, or continues or removes one of the model. */
 async function change(storage: StorageAdapter, model: StorageModel, random: Random, id: string): Promise<void> {
   const [one, ...others] = model.newest();
   const dice = random();
@@ -126,7 +127,7 @@ function kindsOf(random: Random) {
   };
 }
 
-/** Each filter is there or not, as chance has it. */
+/** Returns a query with random filters. */
 function randomQuery(random: Random, model: StorageModel): SessionQuery {
   const maybe = <T extends object>(part: T): T | Record<string, never> => (random() < 0.4 ? part : {});
   const [one, ...others] = model.newest();
@@ -149,7 +150,7 @@ function timeOf(hour: number): string {
   return new Date(Date.UTC(2026, 0, 1) + hour * 3_600_000).toISOString();
 }
 
-/** What a storage must list, as simply as it can be said. */
+/** The sessions of a storage, listed in the simplest way. */
 class StorageModel {
   readonly #newest = new Map<SessionId, Commit>();
 
@@ -170,7 +171,7 @@ class StorageModel {
     return this.#newest.get(id)?.summary;
   }
 
-  /** All that a query lets through, in the order of a list. */
+  /** Returns the sessions that match a query, in the order of a list. */
   list(query: SessionQuery): SessionSummary[] {
     const found = this.newest().map(({ summary }) => summary);
     return found.filter((summary) => passes(summary, query)).sort(inOrder);

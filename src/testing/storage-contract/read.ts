@@ -1,3 +1,4 @@
+/** Cases about `read`, `log` and `payload`, and about the capabilities that an adapter declares. */
 import assert from "node:assert/strict";
 import type { Commit } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
@@ -24,7 +25,7 @@ const ODD_TEXTS = {
   "a long text of wide characters": "\u{1f331}\u00e9\ud800".repeat(20_000),
 } as const;
 
-/** What comes back of what was appended. */
+/** Reading what was appended. */
 export const readChecks: readonly StorageCheck[] = [
   [
     "read: an unknown id gives nothing",
@@ -153,7 +154,7 @@ export const readChecks: readonly StorageCheck[] = [
   ],
 ];
 
-/** What an adapter says of itself. */
+/** The capabilities that an adapter declares. */
 export const capabilityChecks: readonly StageCheck[] = [
   [
     "capabilities: are of the port's kinds",

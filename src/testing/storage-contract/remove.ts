@@ -1,10 +1,11 @@
+/** Cases about removed sessions, and about a storage that is opened again. */
 import assert from "node:assert/strict";
 import { digest } from "../../workflow/json.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
 import { collect, present, refuses, wins } from "../contract.js";
 import type { ReopenCheck, StorageCheck } from "./stage.js";
-/** What is left of a session that was removed: nothing but that its id is used up. */
+/** Nothing of a removed session is left, except that its id cannot be used again. */
 export const removeChecks: readonly StorageCheck[] = [
   [
     "remove: nothing is there afterwards",
@@ -75,7 +76,7 @@ export const removeChecks: readonly StorageCheck[] = [
   ],
 ];
 
-/** What is there after a restart. */
+/** Everything is there after a restart. */
 export const reopenChecks: readonly ReopenCheck[] = [
   [
     "reopen: commits, payloads, lists and counts are as before",

@@ -1,41 +1,43 @@
+/** The options of the storage contract, and the storage of one case with the adapters that are open over it. */
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import { ifThere } from "../contract.js";
-/** How another process opens the same storage. */
+
+/** The module with which another process opens the same storage. */
 export interface StorageProcess {
   /**
-   * A path or `file:` URL of a module whose default export, or export `openWith`, takes the options and gives an adapter,
-   * or a promise of one.
+   * A path or `file:` URL of a module. Its default export, or its export `openWith`, is a function that takes the options and
+   * returns an adapter or a promise of one.
    */
   readonly module: string | URL;
-  /** What that function is handed; goes through JSON. */
+  /** The options for that function, which are passed as JSON. */
   readonly options?: unknown;
 }
 
-/** How the contract gets at the adapter that it tries. */
+/** Options of the storage contract: how to open the adapter under test. */
 export interface StorageContractOptions {
-  /** An adapter over a storage of its own, with nothing in it. Called once for each case. */
+  /** Opens an adapter over a new, empty storage. Called once for each case. */
   open(): Promise<StorageAdapter>;
   /**
-   * Another adapter over the same storage, as after a restart; the first is closed, or, where the adapter's capabilities
-   * say `multiProcess`, may still be open. Leave it out if nothing stays.
+   * Opens another adapter over the same storage, as after a restart. The first one is closed, or may still be open if the
+   * adapter has the capability `multiProcess`. Leave it out if the storage ends with its adapter.
    */
   reopen?(adapter: StorageAdapter): Promise<StorageAdapter>;
-  /** How a process of its own opens the same storage. Leave it out if none can. Needs `reopen`. */
+  /** Returns how another process opens the same storage. Leave it out if none can. Needs `reopen`. */
   spawn?(adapter: StorageAdapter): Promise<StorageProcess> | StorageProcess;
-  /** How many processes are killed at random instants; 100 if not given. */
+  /** Number of processes that are killed at random times. Default 100. */
   readonly kills?: number;
 }
 
-/** The options as a module exports them, for `phasegate test-storage` and for tests that find them by their file. */
+/** The options as exports of a module, for `phasegate test-storage`. */
 export interface StorageContractModule extends StorageContractOptions {
-  /** Called once at the end: takes away what `open` has made. */
+  /** Called once at the end, to remove what `open` has created. */
   finish?(): Promise<void>;
 }
 
-/** Something to try on an empty storage. */
+/** A check on an empty storage. */
 export type StorageCheck = readonly [name: string, check: (storage: StorageAdapter) => Promise<void>];
 
-/** Something to try on a storage and on what a restart makes of it. */
+/** A check on a storage before and after a restart. */
 export type ReopenCheck = readonly [
   name: string,
   check: (storage: StorageAdapter, reopen: () => Promise<StorageAdapter>) => Promise<void>,
@@ -43,12 +45,12 @@ export type ReopenCheck = readonly [
 
 const KILLS = 100;
 
-/** Something to try that needs more of a storage than one adapter. */
+/** A check that needs several adapters or processes. */
 export type StageCheck = readonly [name: string, check: (stage: StorageStage) => Promise<void>];
 
-/** One storage under test, with all the adapters that are opened over it. */
+/** One storage under test, with all adapters that are open over it. */
 export class StorageStage {
-  /** The adapter that was opened last as a restart does it. */
+  /** The adapter that the last restart has opened. */
   storage: StorageAdapter;
   readonly #options: StorageContractOptions;
   readonly #open = new Set<StorageAdapter>();
@@ -62,17 +64,17 @@ export class StorageStage {
     return new StorageStage(options, await options.open());
   }
 
-  /** How many processes are to be killed. */
+  /** The number of processes to kill. */
   get kills(): number {
     return this.#options.kills ?? KILLS;
   }
 
-  /** Whether a restart can be tried. */
+  /** True if the storage can be opened again. */
   get canReopen(): boolean {
     return this.#options.reopen !== undefined;
   }
 
-  /** Closes all, and opens the storage again. */
+  /** Closes all adapters, and opens the storage again. */
   async reopen(): Promise<StorageAdapter> {
     const reopen = ifThere(this.#options.reopen, "the options have no `reopen`");
     await this.close();
@@ -80,28 +82,28 @@ export class StorageStage {
     return this.storage;
   }
 
-  /** Another adapter beside the first. */
+  /** Opens another adapter next to the first. */
   async another(): Promise<StorageAdapter> {
     const reopen = ifThere(this.#options.reopen, "the options have no `reopen`");
     const { multiProcess } = this.storage.capabilities;
-    ifThere(multiProcess || undefined, "the adapter does not say that several may use a storage at once");
+    ifThere(multiProcess || undefined, "the adapter does not have the capability `multiProcess`");
     return this.#note(await reopen(this.storage));
   }
 
-  /** How a process opens it. */
+  /** Returns how another process opens the storage. */
   async process(): Promise<StorageProcess> {
     ifThere(this.#options.reopen, "the options have no `reopen`");
     return ifThere(this.#options.spawn, "the options have no `spawn`")(this.storage);
   }
 
-  /** Closes every adapter that is open, each once. */
+  /** Closes every open adapter once. */
   async close(): Promise<void> {
     const open = [...this.#open];
     this.#open.clear();
     for (const storage of open) await storage.close?.();
   }
 
-  /** Closes one now, as a case may do by itself. */
+  /** Closes one adapter before the end of the case. */
   async closeOne(storage: StorageAdapter): Promise<void> {
     this.#open.delete(storage);
     await storage.close?.();

@@ -1,10 +1,11 @@
+/** Cases about `watch`. */
 import assert from "node:assert/strict";
 import type { Commit, SessionQuery, StorageAdapter } from "../../ports/storage-adapter.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
 import { comes, ifThere, present } from "../contract.js";
 import type { StageCheck } from "./stage.js";
 
-/** A watch under way, and all that it has given. */
+/** A running watch, and the commits that it has returned. */
 class Watching {
   readonly #aborter = new AbortController();
   readonly #ended: Promise<void>;
@@ -15,11 +16,11 @@ class Watching {
     const { signal } = this.#aborter;
     const commits = ifThere(storage.watch?.bind(storage), "the adapter has no `watch`")(query, { signal });
     this.#ended = this.#follow(commits);
-    // Looked at when the watch ends; until then a failure is none that nobody handles.
+    // A failure is reported when the watch ends. Until then it must not count as unhandled.
     this.#ended.catch(() => {});
   }
 
-  /** What has come once these have, each session's without what came again. */
+  /** Waits until the watch has returned these commits. */
   async until(commits: readonly Commit[]): Promise<void> {
     const missing = () => commits.filter(({ hash }) => !this.#seen.some((seen) => seen.hash === hash));
     while (missing().length > 0) {
@@ -31,13 +32,13 @@ class Watching {
     }
   }
 
-  /** The commits that came, in the order in which they came first. */
+  /** The commits so far without repetitions, in the order in which they came first. */
   get seen(): Commit[] {
     const hashes = this.#seen.map(({ hash }) => hash);
     return this.#seen.filter(({ hash }, index) => hashes.indexOf(hash) === index);
   }
 
-  /** Ends it by its signal. */
+  /** Ends the watch by its signal. */
   async end(): Promise<void> {
     this.#aborter.abort();
     await comes(this.#ended, "a watch must end when its signal aborts");
@@ -56,7 +57,7 @@ class Watching {
   }
 }
 
-/** Commits as they are appended, where an adapter tells of them. */
+/** Commits are returned as they are appended, if the adapter has `watch`. */
 export const watchChecks: readonly StageCheck[] = [
   [
     "watch: gives all that is appended after the call, each session's in its order",
@@ -103,7 +104,7 @@ export const watchChecks: readonly StageCheck[] = [
     async (stage) => {
       const watching = new Watching(stage.storage);
       const other = await stage.another();
-      // Once it has given something, it has looked.
+      // When the watch has returned a commit, it is running.
       const own = makeCommit({ sessionId: "own" });
       await stage.storage.append(own);
       await watching.until([own]);

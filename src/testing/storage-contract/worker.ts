@@ -1,6 +1,6 @@
 /**
- * A process that uses a storage as the contract tells it, until it is done, its standard input ends, or it is killed.
- * What it was told is stored goes to its standard output, one line in one write each.
+ * The program of a child process: it works on a storage by its order, until it is done, its standard input ends, or it is
+ * killed. It writes a line to its standard output for each acknowledged commit, with one write per line.
  */
 import { writeSync } from "node:fs";
 import process from "node:process";
@@ -14,7 +14,7 @@ const STATUSES = ["active", "active", "paused", "active", "completed"] as const;
 
 const order: WorkerOrder = JSON.parse(process.argv[2] ?? "");
 let isStopped = false;
-// Also when the process that started it dies: nobody is left behind.
+// The input also ends when the parent process dies, so that no child is left running.
 process.stdin.on("close", () => {
   isStopped = true;
 });
@@ -22,13 +22,13 @@ process.stdin.resume();
 
 const storage = await open(order);
 const { task } = order;
-// The engine is loaded where it is needed: most processes only append, and are killed soon.
+// The engine is loaded only if it is needed: most processes append, and are killed soon.
 if (task.kind === "append") await appendInTurn(storage, task, say, () => isStopped);
 else await (await import("./live-through.js")).liveThrough(storage, task, say);
 await storage.close?.();
 process.stdin.destroy();
 
-/** Written before the next thing is done, however slow the reader is: a line is the word for what is stored. */
+/** Writes a line completely before the next commit, however slow the reader is: a line means that a commit is stored. */
 function say(line: string): void {
   let rest = Buffer.from(`${line}\n`);
   while (rest.length > 0) rest = rest.subarray(written(rest));
@@ -39,7 +39,7 @@ function written(bytes: Buffer): number {
     return writeSync(1, bytes);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
-    // The pipe is full: its reader gets a moment.
+    // The pipe is full: wait a moment for its reader.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     return 0;
   }
@@ -48,11 +48,11 @@ function written(bytes: Buffer): number {
 async function open({ module, options }: WorkerOrder): Promise<StorageAdapter> {
   const exported: Readonly<Record<string, unknown>> = await import(module);
   const make = exported.default ?? exported.openWith;
-  if (typeof make !== "function") throw new Error(`${module} has no default export and no openWith that is a function`);
+  if (typeof make !== "function") throw new Error(`${module} exports no function as its default or as openWith`);
   return make(options);
 }
 
-/** Appends to sessions in turn, and reads again wherever somebody else was first. */
+/** Appends to sessions in turn, and reads again after a conflict. */
 async function appendInTurn(
   storage: StorageAdapter,
   { ids, count }: Extract<WorkerTask, { kind: "append" }>,
@@ -63,7 +63,7 @@ async function appendInTurn(
     const id = parseSessionId(ids[done % ids.length]);
     const { version, hash } = await appendOne(storage, id, STATUSES[done % STATUSES.length] ?? "active");
     say(`${id} ${version} ${hash}`);
-    // An adapter that never waits would leave no turn in which the end of the input is seen.
+    // Without this, the end of the input would never be noticed with an adapter that never waits.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -80,7 +80,7 @@ async function appendOne(storage: StorageAdapter, id: SessionId, status: Session
   }
 }
 
-/** The body counts the commits, so that a lost update shows in it; and it says who wrote it. */
+/** Returns the next commit. Its body has the count of commits, so that a lost update is noticed, and the process id. */
 function follow(id: SessionId, newest: Commit | undefined, status: SessionStatus): Commit {
   const count = newest === undefined ? 1 : Number(newest.body.split(" ")[0]) + 1;
   const body = `${count} by ${process.pid} ${"x".repeat(500)}`;

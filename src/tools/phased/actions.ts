@@ -1,19 +1,29 @@
 /**
  * The actions of the workflow tool and their parameters: one table from which the input schema, the
- * descriptions and the checks are made.
+ * descriptions, the checks and the examples are made.
  */
 
 import * as z from "zod/mini";
+import { fieldNames, isOptional } from "../request.js";
+import { type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
 
-/** Every parameter of the tool: seed names, with what an agent reads of each. */
+/**
+ * An object that is passed on unchanged: zod's record would drop keys such as `__proto__`, which the engine refuses. What is
+ * no plain JSON inside is the engine's to refuse, too, since it can say what it is.
+ */
+const objectSchema = z
+  .custom<WireObject>((value) => Object.prototype.toString.call(value) === "[object Object]")
+  .check(z.meta({ type: "object" }));
+
+/** Every parameter of the tool, with its description for agents. */
 export const PARAMETERS = {
   session_id: z.string().check(z.describe("from start")),
   workflow_type: z.string().check(z.describe("from list_workflows")),
   target_file: z.string().check(z.describe("path in the project, for start")),
-  options: z.record(z.string(), z.unknown()).check(z.describe("for start")),
+  options: objectSchema.check(z.describe("for start")),
   phase: z.int().check(z.describe("phase number")),
   task_number: z.int(),
-  evidence: z.record(z.string(), z.unknown()).check(z.describe("what the checkpoint asks for")),
+  evidence: objectSchema.check(z.describe("what the checkpoint asks for")),
   category: z.string(),
   status: z.enum(["active", "paused", "completed", "failed"]),
   reason: z.string(),
@@ -29,54 +39,78 @@ export const PARAMETERS = {
 /** The name of a parameter. */
 export type Parameter = keyof typeof PARAMETERS;
 
-/** What an action takes. */
-interface ActionSpec {
-  readonly required: readonly Parameter[];
-  readonly optional: readonly Parameter[];
-}
+const { session_id, workflow_type, target_file, phase, task_number, evidence, to_phase } = PARAMETERS;
+const cursor = z.optional(PARAMETERS.cursor);
+const idempotency_key = z.optional(PARAMETERS.idempotency_key);
 
-/** The actions, in the order in which they are listed. */
-const ACTIONS = {
-  list_workflows: { required: [], optional: ["category", "cursor"] },
-  start: { required: ["workflow_type", "target_file"], optional: ["options", "idempotency_key"] },
-  get_phase: { required: ["session_id"], optional: ["phase", "cursor"] },
-  get_task: { required: ["session_id", "phase", "task_number"], optional: ["cursor"] },
-  complete_phase: { required: ["session_id", "phase", "evidence"], optional: ["idempotency_key"] },
-  get_state: { required: ["session_id"], optional: ["brief", "cursor"] },
-  list_sessions: { required: [], optional: ["status", "cursor"] },
-  get_session: { required: ["session_id"], optional: ["cursor"] },
-  delete_session: { required: ["session_id"], optional: ["reason"] },
-  pause: { required: ["session_id"], optional: ["checkpoint_note", "idempotency_key"] },
-  resume: { required: ["session_id"], optional: ["idempotency_key"] },
-  retry_phase: { required: ["session_id", "phase"], optional: ["reset_evidence", "idempotency_key"] },
-  rollback: { required: ["session_id", "to_phase"], optional: ["idempotency_key"] },
-  sync_plan: { required: ["session_id"], optional: ["preview", "cursor", "idempotency_key"] },
-  get_errors: { required: ["session_id"], optional: ["cursor"] },
-  get_history: { required: ["session_id"], optional: ["cursor"] },
-  get_metrics: { required: [], optional: [] },
-} as const satisfies Record<string, ActionSpec>;
+/** The parameters of each action, in the order in which the actions are listed. */
+export const REQUESTS = {
+  list_workflows: z.strictObject({ category: z.optional(PARAMETERS.category), cursor }),
+  start: z.strictObject({ workflow_type, target_file, options: z.optional(PARAMETERS.options), idempotency_key }),
+  get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
+  get_task: z.strictObject({ session_id, phase, task_number, cursor }),
+  complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
+  get_state: z.strictObject({ session_id, brief: z.optional(PARAMETERS.brief), cursor }),
+  list_sessions: z.strictObject({ status: z.optional(PARAMETERS.status), cursor }),
+  get_session: z.strictObject({ session_id, cursor }),
+  delete_session: z.strictObject({ session_id, reason: z.optional(PARAMETERS.reason) }),
+  pause: z.strictObject({ session_id, checkpoint_note: z.optional(PARAMETERS.checkpoint_note), idempotency_key }),
+  resume: z.strictObject({ session_id, idempotency_key }),
+  retry_phase: z.strictObject({
+    session_id,
+    phase,
+    reset_evidence: z.optional(PARAMETERS.reset_evidence),
+    idempotency_key,
+  }),
+  rollback: z.strictObject({ session_id, to_phase, idempotency_key }),
+  sync_plan: z.strictObject({ session_id, preview: z.optional(PARAMETERS.preview), cursor, idempotency_key }),
+  get_errors: z.strictObject({ session_id, cursor }),
+  get_history: z.strictObject({ session_id, cursor }),
+  get_metrics: z.strictObject({}),
+} satisfies Record<Action, z.ZodMiniObject>;
 
 /** One of the tool's actions. */
-export type Action = keyof typeof ACTIONS;
+export type Action =
+  | "list_workflows"
+  | "start"
+  | "get_phase"
+  | "get_task"
+  | "complete_phase"
+  | "get_state"
+  | "list_sessions"
+  | "get_session"
+  | "delete_session"
+  | "pause"
+  | "resume"
+  | "retry_phase"
+  | "rollback"
+  | "sync_plan"
+  | "get_errors"
+  | "get_history"
+  | "get_metrics";
+
+/** The checked parameters of an action. */
+export type ParametersOf<A extends Action> = z.infer<(typeof REQUESTS)[A]>;
 
 /** All actions. */
-export const ACTION_NAMES: readonly Action[] = Object.keys(ACTIONS).filter(isAction);
+export const ACTION_NAMES: readonly Action[] = Object.keys(REQUESTS).filter(isAction);
 
-/** Whether a value names an action. */
+/** Checks whether a value names an action. */
 export function isAction(value: unknown): value is Action {
-  return typeof value === "string" && Object.hasOwn(ACTIONS, value);
+  return typeof value === "string" && Object.hasOwn(REQUESTS, value);
 }
 
-type Values = { [P in Parameter]: z.infer<(typeof PARAMETERS)[P]> };
-type Spec<A extends Action> = (typeof ACTIONS)[A];
+/** Checks whether a name is that of a parameter, of any action. */
+export function isParameter(name: string): name is Parameter {
+  return Object.hasOwn(PARAMETERS, name);
+}
 
-/** The checked parameters of an action: the required ones are there, the others may be. */
-export type ParametersOf<A extends Action> = { readonly [P in Spec<A>["required"][number]]: Values[P] } & {
-  readonly [P in Spec<A>["optional"][number]]?: Values[P];
-};
-
-/** A checked call. */
-export type Request = { [A in Action]: { readonly action: A; readonly params: ParametersOf<A> } }[Action];
+/** The parameters of an action: the required ones, and all of them. */
+export function parametersOf(action: Action): { required: readonly Parameter[]; all: readonly Parameter[] } {
+  const schema = REQUESTS[action];
+  const all = fieldNames(schema).filter(isParameter);
+  return { required: all.filter((name) => !isOptional(schema, name)), all };
+}
 
 const EXAMPLES: Record<Parameter, unknown> = {
   session_id: "<session_id from start>",
@@ -98,26 +132,14 @@ const EXAMPLES: Record<Parameter, unknown> = {
   preview: true,
 };
 
-/** A right call of an action, with its required parameters and those that are named. */
+/** Returns a valid call of an action, with its required parameters and those that are named. */
 export function exampleCall(action: Action, also: readonly Parameter[] = []): Record<string, unknown> {
-  const spec: ActionSpec = ACTIONS[action];
-  const shown = [...spec.required, ...also.filter((name) => !spec.required.includes(name))];
+  const { required } = parametersOf(action);
+  const shown = [...required, ...also.filter((name) => !required.includes(name))];
   return { action, ...Object.fromEntries(shown.map((name) => [name, EXAMPLES[name]])) };
 }
 
-/** The parameters that an action knows. */
-export function parametersOf(action: Action): { required: readonly Parameter[]; all: readonly Parameter[] } {
-  const { required, optional }: ActionSpec = ACTIONS[action];
-  return { required, all: [...required, ...optional] };
-}
-
-/** A JSON Schema as MCP lists it: an object's. */
-export interface ObjectSchema {
-  readonly type: "object";
-  readonly [key: string]: unknown;
-}
-
-/** What the tool says of itself; short, for it is in every context all the time. */
+/** Returns the tool's description for agents; short, since it is in every context all the time. */
 export function toolDescription(actions: readonly Action[]): string {
   const given = (...wanted: Action[]) => wanted.every((action) => actions.includes(action));
   const way = (["list_workflows", "start", "get_phase", "get_task", "complete_phase"] as const).filter((action) =>
@@ -132,13 +154,15 @@ export function toolDescription(actions: readonly Action[]): string {
   ].join("\n");
 }
 
-/** The input of all actions in one object; which action takes what is checked by `dispatch`. */
+/** Returns the input schema of all actions in one object; each call is checked against its own action's. */
 export function inputSchema(actions: readonly Action[]): ObjectSchema {
-  const schema = z.object({ action: z.enum(actions), ...optionalParameters(actions) });
-  return objectSchema(z.toJSONSchema(schema, { io: "input", override: dropBounds }));
+  const used = new Set<string>(actions.flatMap((action) => parametersOf(action).all));
+  const fields = Object.entries<z.ZodMiniType>(PARAMETERS).filter(([name]) => used.has(name));
+  const optional = Object.fromEntries(fields.map(([name, schema]) => [name, z.optional(schema)]));
+  return publishedSchema(z.object({ action: z.enum(actions), ...optional }));
 }
 
-/** The envelope that all answers share. */
+/** Returns the schema that all answers share. */
 export function outputSchema(): ObjectSchema {
   const schema = z.looseObject({
     status: z.enum(["success", "error"]),
@@ -148,23 +172,5 @@ export function outputSchema(): ObjectSchema {
     error: z.optional(z.string()),
     remediation: z.optional(z.string()),
   });
-  return objectSchema(z.toJSONSchema(schema, { override: dropBounds }));
-}
-
-function optionalParameters(actions: readonly Action[]): Record<string, z.ZodMiniType> {
-  const used = new Set<string>(actions.flatMap((action) => parametersOf(action).all));
-  const entries = Object.entries(PARAMETERS).filter(([name]) => used.has(name));
-  return Object.fromEntries(entries.map(([name, schema]) => [name, z.optional<z.ZodMiniType>(schema)]));
-}
-
-/** The bounds of safe integers and the names of free keys cost tokens and say nothing. */
-function dropBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  delete jsonSchema.minimum;
-  delete jsonSchema.maximum;
-  delete jsonSchema.propertyNames;
-  delete jsonSchema.additionalProperties;
-}
-
-function objectSchema({ $schema: _, ...schema }: z.core.JSONSchema.BaseSchema): ObjectSchema {
-  return { ...schema, type: "object" };
+  return publishedSchema(schema);
 }

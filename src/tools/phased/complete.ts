@@ -1,32 +1,33 @@
 /**
- * The answer to `complete_phase`: what a gate said, what to fix, and the next call. The next call after a
+ * The answer to `complete_phase`: the verdict of the gate, what to fix, and the next call. The next call after a
  * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
  * was not done.
  */
 
 import { conceal } from "../../gate/check-gate.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
-import type { AwaitedApproval } from "../../phased/approval/awaited.js";
+import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject } from "../../workflow/json.js";
-import type { ToolContext } from "../context.js";
-import { compact, type WireObject } from "../wire-object.js";
+import { keyed } from "../request.js";
+import { compact, type WireObject } from "../wire.js";
 import type { ParametersOf } from "./actions.js";
+import type { ToolContext } from "./context.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
 import { approvalNews, phaseHeading, problemEntry, verificationNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
-  const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
-  const request = { phase, evidence, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
+  const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
+  const request = { phase, evidence, ...keyed(key) };
   const result = await context.engine.completePhase(sessionId, request);
   const submitted = Object.keys(evidence);
   if (result.passed || result.awaiting === undefined) return now(context, result, judged(context, result, submitted));
   const decided = await askPerson(context, result.awaiting);
   if (decided !== undefined) return judged(context, decided, submitted);
   const open = waiting(result, result.awaiting);
-  // Without a key it is no answer of before: the same evidence waits already.
-  return idempotencyKey === undefined ? open : now(context, result, open);
+  // Without a key this is no repeated call: the same evidence waits already.
+  return key === undefined ? open : now(context, result, open);
 }
 
 /**
@@ -43,8 +44,8 @@ async function now(
   const news = replayNews(replayed, state);
   if (state.version === version) return { ...answer, ...news };
   const next = nextCall(state, () => phaseCall(sessionId));
-  const { remediation: _, ...told } = answer;
-  return compact({ ...told, ...news, blocked: blockedBy(state), next });
+  const { remediation: _, ...kept } = answer;
+  return compact({ ...kept, ...news, blocked: blockedBy(state), next });
 }
 
 /** A gate's refusal. */
@@ -53,21 +54,21 @@ type Refused = Extract<CompleteResult, { passed: false }>;
 /** Limits the fields that are named. */
 const FIELDS_MAX = 25;
 
-/** Returns what an agent has to do, in words. */
+/** Returns what an agent has to do. */
 function remediation({ status, phase, problems, exhausted }: Refused): string {
   if (exhausted) {
     return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
   }
   const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, FIELDS_MAX);
   const isComplete = problems.every(({ problem }) => problem === "unverified");
-  const named = isComplete ? ", all of it: it is complete, but what was looked up says otherwise" : asked(fields);
+  const named = isComplete ? ", all of it: it is complete, but the checks disagree with it" : asked(fields);
   const mend = `Do what is missing, then submit evidence for phase ${phase}${named}`;
   if (status === "active") return mend;
   return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
 }
 
 function asked(fields: readonly string[]): string {
-  return fields.length === 0 ? "" : `, all of its fields, with these mended: ${fields.join(", ")}`;
+  return fields.length === 0 ? "" : `, all of its fields, with these corrected: ${fields.join(", ")}`;
 }
 
 function judged(context: ToolContext, result: CompleteResult, submitted: readonly string[]): WireObject {
@@ -129,13 +130,13 @@ function failed(context: ToolContext, result: Refused, submitted: readonly strin
   return withMore(context, answer, verificationNews(verification, reveal), result);
 }
 
-/** What a plan's gate still expects to be claimed. */
+/** The tasks and items that a plan's gate still requires. */
 interface PlanClaims {
   readonly missing_tasks?: readonly string[];
   readonly unclaimed_items?: { readonly [number: string]: unknown };
 }
 
-/** Returns everything that a plan's gate still expects: ids of tasks, and items by number with their text. */
+/** Returns what a plan's gate still requires: ids of tasks, and items by number with their text. */
 function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { passed: false }>): PlanClaims {
   const tasks = problems.flatMap(({ field, example }) =>
     field === TASKS_FIELD && typeof example === "string" ? [example] : [],
@@ -165,22 +166,22 @@ function callAfterRefusal(result: Refused, submitted: readonly string[]): WireOb
 
 function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
   if (result.reveal === "none") return { "<what was done>": "<result>" };
-  const named = { ...mended(result.problems), ...planBlanks(planClaims(result)) };
+  const named = { ...corrected(result.problems), ...planBlanks(planClaims(result)) };
   return { ...named, ...others(result, submitted, named) };
 }
 
 const ALL_FIELDS = "<all fields>";
 
-function mended(problems: Refused["problems"]): WireObject {
+function corrected(problems: Refused["problems"]): WireObject {
   const wanted = problems.flatMap(({ field, problem, expected }) => {
     if (problem === "unverified") return [[field || ALL_FIELDS, "<as before, once it is true>"]];
-    // What is wrong between fields is told in words: no field of its own could mend it.
+    // A problem between fields is described in validation_errors: no single field would fix it.
     return field === "" ? [] : [[field.split(".")[0], `<${expected ?? "see required_format"}>`]];
   });
   return Object.fromEntries(wanted.slice(0, BLANKS_MAX));
 }
 
-/** Returns the same as evidence, in words that would not pass. */
+/** Returns the same as evidence, with values that would not pass. */
 function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims): WireObject {
   const named = tasks?.slice(0, BLANKS_MAX).map((id) => `<${id} once it is done>`);
   const numbers = Object.keys(items ?? {}).slice(0, BLANKS_MAX);
@@ -202,16 +203,16 @@ function others({ problems }: Refused, submitted: readonly string[], named: Wire
 
 /** Adds verification results, format and example, if they fit; other answers have them too. */
 function withMore(
-  { room }: ToolContext,
+  { maxChars }: ToolContext,
   bare: WireObject,
   found: WireObject,
   { requiredFormat, example, sessionId, phase }: Refused,
 ): WireObject {
   const full = { ...bare, ...found };
   const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
-  const answer = JSON.stringify(full).length <= room ? full : { ...bare, ...seeErrors };
+  const answer = JSON.stringify(full).length <= maxChars ? full : { ...bare, ...seeErrors };
   const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
-  if (JSON.stringify(whole).length <= room) return whole;
+  if (JSON.stringify(whole).length <= maxChars) return whole;
   return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
 }
 
@@ -222,14 +223,14 @@ async function askPerson(
 ): Promise<CompleteResult | undefined> {
   if (ask === undefined) return undefined;
   const asked = await engine.getApproval(sessionId);
-  // A repeated call gets its first answer, also where somebody has answered since.
+  // A repeated call gets its first answer, even if a person has answered since.
   if (asked?.request !== request) return undefined;
   const answer = await ask(asked);
   if (answer === undefined) return undefined;
   const { decision, note = "", ...given } = answer;
-  const word = { ...given, evidenceHash: asked.evidenceHash };
-  if (decision === "deny") return engine.deny(sessionId, { ...word, note });
-  return engine.approve(sessionId, { ...word, ...(note === "" ? {} : { note }) });
+  const reply = { ...given, evidenceHash: asked.evidenceHash };
+  if (decision === "deny") return engine.deny(sessionId, { ...reply, note });
+  return engine.approve(sessionId, { ...reply, ...(note === "" ? {} : { note }) });
 }
 
 /** Returns the answer while a person's approval is awaited. */

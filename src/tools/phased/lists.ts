@@ -5,10 +5,11 @@ import type { BrokenSession } from "../../phased/lists.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { shown } from "../../workflow/names.js";
-import type { ToolContext } from "../context.js";
-import { pageItems } from "../paging.js";
-import { brief, compact, type WireObject } from "../wire-object.js";
+import { pageItems } from "../pages.js";
+import { keyed } from "../request.js";
+import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf } from "./actions.js";
+import type { ToolContext } from "./context.js";
 import { nextCall, phaseCall, replayNews } from "./next-call.js";
 import { historyEntry, sessionEntry, verificationNews } from "./shapes.js";
 
@@ -27,7 +28,7 @@ export async function listWorkflows(
     category === undefined || unknown
       ? listings
       : ready.filter(({ definition }) => definition.structure.category === category);
-  const page = pageItems(chosen.map(workflowEntry), context.room - ENVELOPE, cursor);
+  const page = pageItems(chosen.map(workflowEntry), context.maxChars - ENVELOPE, cursor);
   const first = chosen.find((listing) => listing.status === "ready");
   return compact({
     status: "success",
@@ -64,7 +65,7 @@ export async function listSessions(
     });
     const sessions = page.items.map(sessionEntry);
     const broken = page.broken?.map(brokenEntry);
-    if (limit > 1 && JSON.stringify([sessions, broken]).length > context.room - ENVELOPE) continue;
+    if (limit > 1 && JSON.stringify([sessions, broken]).length > context.maxChars - ENVELOPE) continue;
     const first = page.items[0];
     return compact({
       status: "success",
@@ -101,11 +102,8 @@ export async function deleteSession(context: ToolContext, params: ParametersOf<"
 }
 
 export async function pause(context: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
-  const { checkpoint_note: note, idempotency_key: idempotencyKey } = params;
-  const request = {
-    ...(note === undefined ? {} : { note }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  };
+  const { checkpoint_note: note, idempotency_key: key } = params;
+  const request = { ...(note === undefined ? {} : { note }), ...keyed(key) };
   const paused = await context.engine.pause(params.session_id, request);
   const { sessionId, replayed } = paused;
   const answer = {
@@ -143,7 +141,7 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
     },
     remediation: `Submit evidence for phase ${phase} that has what is named here`,
   }));
-  const page = pageItems(errors, context.room - SESSIONS_ENVELOPE, params.cursor);
+  const page = pageItems(errors, context.maxChars - SESSIONS_ENVELOPE, params.cursor);
   return compact({
     status: "success",
     action: "get_errors",
@@ -158,7 +156,7 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
 
 export async function getHistory(context: ToolContext, params: ParametersOf<"get_history">): Promise<WireObject> {
   const history = (await context.engine.history(params.session_id)).map(historyEntry);
-  const page = pageItems(history, context.room - SESSIONS_ENVELOPE, params.cursor);
+  const page = pageItems(history, context.maxChars - SESSIONS_ENVELOPE, params.cursor);
   return compact({
     status: "success",
     action: "get_history",
@@ -212,7 +210,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
   });
 }
 
-/** The plan of a workflow that has one may be told by an option; its target may also be the plan itself. */
+/** Returns the call that starts a workflow. If it has a plan, an option names it, or the target is the plan itself. */
 function startCall({ type, definition }: Extract<WorkflowListing, { status: "ready" }>): WireObject {
   const { dynamic } = definition.structure;
   const call = { action: "start", workflow_type: type, target_file: "<path of what to work on>" };

@@ -8,21 +8,21 @@ import { evidenceNames } from "../../gate/format.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
-import type { WireObject } from "../wire-object.js";
+import type { WireObject } from "../wire.js";
 
 /** A call of the tool, with parameters to pass on unchanged. */
 export type NextCall = WireObject;
 
 /** The part of a session's state that decides what can be called. */
-export interface Standing {
+export interface CallState {
   readonly sessionId: string;
   readonly status: SessionHead["status"];
   readonly currentPhase: number;
-  /** Whether the agent has used up its attempts at the current phase. */
+  /** True if the agent has used up its attempts at the current phase. */
   readonly exhausted: boolean;
-  /** Whether complete evidence waits for a person's word. */
+  /** True if complete evidence waits for a person's approval. */
   readonly awaitingApproval: boolean;
-  /** The gate that was passed on an approval that this host does not believe. */
+  /** The gate that was passed with an approval that this host does not accept. */
   readonly unapproved?: UnapprovedView;
 }
 
@@ -30,8 +30,8 @@ export interface Standing {
  * Returns the next call: `whenActive` while the session is active, otherwise the call that makes it active
  * again; null if the agent must ask a person.
  */
-export function nextCall(standing: Standing, whenActive: () => NextCall): NextCall | null {
-  const { sessionId, status, currentPhase, exhausted, awaitingApproval, unapproved } = standing;
+export function nextCall(state: CallState, whenActive: () => NextCall): NextCall | null {
+  const { sessionId, status, currentPhase, exhausted, awaitingApproval, unapproved } = state;
   if (unapproved !== undefined) return null;
   switch (status) {
     case "paused":
@@ -46,15 +46,15 @@ export function nextCall(standing: Standing, whenActive: () => NextCall): NextCa
   }
 }
 
-/** Returns what an agent is told if none of its calls would help. */
-export function blockedBy({ exhausted, currentPhase, status, unapproved }: Standing): string | undefined {
+/** Returns the reason why none of the agent's calls would help; undefined if one would. */
+export function blockedBy({ exhausted, currentPhase, status, unapproved }: CallState): string | undefined {
   if (unapproved !== undefined) return `${unapproved.message}. ${unapproved.remedy}`;
   if (!exhausted || status === "completed") return undefined;
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }
 
 /** Returns the note on a repeated answer: nothing was done now, and the session may have moved on. */
-export function replayNews(replayed: boolean, { currentPhase, status }: Standing): WireObject {
+export function replayNews(replayed: boolean, { currentPhase, status }: CallState): WireObject {
   return replayed ? { replayed, session_now: { current_phase: currentPhase, session_status: status } } : {};
 }
 
@@ -70,7 +70,7 @@ interface TaskOrder {
  * current one.
  */
 export function callInPhase(
-  { sessionId, currentPhase }: Standing,
+  { sessionId, currentPhase }: CallState,
   phase: PhaseDefinition,
   tasks: readonly TaskOrder[] = [],
 ): NextCall {
@@ -83,7 +83,7 @@ export function callInPhase(
 
 /** Returns the next call after a task: the task after it, or the phase's gate. */
 export function callAfterTask(
-  { sessionId, currentPhase }: Standing,
+  { sessionId, currentPhase }: CallState,
   phase: PhaseDefinition,
   task: number,
   tasks: readonly TaskOrder[] = [],

@@ -5,20 +5,22 @@
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import type { PhaseView, StateView } from "../../phased/views.js";
-import { type ToolContext, withText } from "../context.js";
-import { brief, compact, type WireObject } from "../wire-object.js";
+import { LEAST_PAGE, pageText } from "../pages.js";
+import { keyed } from "../request.js";
+import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf } from "./actions.js";
+import type { ToolContext } from "./context.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
 import { approvalNews, denialNews, historyEntry, phaseContent, taskContent, unapprovedNews } from "./shapes.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
-  const { workflow_type: workflowType, target_file: target, idempotency_key: idempotencyKey } = params;
+  const { workflow_type: workflowType, target_file: target, options } = params;
   const started = await context.engine.start({
     workflowType,
     target,
-    ...(params.options === undefined ? {} : { options: params.options }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(options === undefined ? {} : { options }),
+    ...keyed(params.idempotency_key),
   });
   const { phase, openSessions, sessionId, replayed } = started;
   const open = openSessions.map((session) => session.sessionId);
@@ -43,7 +45,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
 
 export async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
   const view = await context.engine.getPhase(params.session_id, params.phase);
-  return phaseAnswer(context, view, { action: "get_phase", ...standing(view) }, params.cursor);
+  return phaseAnswer(context, view, { action: "get_phase", ...positionOf(view) }, params.cursor);
 }
 
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
@@ -66,12 +68,15 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
-  const { phase, pausedSeconds, replayed } = await context.engine.resume(params.session_id, keyed(params));
+  const { phase, pausedSeconds, replayed } = await context.engine.resume(
+    params.session_id,
+    keyed(params.idempotency_key),
+  );
   const news = replayNews(replayed, phase);
   const fields = {
     action: "resume",
     ...news,
-    ...standing(phase),
+    ...positionOf(phase),
     resumed: true,
     paused_duration_seconds: pausedSeconds,
   };
@@ -80,7 +85,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
 
 export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const resetEvidence = params.reset_evidence ?? false;
-  const request = { phase: params.phase, resetEvidence, by: "agent" as const, ...keyed(params) };
+  const request = { phase: params.phase, resetEvidence, by: "agent" as const, ...keyed(params.idempotency_key) };
   const { phase, previousProblems: all, replayed } = await context.engine.retryPhase(params.session_id, request);
   const previousProblems = conceal(all, revealOf(phase.phase.gate));
   return phaseAnswer(context, phase, {
@@ -95,7 +100,7 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 }
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
-  const request = { to: params.to_phase, by: "agent" as const, ...keyed(params) };
+  const request = { to: params.to_phase, by: "agent" as const, ...keyed(params.idempotency_key) };
   const { phase, from, to, cleared, replayed } = await context.engine.rollback(params.session_id, request);
   return phaseAnswer(context, phase, {
     action: "rollback",
@@ -108,7 +113,7 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
   });
 }
 
-/** An answer with a phase in it: its text as far as it fits, and what to call next. */
+/** Returns an answer with a phase in it: its text as far as it fits, and what to call next. */
 function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, cursor?: string): WireObject {
   const { sessionId, phase } = view;
   const answer = {
@@ -130,12 +135,36 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   );
 }
 
-function standing(view: PhaseView): WireObject {
-  return { session_id: view.sessionId, current_phase: view.currentPhase, total_phases: view.totalPhases };
+/**
+ * Adds as much of a text to one of an answer's objects as fits; `nextPage` is the call that returns the
+ * rest, without its cursor.
+ */
+function withText(
+  { maxChars }: ToolContext,
+  answer: WireObject,
+  key: string,
+  text: string,
+  nextPage: WireObject,
+  cursor?: string,
+): WireObject {
+  const object = answer[key];
+  const about = typeof object === "object" ? object : {};
+  const whole = { ...answer, [key]: { ...about, content: text } };
+  const left = maxChars - JSON.stringify(answer).length - 40;
+  // If nothing fits next to the rest, the whole answer is paged; the answer to a change is shortened.
+  if (cursor === undefined && left < LEAST_PAGE) return whole;
+  const page = pageText(text, Math.max(left, LEAST_PAGE), cursor);
+  if (page.cursor === undefined && page.from === 0) return whole;
+  return compact({
+    ...answer,
+    [key]: { ...about, content: page.text, content_range: { from: page.from, to: page.to, total: page.total } },
+    cursor: page.cursor,
+    ...(page.cursor === undefined ? {} : { next: { ...nextPage, cursor: page.cursor } }),
+  });
 }
 
-function keyed(params: { readonly idempotency_key?: string }): { idempotencyKey?: string } {
-  return params.idempotency_key === undefined ? {} : { idempotencyKey: params.idempotency_key };
+function positionOf(view: PhaseView): WireObject {
+  return { session_id: view.sessionId, current_phase: view.currentPhase, total_phases: view.totalPhases };
 }
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
@@ -190,7 +219,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
   return compact({ status: "success", action: "get_session", session, blocked: blockedBy(state), next: next(state) });
 }
 
-/** Where am I, what is done, what is next: all that is needed after a context was compacted. */
+/** Returns what an agent needs after its context was compacted: where it is, what is done, and what is next. */
 function briefState(context: ToolContext, state: StateView): WireObject {
   const { head, structure } = state;
   const phase = structure.phases[head.position];
@@ -239,7 +268,7 @@ function executed(artifacts: readonly { phase: number; outputs?: unknown; comman
   });
 }
 
-/** Ascending numbers in few characters: `0-4, 7`; `none` for none. */
+/** Returns ascending numbers in few characters: `0-4, 7`; `none` for none. */
 function rangesText(numbers: readonly number[]): string {
   const ranges: [number, number][] = [];
   for (const number of numbers) {

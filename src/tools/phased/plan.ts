@@ -1,4 +1,4 @@
-/** What answers say about a session's plan: the handler of `sync_plan`, changes, ticks, and errors of plans. */
+/** A session's plan in answers: the handler of `sync_plan`, changes, ticks, and errors of plans. */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { TickReport } from "../../phased/engine-context.js";
@@ -7,10 +7,11 @@ import type { StartedPlan } from "../../phased/start.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phased/state/events.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import { revisionOf } from "../../workflow/json.js";
-import type { ToolContext } from "../context.js";
-import { pageItems } from "../paging.js";
-import { brief, compact, type WireObject } from "../wire-object.js";
+import { pageItems } from "../pages.js";
+import { keyed } from "../request.js";
+import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf } from "./actions.js";
+import type { ToolContext } from "./context.js";
 import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
 
 /** The budget for what surrounds the differences. */
@@ -20,16 +21,12 @@ const ENVELOPE = 2000;
 const LISTED_MAX = 15;
 
 export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
-  const { session_id: sessionId, preview = false, cursor, idempotency_key: idempotencyKey } = params;
+  const { session_id: sessionId, preview = false, cursor, idempotency_key: key } = params;
   if (cursor !== undefined && !preview) throw cursorWithoutPreview();
-  const result = await context.engine.syncPlan(sessionId, {
-    preview,
-    by: "agent",
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  });
+  const result = await context.engine.syncPlan(sessionId, { preview, by: "agent", ...keyed(key) });
   const { changes, changed, shift, path, needsHost, currentPhase } = result;
   const seen = seenBy(changes, currentPhase);
-  const page = preview ? changesPage(seen, context.room - ENVELOPE, cursor) : listed(seen);
+  const page = preview ? changesPage(seen, context.maxChars - ENVELOPE, cursor) : listed(seen);
   const done = preview && changed && !needsHost ? syncCall(sessionId) : nextCall(result, () => phaseCall(sessionId));
   return compact({
     status: "success",
@@ -43,7 +40,7 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     summary: summary(preview, changed, changes.count),
     change_counts: Object.fromEntries(kindsIn(changes.counts).map((kind) => [kind, changes.counts[kind]])),
     changes: page.changes,
-    needs_host: needsHost ? "less would be asked for: only the person who runs this can sync it" : undefined,
+    needs_host: needsHost ? "the changed plan requires less: only the person who runs this can sync it" : undefined,
     taken_away: seen.takenAway.length === 0 ? undefined : seen.takenAway.slice(0, LISTED_MAX).map(changeEntry),
     taken_away_ahead: changes.takenAway.length - seen.takenAway.length || undefined,
     more_changes: page.left === 0 ? undefined : page.left,
@@ -75,7 +72,7 @@ export function startedPlan(plan: StartedPlan | undefined): WireObject {
   });
 }
 
-/** The same in a few words, for an answer that must stay short. */
+/** Returns the same in a few words, for an answer that must stay short. */
 export function planNewsInShort(context: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
   const { plan_changed: changed, plan_unreadable: unreadable, ...news } = planNews(context, sessionId, plan);
   const { plan_ticks_pending: pending } = news;
@@ -135,7 +132,7 @@ export function taskNews({ task, tasks }: PlannedTaskView): WireObject {
   });
 }
 
-/** Seed 001's words for errors that have to do with plans: which keys they add, and which they say otherwise. */
+/** Returns the fields that errors of plans add to an answer, or replace in it. */
 export function planWords(error: AnyPhasegateError, message: string, hint: string): WireObject {
   switch (error.code) {
     case "PLAN_PARSE": {
@@ -187,11 +184,11 @@ interface ChangesPage {
 }
 
 /** Returns the differences that fit, by kind; a cursor is valid as long as the differences stay the same. */
-function changesPage(changes: PlanChanges, room: number, at: string | undefined): ChangesPage {
+function changesPage(changes: PlanChanges, maxChars: number, at: string | undefined): ChangesPage {
   const all = PLAN_CHANGE_KINDS.flatMap((kind) =>
     changes[kind].map((change) => ({ kind, entry: changeEntry(change) })),
   );
-  const { items, left, cursor } = pageItems(all, room, at, revisionOf(JSON.stringify(all)));
+  const { items, left, cursor } = pageItems(all, maxChars, at, revisionOf(JSON.stringify(all)));
   const kinds = PLAN_CHANGE_KINDS.filter((kind) => items.some((item) => item.kind === kind));
   const of = (kind: string) => items.filter((item) => item.kind === kind).map(({ entry }) => entry);
   const shown = Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
@@ -200,7 +197,7 @@ function changesPage(changes: PlanChanges, room: number, at: string | undefined)
 
 function changeEntry({ phase, id, name, from, to, behind }: PlanChange): WireObject {
   const text = (value: string | undefined) => (value === undefined ? undefined : brief(value, 120));
-  const note = behind === true ? "behind this session: not asked for any more" : undefined;
+  const note = behind === true ? "in a completed phase: not required any more" : undefined;
   return compact({ phase, id, name: text(name), from: text(from), to: text(to), note });
 }
 
@@ -219,10 +216,10 @@ function kindsIn(counts: PlanChanges["counts"]) {
 }
 
 function summary(preview: boolean, changed: boolean, count: number): string {
-  if (count === 0) return "the plan says what it said when it was pinned";
+  if (count === 0) return "the plan has not changed since it was pinned";
   const differences = count === 1 ? "1 difference" : `${count} differences`;
-  if (!changed) return `${differences}, all behind this session: nothing of them is asked for any more`;
-  if (preview) return `${differences}: nothing has changed yet, sync_plan without preview takes them over`;
+  if (!changed) return `${differences}, all in completed phases: nothing more is required`;
+  if (preview) return `${differences}: nothing has changed yet, sync_plan without preview adopts them`;
   return `${differences}; what was completed stays completed`;
 }
 

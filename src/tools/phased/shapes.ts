@@ -1,10 +1,9 @@
-/** How the engine's views look on the wire: names and nesting of answers. */
+/** The engine's views as they look on the wire: names and nesting of answers. */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
-import type { AwaitedApproval, Denial } from "../../phased/approval/awaited.js";
-import type { UnapprovedPass } from "../../phased/approval/ledger.js";
+import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
 import type { TaskStanding } from "../../phased/plan/view.js";
 import type { Verification } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
@@ -12,7 +11,7 @@ import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
-import { brief, compact, type WireObject } from "../wire-object.js";
+import { brief, compact, type WireObject } from "../wire.js";
 
 /** Returns a phase without its text, which the caller pages. */
 export function phaseContent(view: PhaseView): WireObject {
@@ -101,13 +100,13 @@ export function verificationNews(
   return { verification: listed(verification).map(resultEntry) };
 }
 
-/** As many approvers as an answer names. */
+/** Limits the approvers that are named. */
 const NAMES_MAX = 20;
 
-/** As much of what a person is asked, or has said, as an agent needs to know. */
+/** Limits what a person is asked, or has answered, in characters. */
 const DENIAL_MAX = 600;
 
-/** Returns what an agent is told while its session waits for a person: the question, and whom to ask. */
+/** Returns the question that a session waits for, and whom to ask. */
 export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject {
   if (awaiting === undefined) return {};
   const { approvers, prompt, askedAt, phase, sessionId } = awaiting;
@@ -153,13 +152,13 @@ function excerpt(text: string | undefined): string | undefined {
   return text === undefined || text.length <= EXCERPT_MAX ? text : `${text.slice(0, EXCERPT_MAX)}…`;
 }
 
-/** The file's name where it tells the number, as seed 000 has it; else number and name. */
+/** Returns a file's name if it contains the task's number, such as `task-1-plan.md`; otherwise number and name. */
 function taskLabel({ number, name, file }: TaskDefinition): string {
   const base = file?.slice(file.lastIndexOf("/") + 1);
   return base?.startsWith(`task-${number}-`) ? base : `${number}: ${name}`;
 }
 
-/** A task in the list of its phase. */
+/** Returns a task as the list of its phase shows it. */
 function taskEntry({ number, id, name, state, dependencies, ready, optional, requirements }: TaskStanding): WireObject {
   return compact({
     task_number: number,
@@ -174,8 +173,8 @@ function taskEntry({ number, id, name, state, dependencies, ready, optional, req
 }
 
 function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
-  // The items of a plan's gate stand in what it asks for, each with its number; what a gate hides isn't told in the
-  // metadata's words either.
+  // The evidence schema of a plan's gate has its items with their numbers. What a gate hides is not repeated from the
+  // metadata either.
   const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
   const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
   return compact({
@@ -192,7 +191,7 @@ function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | unde
   return list !== undefined && JSON.stringify(list).length <= LIST_MAX ? list : undefined;
 }
 
-/** The example is a help; what is asked for stands in the schema, whole. */
+/** Returns the example, unless it is long: the schema has everything that is required. */
 function shortExample(gate: GateDefinition): JsonObject | undefined {
   const example = exampleEvidence(gate);
   return example !== undefined && JSON.stringify(example).length <= LIST_MAX ? example : undefined;
@@ -208,13 +207,13 @@ function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
   return earlier === 0 ? entries : { ...entries, earlier: `${earlier} more phases: see get_state` };
 }
 
-/** The same for the record: with when each was looked up, its digest, and also of those that were met the first lines. */
+/** Returns the same with the time and digest of each check, and the first lines of passed checks. */
 function verificationRecord(verification: readonly Verification[] | undefined, reveal: Reveal = "fields"): WireObject {
   if (verification === undefined || reveal !== "fields") return {};
   return { verification: listed(verification).map(recordEntry) };
 }
 
-/** As many results as an answer has, and as much of each. */
+/** Limits the results in an answer. */
 const RESULTS_MAX = 25;
 
 /** Failed checks come first. */
@@ -222,7 +221,7 @@ function listed(verification: readonly Verification[]): readonly Verification[] 
   return [...verification].sort((one, other) => Number(one.ok) - Number(other.ok)).slice(0, RESULTS_MAX);
 }
 
-/** As many lines of a check that was met. */
+/** Limits the lines of a passed check. */
 const LINES_MET = 3;
 
 const LINES_MAX = 20;

@@ -2,28 +2,21 @@
  * The one tool through which agents work on phased workflows. The code that executes calls is loaded with
  * the first one. The entry file of this folder; what is decided where:
  * - actions.ts: which actions and parameters there are
- * - parse-request.ts: which calls are refused before the engine sees them
- * - dispatch.ts: which handler executes an action, and how its answer is kept within its budget
+ * - table.ts: what runs each action, and what a long answer leaves out
+ * - refusals.ts: how wrong requests and errors are answered
  * - next-call.ts: what an agent is told to call next
+ * - phases.ts, lists.ts, plan.ts: what reading and moving actions answer
  * - complete.ts: what an agent is told after a gate
- * - errors.ts: how each error code is reported
  * - shapes.ts: how the engine's views look on the wire
  */
 
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
-import { Metrics } from "../../runtime/metrics.js";
-import type { DispatchOptions, ToolContext, WorkflowResponse } from "../context.js";
-import { charactersFor } from "../paging.js";
-import {
-  ACTION_NAMES,
-  type Action,
-  inputSchema,
-  isAction,
-  type ObjectSchema,
-  outputSchema,
-  toolDescription,
-} from "./actions.js";
+import { Metrics } from "../../runtime/operations.js";
+import { maxCharsFor } from "../budget.js";
+import type { ObjectSchema } from "../wire.js";
+import { ACTION_NAMES, type Action, inputSchema, isAction, outputSchema, toolDescription } from "./actions.js";
+import type { DispatchOptions, ToolContext, WorkflowResponse } from "./context.js";
 
 /** The options of a workflow tool. */
 export interface WorkflowToolOptions {
@@ -39,16 +32,21 @@ export interface WorkflowToolOptions {
 
 /** A tool that can be registered with any server that takes a name, schemas and a function. */
 export interface WorkflowTool {
+  /** The name that agents call. */
   readonly name: string;
+  /** The description for agents. */
   readonly description: string;
+  /** The JSON Schema of a call: the parameters of all actions. */
   readonly inputSchema: ObjectSchema;
+  /** The JSON Schema of the fields that all answers share. */
   readonly outputSchema: ObjectSchema;
+  /** The actions that agents may call. */
   readonly actions: readonly Action[];
   /** Executes a call. Never throws and never rejects: every error is an answer. */
   dispatch(input: unknown, options?: DispatchOptions): Promise<WorkflowResponse>;
 }
 
-let measured: typeof import("./dispatch.js").measured | undefined;
+let dispatchCounted: typeof import("./table.js").dispatchCounted | undefined;
 
 /**
  * Creates the tool.
@@ -57,8 +55,8 @@ let measured: typeof import("./dispatch.js").measured | undefined;
 export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
   const actions = checkActions(options.actions ?? ACTION_NAMES);
   const name = options.name ?? "pos_workflow";
-  const room = charactersFor(Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS));
-  const context: ToolContext = { engine, name, actions, room, metrics: new Metrics() };
+  const maxChars = maxCharsFor(options.maxTokens);
+  const context: ToolContext = { engine, name, actions, maxChars, metrics: new Metrics() };
   return {
     name,
     description: options.description ?? toolDescription(actions),
@@ -66,32 +64,31 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
     outputSchema: outputSchema(),
     actions,
     dispatch: async (input, options) => {
-      const dispatch = measured ?? (await loadDispatch());
+      const dispatch = dispatchCounted ?? (await loadTable());
       return await dispatch(options === undefined ? context : { ...context, ...options }, input);
     },
   };
 }
 
-/** The default budget of an answer in tokens. */
-export const DEFAULT_TOKENS = 6000;
-/** The smallest budget of an answer in tokens. */
-export const LEAST_TOKENS = 1000;
-
 function checkActions(actions: readonly Action[]): readonly Action[] {
   const wrong = actions.filter((action) => !isAction(action));
   if (actions.length > 0 && wrong.length === 0) return actions;
-  throw new PhasegateError("INVALID_INPUT", `a tool needs actions that there are, not ${wrong.join(", ") || "none"}`, {
-    remedy: `Choose from ${ACTION_NAMES.join(", ")}.`,
-    details: { field: "actions" },
-  });
+  throw new PhasegateError(
+    "INVALID_INPUT",
+    wrong.length === 0 ? "a tool needs at least one action" : `unknown actions: ${wrong.join(", ")}`,
+    {
+      remedy: `Choose from ${ACTION_NAMES.join(", ")}.`,
+      details: { field: "actions" },
+    },
+  );
 }
 
 /**
  * Loads the code that executes calls with the first one. It is cached here, since `import()` of a loaded
  * module costs as much as a call.
  */
-async function loadDispatch() {
-  const loaded = await import("./dispatch.js");
-  measured = loaded.measured;
-  return measured;
+async function loadTable() {
+  const loaded = await import("./table.js");
+  dispatchCounted = loaded.dispatchCounted;
+  return dispatchCounted;
 }

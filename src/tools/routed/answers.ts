@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
-import { REQUEST_ERRORS, WIRE_ERRORS } from "./requests.js";
+import { WIRE_ERRORS } from "../errors.js";
 
 const object = z.record(z.string(), z.unknown());
 const time = z.iso.datetime();
@@ -38,7 +38,7 @@ const waitingShape = {
     .object({ step_name: z.string(), by: z.string().optional(), reason: z.string(), remedy: z.string() })
     .optional()
     .describe(
-      "The log has this step as approved, and the server does not believe it: this is the instance before that",
+      "The log has this step as approved, but the server does not accept the approval: this is the state before it",
     ),
   pending: z.enum(["start", "advance", "resume"]).optional().describe("A report that is not decided yet"),
   allowed: z.array(z.string()).describe("What may be called now"),
@@ -69,7 +69,7 @@ export const resultSchema = z.object({
   earlier_answer: z
     .object({ next_step_name: z.string(), status })
     .optional()
-    .describe("What that call led to, where the instance has gone on since: next_step is what is to be done now"),
+    .describe("The result of that call, if the instance has continued since: next_step is what is to be done now"),
   ...waitingShape,
 });
 
@@ -133,6 +133,9 @@ export const historySchema = z.object({
   left: z.int().optional().describe("How many entries come after this page"),
   cursor: z.string().optional().describe("For the next page; missing on the last one"),
 });
+
+/** Codes of invalid requests. */
+const REQUEST_ERRORS = ["INVALID_FORMAT", "MISSING_FIELD", "INVALID_TYPE", "INVALID_FIELD"] as const;
 
 /** Codes of refusals that only HTTP has. */
 const HTTP_ERRORS = [

@@ -1,22 +1,47 @@
 /**
  * The tools through which clients work on routed workflows: one for each call, or one with an action. The
  * entry file of this folder; what is decided where:
- * - requests.ts: which requests are valid, and the code of each error on the wire
- * - carry-out.ts: how a call is executed, and how its answer is kept within its budget
- * - errors.ts: what is shown of an error
- * - names.ts: names and descriptions of the calls
+ * - requests.ts: which requests are valid
+ * - calls.ts: names, descriptions and published schemas of the calls
+ * - table.ts: what each call runs, and what a long answer leaves out
+ * - refusals.ts: how wrong requests and errors are answered
  * - shapes.ts and answers.ts: how answers look on the wire
  */
 
 import type { RoutedEngine } from "../../routed/engine.js";
-import { isJsonObject } from "../../workflow/json.js";
-import { nearest, shown } from "../../workflow/names.js";
-import { charactersFor } from "../paging.js";
-import type { WireObject } from "../wire-object.js";
-import { answerInRoom, type BoundedFace } from "./carry-out.js";
-import { actionInput, answerOutput, callInput, type RoutedTool, type RoutedToolAnswer } from "./face.js";
-import { ALL_CALLS, CALL_TEXTS, describe, namedCalls } from "./names.js";
+import { maxCharsFor } from "../budget.js";
+import { dispatch } from "../dispatch.js";
+import type { ObjectSchema } from "../wire.js";
+import { ALL_CALLS, actionInput, answerOutput, CALL_TEXTS, callInput, describe, namedCalls } from "./calls.js";
+import type { RoutedCallOptions } from "./context.js";
 import type { RoutedCall } from "./requests.js";
+import { ROUTED, type RoutedToolContext } from "./table.js";
+
+/** An answer of a tool. */
+export interface RoutedToolAnswer {
+  /** True if the call was refused. */
+  readonly isError: boolean;
+  /** The answer, or the refusal. */
+  readonly body: { readonly [key: string]: unknown };
+}
+
+/** A tool that can be registered with any server that takes a name, schemas and a function. */
+export interface RoutedTool {
+  /** The name that clients call. */
+  readonly name: string;
+  /** The title for people. */
+  readonly title: string;
+  /** The description for agents. */
+  readonly description: string;
+  /** The calls that can be made through it. */
+  readonly calls: readonly RoutedCall[];
+  /** The JSON Schema of a call. */
+  readonly inputSchema: ObjectSchema;
+  /** The JSON Schema that all answers share. */
+  readonly outputSchema: ObjectSchema;
+  /** Executes a call. Never throws and never rejects: every error is an answer. */
+  dispatch(input: unknown, options?: RoutedCallOptions): Promise<RoutedToolAnswer>;
+}
 
 /** The options of routed tools. */
 export interface RoutedToolsOptions {
@@ -32,10 +57,7 @@ export interface RoutedToolsOptions {
   readonly maxTokens?: number;
 }
 
-const DEFAULT_TOKENS = 6000;
-const LEAST_TOKENS = 1000;
-
-/** The budget for what surrounds a page of a history. */
+/** The budget for what surrounds a page of a history, in characters. */
 const ENVELOPE = 300;
 
 /**
@@ -43,32 +65,28 @@ const ENVELOPE = 300;
  * @throws {PhasegateError} `INVALID_INPUT` when a call is unknown, or a name is invalid.
  */
 export function createRoutedTools(engine: RoutedEngine, options: RoutedToolsOptions = {}): readonly RoutedTool[] {
-  const { tools = "separate", name = "routed_workflow", names: given = {}, calls = ALL_CALLS } = options;
-  const names = namedCalls(calls, given);
-  const room = charactersFor(Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS));
-  const key = tools === "single" ? "action" : "tool";
-  const example = (call: RoutedCall, fields: WireObject) => {
-    const called = names.get(call);
-    return called === undefined ? undefined : { [key]: called, ...fields };
-  };
-  const face = { engine, names, room, pageRoom: room - ENVELOPE, example };
-  return tools === "single" ? [singleTool(face, name)] : [...names].map(([call, named]) => toolFor(face, call, named));
+  const { tools = "separate", name = "routed_workflow", calls = ALL_CALLS } = options;
+  const names = namedCalls(calls, options.names ?? {});
+  const maxChars = maxCharsFor(options.maxTokens);
+  const shared = { engine, names, maxChars, pageChars: maxChars - ENVELOPE };
+  if (tools === "single") return [singleTool({ ...shared, key: "action", only: undefined }, name)];
+  return [...names].map(([call, named]) => toolFor({ ...shared, key: "tool", only: call }, call, named));
 }
 
-function toolFor(face: BoundedFace, call: RoutedCall, name: string): RoutedTool {
+function toolFor(context: RoutedToolContext, call: RoutedCall, name: string): RoutedTool {
   return {
     name,
     title: CALL_TEXTS[call].title,
-    description: describe(call, face.names),
+    description: describe(call, context.names),
     calls: [call],
     inputSchema: callInput(call),
     outputSchema: answerOutput(),
-    dispatch: (input, options = {}) => answerInRoom({ ...face, ...options }, call, input ?? {}),
+    dispatch: (input, options = {}) => answer({ ...context, ...options }, input),
   };
 }
 
-function singleTool(face: BoundedFace, name: string): RoutedTool {
-  const { names } = face;
+function singleTool(context: RoutedToolContext, name: string): RoutedTool {
+  const { names } = context;
   const actions = [...names].map(([call, action]) => `${action}: ${describe(call, names)}`);
   return {
     name,
@@ -77,25 +95,11 @@ function singleTool(face: BoundedFace, name: string): RoutedTool {
     calls: [...names.keys()],
     inputSchema: actionInput(names),
     outputSchema: answerOutput(),
-    dispatch: async (input, options = {}) => {
-      const { action, ...fields }: WireObject = isJsonObject(input) ? input : {};
-      const call = [...names].find(([, named]) => named === action)?.[0];
-      return call === undefined ? noAction(action, names) : answerInRoom({ ...face, ...options }, call, fields);
-    },
+    dispatch: (input, options = {}) => answer({ ...context, ...options }, input),
   };
 }
 
-function noAction(action: unknown, names: ReadonlyMap<RoutedCall, string>): RoutedToolAnswer {
-  const valid = [...names.values()];
-  const near = typeof action === "string" ? nearest(action, valid) : undefined;
-  const missing = action === undefined || action === null;
-  const remedy = near === undefined ? `Use one of ${valid.join(", ")}.` : `Did you mean ${near}?`;
-  return {
-    isError: true,
-    body: {
-      error_code: missing ? "MISSING_FIELD" : "INVALID_FIELD",
-      message: missing ? "Missing required field: action." : `Unknown action: ${shown(action)}.`,
-      details: { field: "action", remedy },
-    },
-  };
+async function answer(context: RoutedToolContext, input: unknown): Promise<RoutedToolAnswer> {
+  const { ok, body } = await dispatch(ROUTED, context, input ?? {});
+  return { isError: !ok, body };
 }

@@ -1,4 +1,4 @@
-/** How states, results, histories and lists of routed workflows look on the wire. */
+/** States, results, histories and lists of routed workflows as they look on the wire. */
 
 import type * as z from "zod";
 import { conceal, revealOf } from "../../gate/check-gate.js";
@@ -15,11 +15,11 @@ import type {
 } from "../../routed/types.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import type { Reveal } from "../../workflow/structure.js";
-import { pageItems } from "../paging.js";
+import { pageItems } from "../pages.js";
 import { verificationNews } from "../phased/shapes.js";
-import { brief } from "../wire-object.js";
+import { brief } from "../wire.js";
 import type { historySchema, listSchema, resultSchema, statusSchema } from "./answers.js";
-import { type RoutedFace, toCall } from "./face.js";
+import { type RoutedContext, toCalls } from "./context.js";
 
 /** The answer of a call that moves an instance. */
 type ResultOnWire = z.input<typeof resultSchema>;
@@ -35,7 +35,7 @@ export interface Moved extends RoutedResult {
  * Returns the answer of a call that moves an instance: the next step, then the state. A repeated answer after the instance
  * has moved on has the earlier call's result, and what to do now.
  */
-export function resultOnWire(face: RoutedFace, moved: Moved): ResultOnWire {
+export function resultOnWire(context: RoutedContext, moved: Moved): ResultOnWire {
   const { reasoning, replayed, gate, denied, nextStep, now = moved } = moved;
   const { completedAt } = now;
   return {
@@ -51,12 +51,12 @@ export function resultOnWire(face: RoutedFace, moved: Moved): ResultOnWire {
     ...(denied === undefined ? {} : { approval_denied: denied }),
     ...(replayed ? { replayed } : {}),
     ...(now === moved ? {} : { earlier_answer: { next_step_name: nextStep.name, status: moved.status } }),
-    ...waitingOnWire(face, now),
+    ...waitingOnWire(context, now),
   };
 }
 
 /** Returns the state of an instance; without its step if the workflow's texts can't be read. */
-export function statusOnWire(face: RoutedFace, view: RoutedView, step?: StepView): StatusOnWire {
+export function statusOnWire(context: RoutedContext, view: RoutedView, step?: StepView): StatusOnWire {
   return {
     instance_id: view.instanceId,
     workflow_name: view.workflow,
@@ -69,7 +69,7 @@ export function statusOnWire(face: RoutedFace, view: RoutedView, step?: StepView
     completed_at: view.completedAt ?? null,
     ...reasonOf(view),
     ...(view.replayed ? { replayed: true as const } : {}),
-    ...waitingOnWire(face, view),
+    ...waitingOnWire(context, view),
   };
 }
 
@@ -94,12 +94,12 @@ function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusa
   };
 }
 
-function waitingOnWire(face: RoutedFace, { awaiting, pending, allowed, unapproved }: RoutedView) {
+function waitingOnWire(context: RoutedContext, { awaiting, pending, allowed, unapproved }: RoutedView) {
   return {
     ...(unapproved === undefined ? {} : { approval_not_believed: unapprovedOnWire(unapproved) }),
     ...(awaiting === undefined ? {} : { awaiting_approval: true as const, approval: questionOnWire(awaiting) }),
     ...(pending === undefined ? {} : { pending: pending.operation }),
-    allowed: toCall(face, allowed),
+    allowed: toCalls(context, allowed),
   };
 }
 
@@ -126,11 +126,11 @@ type Entry = HistoryOnWire["history"][number];
 export function historyOnWire(
   instanceId: string,
   entries: readonly RoutedEntry[],
-  room: number,
+  maxChars: number,
   cursor: string | undefined,
 ): HistoryOnWire {
   // A cursor is valid only for its own instance's history.
-  const page = pageItems(entries.map(entryOnWire), room, cursor, instanceId);
+  const page = pageItems(entries.map(entryOnWire), maxChars, cursor, instanceId);
   return {
     instance_id: instanceId,
     history: [...page.items],

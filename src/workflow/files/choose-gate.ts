@@ -1,14 +1,14 @@
 /**
- * Chooses the gate of a phase: its gate file; else what its text asks for; else what the metadata requires; else an
+ * Chooses the gate of a phase: its gate file; else the requirements of its text; else those of the metadata; else an
  * open gate. A gate file that can't be read never opens the gate.
  */
 import { type DocumentGate, readRequirements } from "../infer/document-gate.js";
 import { checkExamples } from "../infer/examples.js";
+import type { RequirementFault } from "../infer/requirement.js";
 import { isJsonObject } from "../json.js";
 import { shown } from "../names.js";
 import { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
-import type { RequirementFault } from "../requirement.js";
 import type { FieldDefinition, FieldGate, GateDefinition } from "../structure.js";
 import { readYaml } from "../yaml.js";
 import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differences.js";
@@ -17,11 +17,11 @@ import { readRules } from "./gate-rules.js";
 import type { PhaseFolders } from "./tasks.js";
 import { GATE_FILES, isGateFile, looksLikeGate, type WorkflowFiles } from "./workflow-files.js";
 
-/** Where the gate of a phase may be. */
+/** The places where the gate of a phase may be. */
 interface GateFolders extends PhaseFolders {
   /** The phase's text. */
   readonly file: string;
-  /** The texts of the phase and its tasks, which are not gates whatever their names are. */
+  /** The texts of the phase and its tasks, which are not gates under any name. */
   readonly texts: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export async function chooseGate(
   if (isAsking(settings)) return { kind: "fields", ...settings, fields, source };
   const place = phase?.place("phase_number") ?? { file: `phases/${number}` };
   const hint = `Write ${where.folders[0]}/${GATE_FILES[0]}.`;
-  report.warn("GATE_OPEN", place, `phase ${number} asks for nothing: any evidence passes its gate`, hint);
+  report.warn("GATE_OPEN", place, `phase ${number} requires nothing: any evidence passes its gate`, hint);
   return { kind: "open", allowOverride: settings.allowOverride };
 }
 
@@ -167,8 +167,8 @@ function hasLookalikes({ files, folders, texts, report }: GateFolders): boolean 
   const found = folders.flatMap((folder) => files.paths.flatMap((path) => meantAsGate(folder, path)));
   const lookalikes = new Set(found.filter((path) => !texts.includes(path)));
   for (const file of lookalikes) {
-    const hint = `Make it the file ${folders[0]}/${GATE_FILES[0]}, or give it a name without "gate" if it is none.`;
-    report.error("GATE_FILE_MISNAMED", { file }, "this looks like a gate's file, but isn't read", hint);
+    const hint = `Rename it to ${folders[0]}/${GATE_FILES[0]}, or give it a name without "gate" if it is not a gate.`;
+    report.error("GATE_FILE_MISNAMED", { file }, "this file looks like a gate, but isn't read", hint);
   }
   return lookalikes.size > 0;
 }
@@ -181,7 +181,7 @@ function meantAsGate(folder: string, path: string): string[] {
   return isGateFile(path) ? [path] : [];
 }
 
-/** Returns the fields that a text asks for. Records each, so that people can review how their words were read. */
+/** Returns the fields that a text requires. Records each, so that people can review how the text was read. */
 function documentSeeds(phase: number, { requirements, faults }: DocumentGate, where: Document): FieldSeed[] {
   const { file, report } = where;
   reportFaults(faults, where);
@@ -217,7 +217,7 @@ function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
   return { definition, place, validators: [], params: {}, verify: [] };
 }
 
-/** Reads everything that a gate says about its fields together. Keys may be at its top or in its checkpoint. */
+/** Reads the requirements of a gate as a whole. Keys may be at its top or in its checkpoint. */
 async function readSettings(
   seeds: readonly FieldSeed[],
   top: ObjectReader | undefined,

@@ -2,11 +2,22 @@
  * `defineRoutedWorkflow`: checks a routed workflow that is written in code and turns it into a definition.
  * `routedWorkflows` serves such definitions to an engine.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/content-provider.js";
-import { fieldGateSchema } from "../gate-definition.js";
-import { canonicalJson, revisionOf } from "../json.js";
+import { ENGLISH } from "../english.js";
+import {
+  type ApprovalDefinition,
+  approvalSchema,
+  type FieldType,
+  fieldGateSchema,
+  fieldSchema,
+  type Reveal,
+  type RuleDefinition,
+  ruleSchema,
+  verifySchema,
+} from "../gate-definition.js";
+import { canonicalJson, type JsonObject, type JsonValue, revisionOf, storedObjectSchema } from "../json.js";
 import { isWorkflowType, shown } from "../names.js";
 import { FINISH, plainName, type RoutedDefinition, type RoutedStep } from "../routed-definition.js";
 
@@ -14,7 +25,41 @@ import { FINISH, plainName, type RoutedDefinition, type RoutedStep } from "../ro
  * The gate of a step in code: fields, each required and of type `any` unless it says otherwise; rules in CEL;
  * verifiers, an approval, and how much of the gate agents see.
  */
-export type StepGateInput = z.input<typeof stepGateSchema>;
+export interface StepGateInput {
+  /** Always `fields`, which is also the default. */
+  kind?: "fields" | undefined;
+  /** The fields of the report's `details`. */
+  fields: {
+    /** The field's key. */
+    name: string;
+    /** The type of its value. Default: `any`. */
+    type?: FieldType | undefined;
+    /** True if a report without it is refused. Default: true. */
+    required?: boolean | undefined;
+    /** What the field means, for the client. */
+    description?: string | undefined;
+    /** A valid value, for the client. */
+    example?: JsonValue | undefined;
+    /** A generated value that passes the rules. */
+    sample?: JsonValue | undefined;
+    /** Rules for the value, in CEL. */
+    rules?: (string | RuleDefinition)[] | undefined;
+  }[];
+  /** Rules for the details as a whole, in CEL. */
+  rules?: (string | RuleDefinition)[] | undefined;
+  /** True if rules block, false if they only warn. Default: true. */
+  strict?: boolean | undefined;
+  /** Without effect for steps. Default: false. */
+  allowOverride?: boolean | undefined;
+  /** Checks against reality, by the names of verifiers. `field`: the field whose value is checked. */
+  verify?: { verifier: string; params?: JsonObject | undefined; field?: string | undefined }[] | undefined;
+  /** A person who must approve complete evidence. */
+  approval?: ApprovalDefinition | undefined;
+  /** How much of the gate the client sees. Default: `fields`. */
+  reveal?: Reveal | undefined;
+  /** Where the gate was written. Default: `gate-file`. */
+  source?: "gate-file" | "document" | "metadata" | undefined;
+}
 
 /** A step of a routed workflow in code. */
 export interface RoutedStepInput<Name extends string = string> {
@@ -38,7 +83,7 @@ export interface RoutedWorkflowInput<Name extends string = string> {
   readonly name: string;
   /** The goal, shown to the decider. */
   readonly goal?: string;
-  /** The steps, in order. The first one is where the work begins, unless the decider is asked. */
+  /** The steps, in order. The work begins with the first one, unless the decider is asked. */
   readonly steps: readonly [RoutedStepInput<Name>, ...RoutedStepInput<Name>[]];
 }
 
@@ -54,7 +99,7 @@ export function defineRoutedWorkflow<const Name extends string>(input: RoutedWor
       "DEFINITION_INVALID",
       `the workflow ${shown(input.name)} can't be used: ${problems.join("; ")}`,
       {
-        remedy: "Mend what is listed in the call of defineRoutedWorkflow.",
+        remedy: "Correct the listed problems in the call of defineRoutedWorkflow.",
         details: { workflowType: String(input.name), diagnostics: problems },
       },
     );
@@ -89,8 +134,9 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
   const plain = new Set<string>();
   for (const step of steps) {
     const about = `step ${shown(step.name)}`;
-    if (plainName(step.name) === "" || step.name.toUpperCase() === FINISH) problems.push(`${about} can't be called so`);
-    if (plain.has(plainName(step.name))) problems.push(`${about} is there twice, or nearly`);
+    if (plainName(step.name) === "" || step.name.toUpperCase() === FINISH)
+      problems.push(`${about} can't have this name`);
+    if (plain.has(plainName(step.name))) problems.push(`${about} has the name of an earlier step, or nearly`);
     plain.add(plainName(step.name));
     if (isEmpty(step.guidance)) problems.push(`${about} has no guidance`);
     if (isEmpty(step.instructions)) problems.push(`${about} has no instructions`);
@@ -100,48 +146,54 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
     for (const key of strange) problems.push(`${about} has no key ${shown(key)}; did you mean gate?`);
     if (step.next?.length === 0) problems.push(`${about} has an empty next`);
     for (const next of step.next ?? [])
-      if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which there isn't`);
+      if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which doesn't exist`);
     if (step.maxVisits !== undefined && !(Number.isInteger(step.maxVisits) && step.maxVisits > 0)) {
-      problems.push(`${about}: maxVisits must be a whole number from 1 on`);
+      problems.push(`${about}: maxVisits must be a whole number, 1 or more`);
     }
   }
   return problems;
 }
 
-// Asked of what plain JavaScript hands in.
+// Callers in plain JavaScript may pass anything.
 function isEmpty(text: unknown): boolean {
   return typeof text !== "string" || text.trim() === "";
 }
 
-const { shape } = fieldGateSchema;
-const field = shape.fields.element;
-const rule = shape.rules.unwrap().element.strict();
-
-const rules = z.array(z.union([z.string().transform((cel) => ({ source: cel, cel })), rule]));
-
-const check = shape.verify.unwrap().element;
-
-const stepGateSchema = fieldGateSchema
-  .extend({
-    kind: shape.kind.default("fields"),
-    source: shape.source.default("gate-file"),
-    strict: shape.strict.default(true),
-    allowOverride: shape.allowOverride.default(false),
-    fields: z.array(
-      field
-        .extend({ type: field.shape.type.default("any"), required: z.boolean().default(true), rules: rules.optional() })
-        .strict(),
+const rules = z.array(
+  z.union([
+    z.pipe(
+      z.string(),
+      z.transform((cel) => ({ source: cel, cel })),
     ),
-    rules: rules.optional(),
-    // A key that is misspelt here would let anybody answer.
-    approval: shape.approval.unwrap().strict().optional(),
-    verify: z.array(check.extend({ params: z._default(check.shape.params, {}) }).strict()).optional(),
-  })
-  .strict();
+    z.strictObject(ruleSchema.shape),
+  ]),
+);
+
+const { shape } = fieldGateSchema;
+
+const stepGateSchema = z.strictObject({
+  ...shape,
+  kind: z._default(shape.kind, "fields"),
+  source: z._default(shape.source, "gate-file"),
+  strict: z._default(shape.strict, true),
+  allowOverride: z._default(shape.allowOverride, false),
+  fields: z.array(
+    z.strictObject({
+      ...fieldSchema.shape,
+      type: z._default(fieldSchema.shape.type, "any"),
+      required: z._default(z.boolean(), true),
+      rules: z.optional(rules),
+    }),
+  ),
+  rules: z.optional(rules),
+  // A key that is misspelt here would let anybody answer.
+  approval: z.optional(z.strictObject(approvalSchema.shape)),
+  verify: z.optional(z.array(z.strictObject({ ...verifySchema.shape, params: z._default(storedObjectSchema, {}) }))),
+});
 
 /** Returns a gate in code as it is pinned, or what is wrong with it. */
 function readStepGate(gate: StepGateInput) {
-  const read = stepGateSchema.safeParse(gate);
+  const read = stepGateSchema.safeParse(gate, ENGLISH);
   if (read.success) return { gate: read.data, problems: [] };
   const problems = read.error.issues.map(({ path, message }) => `${["gate", ...path].join(".")}: ${message}`);
   return { problems: [...problems, "a gate is written as { fields: [{ name: 'tests_pass', type: 'boolean' }] }"] };

@@ -2,22 +2,23 @@
  * Warns when gate file, metadata and the text of a phase ask for different things. Only one of them counts, so a
  * difference is probably a mistake.
  */
+
+import type { Requirement } from "../infer/requirement.js";
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
-import type { Requirement } from "../requirement.js";
 import type { FieldDefinition, FieldGate } from "../structure.js";
 
 /** The gate that counts. */
 interface Counting {
-  /** As it stands in a message: "the gate file". */
+  /** The words for messages: "the gate file". */
   readonly what: string;
   readonly file: string;
   readonly fields: readonly FieldDefinition[];
 }
 
-/** Warns where the names in the metadata's `required_evidence` are not the fields that count. */
+/** Warns if the names in the metadata's `required_evidence` are not the fields that count. */
 export function warnOtherNames(
   names: readonly string[],
   { what, file, fields }: Counting,
@@ -38,7 +39,7 @@ export function warnOtherNames(
   if (parts.length === 0) return;
   const subject = what.replace(/^the /, "");
   const message = `${subject} and metadata ask for different evidence, and ${what} counts: ${parts.join("; ")}`;
-  report.warn("GATE_DIFFERS", phase.place("phase_number"), message, `Make "required_evidence" say what ${file} says.`);
+  report.warn("GATE_DIFFERS", phase.place("phase_number"), message, `Make "required_evidence" match ${file}.`);
 }
 
 interface Difference {
@@ -66,7 +67,7 @@ const DEMANDS: Readonly<Record<string, (value: JsonValue, gate: FieldGate) => Di
         },
 };
 
-/** Warns of what the metadata's checkpoint says beside names and the gate file doesn't; none of it counts. */
+/** Warns about requirements of the metadata's checkpoint that differ from the gate file, and so are ignored. */
 export function warnOtherDemands(
   file: string,
   gate: FieldGate | undefined,
@@ -78,8 +79,8 @@ export function warnOtherDemands(
     if (value === undefined || isNothing(value) || gate === undefined) continue;
     const said = difference(value, gate);
     if (said === undefined) continue;
-    const hint = said.isMissing ? `Move it to ${file}.` : `Make it say what ${file} says, or remove it.`;
-    report.warn("GATE_DIFFERS", checkpoint.place(key), `${shown(key)} counts for nothing here: ${said.text}`, hint);
+    const hint = said.isMissing ? `Move it to ${file}.` : `Make it match ${file}, or remove it.`;
+    report.warn("GATE_DIFFERS", checkpoint.place(key), `${shown(key)} is ignored here: ${said.text}`, hint);
   }
   for (const [key, value] of [
     ["strict", gate?.strict],
@@ -87,7 +88,7 @@ export function warnOtherDemands(
   ] as const) {
     const stated = checkpoint.flag(key);
     if (stated === undefined || value === undefined || stated === value) continue;
-    const message = `${shown(key)} counts for nothing here: the metadata says ${stated}, the gate file says ${value}`;
+    const message = `${shown(key)} is ignored here: it is ${stated} in the metadata and ${value} in the gate file`;
     report.warn(
       "GATE_DIFFERS",
       checkpoint.place(key),
@@ -98,7 +99,7 @@ export function warnOtherDemands(
 }
 
 /**
- * Warns where a phase's text asks by name for something else than its gate file. Claims are left out: their
+ * Warns if the text of a phase requires other named fields than its gate file. Claims are left out: their
  * names are made of whole sentences, and a gate file has shorter ones.
  */
 export function warnOtherText(
@@ -116,7 +117,7 @@ export function warnOtherText(
   }
 }
 
-/** Rules are the same where their texts are, whatever they are called. */
+/** Returns the difference between rules. Rules with the same text are the same, under any name. */
 function otherRules(what: string, value: JsonValue, rules: NonNullable<FieldGate["rules"]>): Difference | undefined {
   const known = new Set(rules.flatMap(({ source, cel }) => [source.trim(), cel]));
   const written =
@@ -128,7 +129,7 @@ function otherRules(what: string, value: JsonValue, rules: NonNullable<FieldGate
   const texts = written.map((item) => (isJsonObject(item) ? String(item.rule) : String(item)).trim());
   const others = texts.filter((text) => !known.has(text));
   if (others.length === 0) return undefined;
-  return { text: `${what} that the gate file hasn't: ${others.map(shown).join(", ")}`, isMissing: true };
+  return { text: `${what} that the gate file doesn't have: ${others.map(shown).join(", ")}`, isMissing: true };
 }
 
 function otherChecks(value: JsonValue, { verify = [] }: FieldGate): Difference | undefined {
@@ -139,18 +140,18 @@ function otherChecks(value: JsonValue, { verify = [] }: FieldGate): Difference |
   const others = written.filter((item) => !known.has(canonicalJson(item)));
   if (others.length === 0) return undefined;
   const names = others.map(({ verifier }) => shown(verifier)).join(", ");
-  return { text: `the metadata has checks that the gate file hasn't: ${names}`, isMissing: true };
+  return { text: `the metadata has checks that the gate file doesn't have: ${names}`, isMissing: true };
 }
 
 function otherApproval(value: JsonValue, { approval }: FieldGate): Difference | undefined {
   const stated = isJsonObject(value) ? value : { prompt: value };
   const question = shown(stated.prompt);
   if (approval === undefined) {
-    return { text: `the metadata asks a person ${question}, and the gate file asks nobody`, isMissing: true };
+    return { text: `the metadata requires an approval, ${question}, and the gate file none`, isMissing: true };
   }
   if (stated.prompt !== approval.prompt) {
     return {
-      text: `the metadata asks a person ${question}, the gate file asks ${shown(approval.prompt)}`,
+      text: `the metadata asks approvers ${question}, the gate file asks ${shown(approval.prompt)}`,
       isMissing: false,
     };
   }
@@ -158,7 +159,7 @@ function otherApproval(value: JsonValue, { approval }: FieldGate): Difference | 
   const who = (approvers: JsonValue | readonly string[] | undefined) =>
     Array.isArray(approvers) && approvers.length > 0 ? approvers.join(", ") : "any approver";
   return {
-    text: `by the metadata ${who(stated.approvers)} may answer, by the gate file ${who(approval.approvers)}`,
+    text: `the approvers are ${who(stated.approvers)} in the metadata and ${who(approval.approvers)} in the gate file`,
     isMissing: false,
   };
 }
@@ -167,7 +168,7 @@ function isNothing(value: JsonValue): boolean {
   return value === false || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
 }
 
-/** Of what was only guessed nothing but the name is compared. */
+/** Returns the differences between a field of the text and of the gate file. Of a guessed field only the name counts. */
 function otherField({ field, validators, certainty }: Requirement, gate: FieldGate): string[] {
   const { name, type, required } = field;
   const other = gate.fields.find((candidate) => candidate.name === name);

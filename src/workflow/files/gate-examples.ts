@@ -3,7 +3,7 @@
  * missing, one is generated that passes the rules.
  */
 import { candidateValues, faultOfValue, SIZE_MAX, type TrialRule } from "../../rules/candidates.js";
-import { EvidenceValue, ruleValue } from "../../rules/compile.js";
+import { EvidenceValue, ruleValue } from "../../rules/environment.js";
 import { verifiedValues } from "../../rules/language.js";
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
 import type { JsonValue } from "../json.js";
@@ -35,13 +35,13 @@ export async function chooseExamples(fields: readonly RuledField[], report: Repo
   budgets.set(report, budget);
   const alone: FieldDefinition[] = [];
   for (const field of fields) {
-    await report.hasRoom(0, field.seed.place);
+    await report.spendRules(0, field.seed.place);
     alone.push(chooseAlone(field, budget, report));
   }
   const evidence = evidenceOf(alone);
   const settled: FieldDefinition[] = [];
   for (const [index, field] of fields.entries()) {
-    await report.hasRoom(0, field.seed.place);
+    await report.spendRules(0, field.seed.place);
     const before = alone[index] ?? field.definition;
     settled.push(before.example === undefined ? chooseTogether(field, before, alone, evidence, budget) : before);
   }

@@ -16,7 +16,7 @@ export interface FieldSeed {
   readonly definition: FieldDefinition;
   /** The position of its validators. */
   readonly place: SourcePosition;
-  /** The position of the author's example. Examples in a text are checked where the text is read. */
+  /** The position of the author's example. Examples in a text are checked when the text is read. */
   readonly examplePlace?: SourcePosition;
   /** Names of validators, or rules. */
   readonly validators: readonly string[];
@@ -40,7 +40,7 @@ export function readField(name: string, reader: ObjectReader, report: Report): F
   const validators = readValidators(reader);
   const params = reader.fields("validator_params") ?? {};
   if (validators.length === 0 && Object.keys(params).length > 0) {
-    const message = "these parameters count for nothing: the field names no validator";
+    const message = "these parameters are ignored: the field names no validator";
     report.warn("VALIDATOR_UNUSED", reader.place("validator_params"), message, "Write validator: and its name.");
   }
   const verify = readVerify(reader).map((check) => ({ ...check, field: name }));
@@ -64,7 +64,7 @@ export function isReserved(name: string): boolean {
   return name.trim() === "" || RESERVED.has(name);
 }
 
-/** What a gate asks for in addition to evidence. */
+/** Requirements of a gate in addition to evidence. */
 interface Demands {
   readonly verify: readonly VerifyDefinition[];
   readonly approval?: ApprovalDefinition;
@@ -99,7 +99,7 @@ function readType(field: ObjectReader, report: Report): FieldType {
 
 /** Reads one validator or a list of them. */
 function readValidators(reader: ObjectReader): readonly string[] {
-  if (Array.isArray(reader.asked("validator", "Name a validator, or remove the line: nothing is checked by it.")))
+  if (Array.isArray(reader.asked("validator", "Name a validator, or remove the line: it checks nothing.")))
     return reader.texts("validator") ?? [];
   const one = reader.text("validator");
   return one === undefined ? [] : [one];
@@ -133,7 +133,7 @@ const GATE_KEYS = ["validators", "cross_field_validation", "approval", "reveal"]
 
 function refuseGateKeys(reader: ObjectReader, report: Report): void {
   for (const key of GATE_KEYS.filter((candidate) => reader.value(candidate) !== undefined)) {
-    const hint = `Move ${shown(key)} to the top of the gate file, beside evidence_schema.`;
+    const hint = `Move ${shown(key)} to the top of the gate file, next to evidence_schema.`;
     report.error("RULE_MISPLACED", reader.place(key), `only a whole gate can have ${shown(key)}, not a field`, hint);
   }
 }
@@ -142,7 +142,7 @@ function refuseGateKeys(reader: ObjectReader, report: Report): void {
 function refuseSecond(readers: readonly ObjectReader[], key: string): void {
   const [, second] = readers.filter((reader) => (reader.value(key) ?? false) !== false);
   const hint = "Write it once, at the top of the gate or in its checkpoint.";
-  second?.wrong([key], second.value(key), "written once, and it stands at the top of the gate too", hint);
+  second?.wrong([key], second.value(key), "written once, and it is at the top of the gate too", hint);
 }
 
 /** Reads `approval`: the question alone, or with the approvers. */

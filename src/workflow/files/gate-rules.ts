@@ -5,10 +5,10 @@ import { loadRuleLanguage } from "../../rules/language.js";
 import { readRuleText } from "../../rules/python-to-cel.js";
 import type { CompiledRule, RuleCompiler, RuleField, RuleSubject } from "../../rules/rule-types.js";
 import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
+import type { KeyPath } from "../diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { nearest, shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
-import type { KeyPath } from "../positions.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
 import { chooseExamples, type RuledField } from "./gate-examples.js";
@@ -18,7 +18,7 @@ import type { FieldSeed } from "./gate-fields.js";
 interface ReadRules {
   readonly fields: readonly FieldDefinition[];
   readonly rules: readonly RuleDefinition[];
-  /** The checks that some validators stand for. */
+  /** The checks by verifiers that some validators are replaced by. */
   readonly verify: readonly VerifyDefinition[];
 }
 
@@ -42,12 +42,12 @@ export async function readRules(
   const sound = await checkTable(seeds, reading);
   const ruled: RuledField[] = [];
   for (const seed of seeds) {
-    const isRead = await report.hasRoom(seed.validators.length, seed.place);
+    const isRead = await report.spendRules(seed.validators.length, seed.place);
     ruled.push(isRead ? withRules(seed, fieldRules(seed, sound, reading)) : withoutRules(seed));
   }
   const rules: RuleDefinition[] = [];
   for (const rule of cross) {
-    if (!(await report.hasRoom(1, rule.place))) break;
+    if (!(await report.spendRules(1, rule.place))) break;
     rules.push(...checked(rule, {}, "evidence", reading).map(({ definition }) => definition));
   }
   return { fields: await chooseExamples(ruled, report), rules, verify };
@@ -156,13 +156,13 @@ async function checkTable(
   const used = new Set(seeds.flatMap(({ validators }) => validators));
   const sound = new Set<string>();
   for (const [name, rule] of table) {
-    if (!(await report.hasRoom(1, rule.place))) break;
+    if (!(await report.spendRules(1, rule.place))) break;
     // Types and parameters are known only at the fields that use the validator.
     const subject: RuleSubject = { value: "any", params: "any" };
     if (compiled(rule, subject, { ...reading, table, report }) !== undefined) sound.add(name);
     if (used.has(name)) continue;
     const hint = `Write validator: ${name} at the field that it is for, or remove it.`;
-    report.warn("VALIDATOR_UNUSED", rule.place, `no field names the validator ${shown(name)}: nothing runs it`, hint);
+    report.warn("VALIDATOR_UNUSED", rule.place, `no field names the validator ${shown(name)}, so it never runs`, hint);
   }
   return sound;
 }

@@ -4,13 +4,13 @@ import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
 import type { PhaseDefinition, WorkflowStructure } from "../structure.js";
 
-/** What the metadata says about the number of phases. */
+/** The number of phases by the metadata. */
 export interface PhaseClaims {
   /** The numbers given, with their keys. */
   readonly counts: readonly (readonly [key: "phases" | "total_phases", count: number])[];
   /** One entry for each phase with its own number, if phases are listed. */
   readonly list: readonly ObjectReader[] | undefined;
-  /** The entries that stand for the phases of a plan: usually one. */
+  /** The entries for all phases of a plan: usually one. */
   readonly dynamicEntries: readonly ObjectReader[];
   /** True if phases come from a plan. */
   readonly dynamic: boolean;
@@ -58,7 +58,7 @@ export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims 
     report.error("DYNAMIC_CONTRADICTS", place, 'phases come from a plan, but "dynamic_phases" is false', hint);
   }
   if (dynamic && total !== undefined) {
-    const message = `"total_phases" says ${total}, but how many phases there are is for a plan to say`;
+    const message = `"total_phases" is ${total}, but the number of phases depends on the plan`;
     report.warn("DYNAMIC_CONTRADICTS", metadata.place("total_phases"), message, 'Write "total_phases": "dynamic".');
   }
   const counts = [["phases", phases] as const, ["total_phases", dynamic ? undefined : total] as const].flatMap(
@@ -79,18 +79,18 @@ export function checkCounts(
 ): void {
   if (phases.length === 0 && claims.counts.length === 0 && claims.dynamic) return;
   if (phases.length === 0) {
-    const hint = "Write phases/1/phase.md, and what the phase is into metadata.json.";
+    const hint = "Write phases/1/phase.md, and add the phase to metadata.json.";
     report.error("PHASES_MISSING", metadata.place("phases"), "the workflow has no phase", hint);
     return;
   }
   // An entry that can't be read has its own diagnostic.
   if (claims.list !== undefined && phases.length < claims.list.length) return;
   for (const [key, count] of claims.counts) {
-    const there = phases.length === 1 ? "is 1 phase" : `are ${phases.length} phases`;
-    const message = `${shown(key)} says ${count}, but there ${there}`;
+    const found = phases.length === 1 ? "is 1 phase" : `are ${phases.length} phases`;
+    const message = `${shown(key)} is ${count}, but there ${found}`;
     const write = `"${key}": ${phases.length}`;
     if (count > phases.length) {
-      const hint = `Add the phases that are missing beside ${numbersOf(phases)}, or write ${write}.`;
+      const hint = `Add the missing phases (there ${phases.length === 1 ? "is" : "are"} ${numbersOf(phases)}), or write ${write}.`;
       report.error("PHASE_COUNT", metadata.place(key), message, hint);
     } else if (count < phases.length) {
       report.warn("PHASE_COUNT", metadata.place(key), message, `Write ${write}.`);
@@ -111,7 +111,7 @@ function checkType(metadata: ObjectReader, type: string, report: Report): void {
   );
 }
 
-/** Checks whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
+/** Checks whether an entry is for all phases of a plan: `"phase_number": "1-N"`. */
 function isDynamic(entry: ObjectReader): boolean {
   const given = entry.value("phase_number");
   return typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim());

@@ -3,12 +3,12 @@
  * plan. Gate files in places where no phase would use them are errors.
  */
 import type { SourcePosition } from "../../errors.js";
+import { linesOf } from "../diagnostic.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { nearest, shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
 import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
-import { linesOf } from "../positions.js";
 import type { Report } from "../report.js";
 import type { DynamicDefinition, PhaseDefinition } from "../structure.js";
 import { chooseGate } from "./choose-gate.js";
@@ -30,7 +30,7 @@ export async function readPhases(claims: PhaseClaims, reading: Reading): Promise
   const phases: PhaseDefinition[] = [];
   for (const seed of seeds.sort((a, b) => a.number - b.number)) {
     const place = { file: `phases/${seed.number}` };
-    await reading.report.hasRoom(0, place);
+    await reading.report.spendRules(0, place);
     try {
       phases.push(await readPhase(seed, reading));
     } catch (error) {
@@ -42,7 +42,7 @@ export async function readPhases(claims: PhaseClaims, reading: Reading): Promise
   return phases;
 }
 
-/** What templates are read from. */
+/** The sources and settings for templates. */
 interface TemplateReading {
   readonly files: WorkflowFiles;
   readonly report: Report;
@@ -119,7 +119,7 @@ function warnUnlisted(
   if (claims.list === undefined || seeds.length < claims.list.length) return;
   for (const number of folders.filter((folder) => !seeds.some((seed) => seed.number === folder))) {
     const hint = 'Add it to "phases" in metadata.json, or delete the folder.';
-    const message = `phases/${number} belongs to no phase of the metadata: nobody will see it`;
+    const message = `no phase of the metadata has phases/${number}, so it is ignored`;
     report.warn("PHASE_UNLISTED", { file: `phases/${number}` }, message, hint);
   }
 }
@@ -185,7 +185,12 @@ function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }:
   const above = places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has);
   for (const file of [...above, ...files.paths.filter((path) => isInLikelyPhase(path) && !isOfPhase(path, phases))]) {
     const hint = `Move it into the folder of its phase, such as phases/${phases[0]?.number ?? 1}/.`;
-    report.error("GATE_FILE_MISNAMED", { file }, "this gate file lies in no phase's folder, so it isn't read", hint);
+    report.error(
+      "GATE_FILE_MISNAMED",
+      { file },
+      "this gate file is not in the folder of a phase, so it isn't read",
+      hint,
+    );
   }
 }
 
@@ -206,7 +211,7 @@ function isOfPhase(path: string, phases: readonly PhaseDefinition[]): boolean {
  */
 function warnUnused(metadata: ObjectReader, report: Report): void {
   if (metadata.value("dynamic_config") === undefined || metadata.value("dynamic_phases") === false) return;
-  const message = '"dynamic_config" counts for nothing: the workflow has no phases from a plan';
+  const message = '"dynamic_config" is ignored: the workflow has no phases from a plan';
   report.warn("DYNAMIC_CONTRADICTS", metadata.place("dynamic_config"), message, 'Write "dynamic_phases": true.');
 }
 
@@ -250,9 +255,9 @@ function warnUnknown(kind: TemplateKind, file: string, text: string, report: Rep
     const meant = nearest(name, known);
     const hint =
       meant === undefined
-        ? `Use one of ${known.join(", ")}; prose in brackets is told apart by small letters.`
+        ? `Use one of ${known.join(", ")}; write prose in brackets in lower case.`
         : `Did you mean [${meant}]?`;
-    const message = `nothing is put in the place of ${shown(`[${name}]`)} in a template of ${kind}s`;
+    const message = `${shown(`[${name}]`)} is not a placeholder of a template of ${kind}s, so it stays in the text`;
     report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
   }
 }
@@ -263,6 +268,6 @@ function refuseGate(folder: string, { files, report }: TemplateReading): void {
   if (/^(?:phases\/\d+|phases|)$/.test(folder)) return;
   for (const file of GATE_FILES.map((name) => `${folder}/${name}`).filter(files.has)) {
     const message = "this gate file isn't read: the gates of a plan's phases come from the plan";
-    report.error("GATE_FILE_MISNAMED", { file }, message, "Delete it; the plan's validation gates say what is asked.");
+    report.error("GATE_FILE_MISNAMED", { file }, message, "Delete it; the plan's validation gates are used.");
   }
 }

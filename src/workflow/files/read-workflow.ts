@@ -25,8 +25,7 @@ import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
 import { isWorkflowType, shown } from "../names.js";
 import { ObjectReader } from "../object-reader.js";
-import { createReport, type Report } from "../report.js";
-import type { InferredRequirement } from "../requirement.js";
+import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
   type PhaseDefinition,
   structureSchema,

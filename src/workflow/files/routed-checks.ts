@@ -1,6 +1,6 @@
 /**
  * Checks a routed workflow as a whole: the names of steps, the steps and files that guidance texts refer to, steps that
- * nothing leads to, and workflows that never end.
+ * no other step leads to, and workflows that never end.
  */
 import type { Nodes } from "mdast";
 import { blocksOf } from "../markdown-blocks.js";
@@ -32,7 +32,7 @@ export function checkReferences(
 /** The steps that each step leads to, from `checkReferences`. */
 type Led = ReadonlyMap<FoundStep, ReadonlySet<string>>;
 
-/** Reports steps that nothing leads to, and workflows that never end. */
+/** Reports steps that no other step leads to, and workflows that never end. */
 export function checkWays(steps: readonly FoundStep[], led: Led, report: Report): void {
   const ways = new Map(steps.map((found, index) => [found, waysFrom(found, steps[index + 1], led)]));
   checkUnnamed(steps, ways, report);
@@ -51,7 +51,7 @@ export function checkNames(entries: readonly IndexEntry[], report: Report): void
       const hint = `Give it a name of letters or digits, at most ${NAME_MAX} characters.`;
       report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
     } else if (name.toUpperCase() === FINISH) {
-      const hint = `${FINISH} is how a decider says that the work is done. Call the step "Wrap Up", for one.`;
+      const hint = `${FINISH} is the answer of a decider that the work is done. Use another name, such as "Wrap Up".`;
       report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
     }
     const other = before.get(plain);
@@ -66,7 +66,7 @@ function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], rep
     if (names.includes(name)) continue;
     const near = matchName(name, names) ?? nearest(name, names);
     const hint = near === undefined ? `Write one of: ${names.join(", ")}.` : `Did you mean ${near}?`;
-    report.error("STEP_UNKNOWN", settings.place("next"), `there is no step ${shown(name)} that may be next`, hint);
+    report.error("STEP_UNKNOWN", settings.place("next"), `there is no step ${shown(name)}`, hint);
   }
 }
 
@@ -85,9 +85,9 @@ function checkLinks(
     const near = "path" in resolved ? nearest(resolved.path, paths) : undefined;
     const hint =
       near === undefined
-        ? "Correct the link, or take it out."
+        ? "Correct the link, or remove it."
         : `Did you mean ${near.slice(folder.length + 1)}, in the workflow's folder?`;
-    const message = `${shown(step.name)} links to ${shown(target)}, which there isn't`;
+    const message = `${shown(step.name)} links to ${shown(target)}, which doesn't exist`;
     report.warn("LINK_MISSING", text.place(line), message, hint);
   }
 }
@@ -172,7 +172,7 @@ function checkName(
   const place = { ...text.place(offset + line), column };
   const meant = matchName(name, names) ?? byFile(name, all);
   if (meant !== undefined) {
-    const hint = `Write ${meant}, as the index has it: deciders may answer with names that they have read.`;
+    const hint = `Write ${meant}, as in the index: deciders may answer with names that they have read.`;
     report.warn("STEP_INEXACT", place, `${shown(step.name)} names the step ${shown(name)}`, hint);
     return meant;
   }
@@ -211,7 +211,7 @@ function checkUnnamed(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, 
   const named = new Set([...ways].flatMap(([from, to]) => [...to].filter((name) => name !== from.step.name)));
   for (const { step, entry } of steps.slice(1)) {
     if (named.has(step.name)) continue;
-    const hint = "Name it in the guidance of the step before it, or take it out.";
+    const hint = "Name it in the guidance of the step before it, or remove it.";
     report.warn("STEP_UNNAMED", entry.place, `no step leads to ${shown(step.name)}`, hint);
   }
 }
@@ -229,8 +229,8 @@ function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, Read
     if (to.has(FINISH)) return;
     open.push(...[...to].flatMap((name) => byName.get(name) ?? []));
   }
-  const hint = `Let a step that can be reached name ${FINISH}.`;
-  const message = "nothing that can be reached from the first step leads to the end of this workflow";
+  const hint = `Name ${FINISH} in a step that can be reached.`;
+  const message = "no step that can be reached from the first one leads to the end of the workflow";
   // If every reachable step has `next`, no decider can end the workflow either.
   const isSure = [...reached].every(({ step }) => step.next !== undefined);
   if (isSure) report.error("WORKFLOW_ENDLESS", first.settings.place("next"), message, hint);
@@ -240,11 +240,11 @@ function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, Read
 function reportDuplicate({ name, place }: IndexEntry, other: IndexEntry, report: Report): void {
   const where = other.place.line === undefined ? "" : ` (line ${other.place.line})`;
   if (name === other.name) {
-    const hint = "Name each step once: a workflow may come back to it as often as it likes.";
-    report.error("STEP_DUPLICATE", place, `there is a step ${shown(name)} already${where}`, hint);
+    const hint = "List each step once: a workflow may return to it any number of times.";
+    report.error("STEP_DUPLICATE", place, `the step ${shown(name)} appears twice${where}`, hint);
     return;
   }
-  const hint = "Give them names that nobody mistakes for one another.";
-  const message = `${shown(name)} and ${shown(other.name)}${where} differ by case and signs alone`;
+  const hint = "Give them names that are easier to distinguish.";
+  const message = `${shown(name)} and ${shown(other.name)}${where} differ only in case and punctuation`;
   report.error("STEP_DUPLICATE", place, message, hint);
 }

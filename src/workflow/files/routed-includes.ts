@@ -8,7 +8,7 @@ import { keptBack } from "../kept-back.js";
 import { parseRelativePath, shown } from "../names.js";
 import type { Report } from "../report.js";
 
-/** What is left for the texts of a workflow. */
+/** The remaining budget for the texts of a workflow. */
 interface IncludeBudget {
   bytes: number;
   includes: number;
@@ -28,7 +28,7 @@ export function newBudget(): IncludeBudget {
   return { bytes: BYTES_MAX, includes: INCLUDES_MAX, isTold: false, refused: new Set() };
 }
 
-/** How includes are resolved. */
+/** The options of includes. */
 export interface IncludeOptions {
   /** Returns a text by its path from the root; undefined if there is none. */
   read(path: string): Promise<string | undefined>;
@@ -73,12 +73,12 @@ type ResolvedPath = { readonly path: string } | { readonly reason: string };
  */
 export function resolvePath(file: string, path: string): ResolvedPath {
   if (/^[\\/~]|^[A-Za-z][A-Za-z0-9+.-]*:/.test(path)) return { reason: "it is absolute" };
-  if (path.includes("\\")) return { reason: "it holds a '\\'; write '/'" };
+  if (path.includes("\\")) return { reason: "it contains '\\'; write '/'" };
   const parts = file.split("/").slice(0, -1);
   for (const part of path.split("/")) {
     if (part === "" || part === ".") continue;
     if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined) return { reason: "it leads out of the folder of workflows" };
+    else if (parts.pop() === undefined) return { reason: "it leaves the folder of workflows" };
   }
   try {
     return { path: parseRelativePath(parts.join("/")) };
@@ -179,7 +179,7 @@ async function include(
 }
 
 function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
-  if (!isAllowed(path)) return "it lies outside this workflow and the folders that may be included from";
+  if (!isAllowed(path)) return "it is outside this workflow and the shared folders";
   return keptBack(path);
 }
 

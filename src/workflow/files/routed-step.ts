@@ -49,12 +49,12 @@ export function stepPath({ target, place }: IndexEntry, { folder, paths, report 
   const steps = `${folder}/steps/`;
   if ("reason" in resolved || !resolved.path.startsWith(steps) || !resolved.path.endsWith(".md")) {
     const hint = "Link to a file such as steps/first_step.md.";
-    report.error("PATH_REFUSED", place, `the link to ${shown(target)} leads to no step`, hint);
+    report.error("PATH_REFUSED", place, `the link to ${shown(target)} doesn't lead to a step`, hint);
     return undefined;
   }
   if (paths.includes(resolved.path)) return resolved.path;
   const near = nearest(resolved.path, paths)?.slice(folder.length + 1);
-  const hint = near === undefined ? "Write the file, or take the link out." : `Did you mean ${near}?`;
+  const hint = near === undefined ? "Write the file, or remove the link." : `Did you mean ${near}?`;
   report.error("STEP_FILE_MISSING", place, `there is no file ${shown(target)}`, hint);
   return undefined;
 }
@@ -183,7 +183,7 @@ function sectionOf(
   }
   if (second !== undefined) {
     const hint = "Put both texts below one heading.";
-    report.error("SECTION_DUPLICATE", step.place(second.line), `the section ${title} is there twice`, hint);
+    report.error("SECTION_DUPLICATE", step.place(second.line), `the section ${title} appears twice`, hint);
   }
   const next = headings.find(({ depth, start }) => depth === 1 && start > heading.start);
   const text = step.text.slice(heading.end, next?.start).trim();

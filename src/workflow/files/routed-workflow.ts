@@ -4,8 +4,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
-import { type Diagnostic, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
-import type { DiagnosticCode } from "../diagnostic-codes.js";
+import { type Diagnostic, type DiagnosticCode, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
 import { canonicalJson, revisionOf } from "../json.js";
 import { isWorkflowType, shown } from "../names.js";
 import { createReport, type Report } from "../report.js";
@@ -20,7 +19,7 @@ import { FILE_MAX, TimedReads, withoutMark } from "./workflow-files.js";
 export interface ReadRoutedWorkflow {
   /** The definition; missing if a diagnostic is an error. */
   readonly definition?: RoutedDefinition;
-  /** What is wrong with it. File names are relative to the workflow's folder. */
+  /** The problems of the definition. File names are relative to the workflow's folder. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -99,7 +98,7 @@ export class RoutedFolders implements RoutedSource {
     if (definition !== undefined) return definition;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
     throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${errors.join("; ")}`, {
-      remedy: "Mend the files; `phasegate validate` shows every place.",
+      remedy: "Correct the files; `phasegate validate` shows every problem with its place.",
       details: { workflowType: name, diagnostics: errors },
     });
   }
@@ -154,7 +153,7 @@ async function readBounded(
 /** Maximum number of paths below a workflow's folder. */
 const PATHS_MAX = 10_000;
 
-/** Returns the paths below a workflow's folder: none, with an error, where the source throws or gives something else. */
+/** Returns the paths below a workflow's folder; none, with an error, if the source throws or returns something else. */
 async function listPaths(name: string, source: TextSource, report: Report): Promise<readonly string[]> {
   try {
     return (await source.list(name)).filter((path) => typeof path === "string").slice(0, PATHS_MAX);
@@ -169,7 +168,7 @@ function tellUnreadable(error: unknown, path: string, report: Report): undefined
   report.error(code, { file }, message, hint);
 }
 
-/** Returns a text; undefined, with an error at its path, where the source throws. Of what a host's source throws only the name is told. */
+/** Returns a text; undefined, with an error at its path, if the source throws. Only the name of the error is reported. */
 async function readText(path: string, source: TextSource, report: Report): Promise<string | undefined> {
   let text: unknown;
   try {
@@ -207,7 +206,7 @@ async function readDefinition(name: string, options: StepOptions): Promise<Route
   checkUnlisted(steps, entries.length, options);
   const led = new Map<FoundStep, ReadonlySet<string>>();
   for (const found of steps) {
-    await report.hasRoom(0, found.entry.place);
+    await report.spendRules(0, found.entry.place);
     led.set(found, checkReferences(found, steps, options));
   }
   // A step that could not be read may be the one that leads to the others.
@@ -242,7 +241,7 @@ function checkUnlisted(steps: readonly FoundStep[], listed: number, { folder, pa
   const used = new Set(steps.map(({ path }) => path));
   for (const path of paths) {
     if (!path.startsWith(`${folder}/steps/`) || !path.endsWith(".md") || used.has(path)) continue;
-    const message = `${path.slice(folder.length + 1)} is no step: the index doesn't link to it`;
+    const message = `${path.slice(folder.length + 1)} is not a step: the index doesn't link to it`;
     report.warn(
       "STEP_UNLISTED",
       { file: path },

@@ -100,7 +100,7 @@ function missing(task: ObjectReader, key: string, message: string, meant: string
   const folder = where.folders[0] ?? "";
   const hint =
     meant === undefined
-      ? `Put the task's text into ${folder}/, and its name under "file".`
+      ? `Put the task's text into ${folder}/, and the file's name under "file".`
       : `Did you mean ${shown(meant)}?`;
   where.report.error("TASK_FILE_MISSING", task.place(key), `${message} in ${folder}/`, hint);
 }
@@ -109,7 +109,7 @@ function warnUnlistedTasks(tasks: readonly PlacedTask[], found: readonly TaskFil
   const named = new Set(tasks.map(({ task }) => task.file));
   for (const { path } of found.filter((file) => !named.has(file.path))) {
     const hint = 'Add it to the phase\'s "tasks" in metadata.json, or delete it.';
-    report.warn("TASK_UNLISTED", { file: path }, "no task of the metadata has this file: nobody will see it", hint);
+    report.warn("TASK_UNLISTED", { file: path }, "no task of the metadata has this file, so it is ignored", hint);
   }
 }
 
@@ -117,7 +117,7 @@ function reportTaskTwice(tasks: readonly PlacedTask[], { folders, report }: Phas
   const seen = new Set<number>();
   for (const { task, place } of tasks) {
     const message = `there are two tasks ${task.number} in ${folders[0]}`;
-    if (seen.has(task.number)) report.error("TASK_DUPLICATE", place, message, "Give each task a number of its own.");
+    if (seen.has(task.number)) report.error("TASK_DUPLICATE", place, message, "Give each task its own number.");
     seen.add(task.number);
   }
 }

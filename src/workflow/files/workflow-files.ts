@@ -4,10 +4,9 @@
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
-import { type Diagnostic, unreadable } from "../diagnostic.js";
+import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
-import { linesOf } from "../positions.js";
 import type { Report } from "../report.js";
 
 /** Maximum size of a file, in bytes. */
@@ -108,7 +107,7 @@ const TICK_MS = 100;
 
 /**
  * Reads definitions for a list, each on its own: one that throws, or takes too long, is broken alone. A late one is
- * read to its end in the background; until then nothing waits for it again.
+ * read to its end in the background; until then no call waits for it again.
  */
 export class TimedReads<T> {
   readonly #late = new Map<string, Promise<unknown>>();
@@ -178,6 +177,6 @@ function isAlike(usual: string, name: string): boolean {
 
 function late(): Diagnostic {
   const hint =
-    "It is read on, and listed once it has been read. If it never is, make it smaller, or mend what gives it.";
+    "Reading continues, and the definition is listed once it has been read. If that never happens, make it smaller, or check its source.";
   return { ...unreadable(undefined), message: `the definition is not read within ${READ_MS / 1000} seconds`, hint };
 }

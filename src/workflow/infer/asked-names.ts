@@ -16,7 +16,7 @@ export interface AskedName {
 /** The names of a sentence. */
 export interface AskedNames {
   readonly names: readonly AskedName[];
-  /** Words that are marked as names where no name is expected. */
+  /** Words that are marked as names in places where no name is expected. */
   readonly passedOver: readonly string[];
   /** True if one of several would do, which a list of fields can't express. */
   readonly isChoice: boolean;
@@ -107,12 +107,12 @@ function choose(all: readonly Candidate[], searched: string) {
   return { chosen, passedOver };
 }
 
-/** Words that may stand between a comma and a name. */
+/** Words that may be between a comma and a name. */
 const LEAD = /\b(?:and|plus|also|with|an?|the|its|your|their|one|both|optionally|optional|as well as)$/i;
 /** Longer than any of those words. */
 const LEAD_MAX = 12;
 
-/** Returns where the words before a name begin, searching backwards word by word. */
+/** Returns the start of the words before a name, by a search backwards word by word. */
 function leadStart(text: string): number {
   let start = text.length;
   for (let word = ""; ; start -= word.length) {

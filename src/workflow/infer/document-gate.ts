@@ -20,19 +20,19 @@ import { headingName } from "../from-markdown.js";
 import type { JsonObject, JsonValue } from "../json.js";
 import { type Section, sectionsOf } from "../markdown-blocks.js";
 import { RESERVED } from "../names.js";
-import {
-  type Finding,
-  type Found,
-  type InferredRequirement,
-  isFault,
-  type Requirement,
-  type RequirementFault,
-  unclear,
-} from "../requirement.js";
+import type { InferredRequirement } from "../report.js";
 import type { FieldDefinition, FieldGate, FieldType, RuleDefinition, VerifyDefinition } from "../structure.js";
 import { type EvidenceExample, findExamples, gateHeadingIn, gatesAmong, type Label, labelOf } from "./examples.js";
 import { itemFindings, longFindings, unreadFindings } from "./items.js";
-import type { Reading } from "./requirement.js";
+import {
+  type Finding,
+  type Found,
+  isFault,
+  type Reading,
+  type Requirement,
+  type RequirementFault,
+  unclear,
+} from "./requirement.js";
 import { askingOf, linesOf, type NumberedLine, sentenceFindings, sentencesOf } from "./sentences.js";
 import { tableFindings, tableIn } from "./tables.js";
 
@@ -160,7 +160,7 @@ function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, nex
   const isFollowed =
     next?.type === "list" || next?.type === "paragraph" || next?.type === "blockquote" || next?.type === "html";
   if (!isOpen || isFollowed || askingOf(last, reading.inGate)?.kind !== "required") return [...found, ...(rows ?? [])];
-  const hint = "Write the names behind it, or a list right after it: - `function_count`: a number greater than 0.";
+  const hint = "Write the names after it, or a list right below it: - `function_count`: a number greater than 0.";
   return [...found, unclear(last, "this announces what is required, and no list follows", hint)];
 }
 
@@ -239,7 +239,7 @@ function fits(type: FieldType, other: FieldType): boolean {
   return type === other || (isNumber(type) && isNumber(other));
 }
 
-/** Returns warnings where a later place contradicts an earlier one. */
+/** Returns warnings for places that contradict earlier ones. */
 function differences(known: Requirement, again: Requirement): RequirementFault[] {
   const { name, required } = known.field;
   const takes = takesType(known, again);

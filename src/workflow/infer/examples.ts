@@ -4,7 +4,7 @@
  * requirements of a gate.
  */
 import type { Code, RootContent } from "mdast";
-import { EvidenceValue, ruleParams, ruleValue, SessionValue } from "../../rules/compile.js";
+import { EvidenceValue, ruleParams, ruleValue, SessionValue } from "../../rules/environment.js";
 import { loadRuleLanguage } from "../../rules/language.js";
 import { parsePython } from "../../rules/python-parser.js";
 import { PythonFault, type PythonNode } from "../../rules/python-tokens.js";
@@ -15,9 +15,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { type Section, sectionsOf } from "../markdown-blocks.js";
 import { shown } from "../names.js";
 import { createReport } from "../report.js";
-import type { Place, Requirement, RequirementFault } from "../requirement.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../structure.js";
 import { readYaml } from "../yaml.js";
+import type { Place, Requirement, RequirementFault } from "./requirement.js";
 import type { NumberedLine } from "./sentences.js";
 
 type Gate = Pick<FieldGate, "fields" | "rules">;

@@ -5,10 +5,17 @@
 import type { RootContent } from "mdast";
 import { withoutAtEnd } from "../from-markdown.js";
 import { lookedAt, type Section } from "../markdown-blocks.js";
-import { type Finding, type Requirement, unclear } from "../requirement.js";
 import { namesIn } from "./asked-names.js";
 import { partOf } from "./inline-marks.js";
-import { describe, isOptional, nameFrom, type Reading } from "./requirement.js";
+import {
+  describe,
+  type Finding,
+  isOptional,
+  nameFrom,
+  type Reading,
+  type Requirement,
+  unclear,
+} from "./requirement.js";
 import {
   askingOf,
   isTooLong,
@@ -37,7 +44,7 @@ export function itemFindings(lines: readonly NumberedLine[], reading: Reading): 
   if (sentences.some((sentence) => askingOf(sentence, reading.inGate) !== undefined)) return [];
   const hint =
     "Write a checkbox before it (- [ ] …), or a name in code marks: - `function_count`: a number greater than 0.";
-  return [unclear(item, "this item stands among requirements, and none can be read in it", hint)];
+  return [unclear(item, "this item is in a list of requirements, but has none that can be read", hint)];
 }
 
 const ASKING = /\bmust provide\b|\brequired\s*:|\[[ xX]\]\s/i;
@@ -95,7 +102,7 @@ function boxFindings(task: Sentence, reading: Reading): Finding[] {
   const description = describe(task.plain.replace(/\s+/g, " "));
   const name = nameFrom(description) || (description === "" ? "" : "item");
   if (name === "")
-    return [unclear(task, "this checkbox claims nothing that can be read", "Write behind it what must be so.")];
+    return [unclear(task, "this checkbox has no claim that can be read", "Write after it what must be true.")];
   const field = { name, type: "boolean", required: !isOptional(task.plain), description } as const;
   const place = { line: task.line, column: task.column };
   const claim: Requirement = {
@@ -155,7 +162,7 @@ function unreadBlock(block: RootContent, text: string): Finding[] {
   }
   const isFenced = block.type === "code" && /^\s*(?:`{3}|~{3})/.test(text.slice(start.offset, (start.offset ?? 0) + 8));
   if (block.type === "code" && !isFenced && ASKING.test(block.value)) {
-    const message = "this is indented by four, so Markdown takes it for code, and it isn't read";
+    const message = "this is indented by four spaces, which is code in Markdown, so it isn't read";
     return [unclear(start, message, "Indent it by less, if it asks for something.")];
   }
   return "children" in block ? block.children.flatMap((child) => unreadBlock(child, text)) : [];

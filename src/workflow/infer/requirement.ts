@@ -1,12 +1,68 @@
-/** Context for reading a part of a text, names made from text, and words that make a requirement optional. */
+/**
+ * The requirements that are found in the text of a phase, and helpers to read one: its context, its name, and the words
+ * that make it optional.
+ */
+import type { DiagnosticCode } from "../diagnostic.js";
 import { plainText, withoutLeadingMarks, withoutTrailingMarks } from "../from-markdown.js";
+import type { InferredRequirement } from "../report.js";
+import type { FieldDefinition } from "../structure.js";
+
+/** A requirement in the text of a phase. */
+export interface Requirement {
+  readonly field: FieldDefinition;
+  /** Names of validators, or rules. */
+  readonly validators: readonly string[];
+  /** The form in which the text states it. */
+  readonly from: InferredRequirement["from"];
+  readonly certainty: InferredRequirement["certainty"];
+  /** True if something in the text gives the type; otherwise it is a text by default. */
+  readonly typed: boolean;
+  /** True if the text gives the name; otherwise the name is made of the whole claim. */
+  readonly named: boolean;
+  /** The line, from 1. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A passage that seems to ask for something and can't be read. */
+export interface RequirementFault {
+  readonly severity: "error" | "warning";
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly hint: string;
+  /** The line, from 1. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The result of reading one passage. */
+export type Finding = Requirement | RequirementFault;
+
+/** The result of reading a text: requirements and faults, each in order. */
+export interface Found {
+  readonly requirements: readonly Requirement[];
+  readonly faults: readonly RequirementFault[];
+}
+
+/** A position, from 1. */
+export type Place = Pick<Requirement, "line" | "column">;
+
+export function isFault(finding: Finding): finding is RequirementFault {
+  return "severity" in finding;
+}
+
+/** Creates the warning for a passage that asks for something and can't be read. */
+export function unclear(place: Place, message: string, hint: string): RequirementFault {
+  return { severity: "warning", code: "REQUIREMENT_UNCLEAR", message, hint, line: place.line, column: place.column };
+}
+
 /** The context for reading a part of a text. */
 export interface Reading {
   /** The whole text. */
   readonly text: string;
   /** True if the part is below a gate's heading. */
   readonly inGate: boolean;
-  /** How the sentence before a list or table asks for it. */
+  /** The way in which the sentence before a list or table asks for it. */
   readonly asked?: "required" | "optional" | "not";
   /** True inside the item of a checkbox, which it explains. */
   readonly underBox?: boolean;

@@ -3,18 +3,17 @@
  * paragraphs into sentences with their positions, and recognises conditions and negations.
  */
 import type { Paragraph } from "mdast";
-import { type Finding, isFault, type Place, unclear } from "../requirement.js";
 import { type AskedNames, namesIn } from "./asked-names.js";
 import { type MarkedText, partOf, readMarks, withoutCode } from "./inline-marks.js";
-import { describe, type Reading } from "./requirement.js";
+import { describe, type Finding, isFault, type Place, type Reading, unclear } from "./requirement.js";
 import { valued } from "./types.js";
 
-/** A sentence, or a label with what stands behind it. */
+/** A sentence, or a label with the text after it. */
 export interface Sentence extends MarkedText, Place {}
 
 const MARKED = "Put the name in code marks: You must provide `function_count`, a number greater than 0.";
 
-/** Returns what a sentence asks for. Nothing if it doesn't ask, or says that nothing is wanted. */
+/** Returns the requirements of a sentence; none if it doesn't ask for anything. */
 export function sentenceFindings(sentence: Sentence, reading: Reading): Finding[] {
   const asking = askingOf(sentence, reading.inGate);
   if (asking === undefined || asking.kind === "not" || asking.introduces) return [];
@@ -45,7 +44,7 @@ export function namedFindings(
   const others = passedOver.map((name) =>
     unclear(
       sentence,
-      `${name} stands where no name is expected, and isn't read`,
+      `${name} is in a place where no name is expected, so it isn't read`,
       `If it is asked for, write it in a list: \`one\`, \`two\` and \`${name}\`.`,
     ),
   );
@@ -69,7 +68,7 @@ export interface NumberedLine {
   readonly column: number;
 }
 
-/** Returns a paragraph's lines as they are written, without what marks the quotations and lists that they stand in. */
+/** Returns a paragraph's lines as they are written, without the marks of quotations and lists around it. */
 export function linesOf({ position }: Paragraph, text: string): NumberedLine[] {
   if (position === undefined) return [];
   const { start, end } = position;
@@ -81,7 +80,7 @@ export function linesOf({ position }: Paragraph, text: string): NumberedLine[] {
   });
 }
 
-/** How long a paragraph or an item may be to be read, in characters: what names are looked for in grows with its square. */
+/** Maximum length of a paragraph or an item that is read, in characters: the search for names takes quadratic time. */
 const READ_MAX = 4000;
 
 /** Checks whether lines are too long to be read as sentences. */
@@ -89,7 +88,7 @@ export function isTooLong(lines: readonly NumberedLine[]): boolean {
   return lines.reduce((sum, { text }) => sum + text.length + 1, 0) > READ_MAX;
 }
 
-/** A new line that begins with a label, a number or a box says something of its own. */
+/** A line that begins with a label, a number or a box begins a new sentence. */
 const LABELLED = /^(?:(?:\*\*|__)[^*_]+(?:\*\*|__)|[A-Z][\w -]{0,40}:|\[[ xX]\]\s)/;
 
 /** Returns the sentences of lines; none if they are too long. Lines of one sentence are joined; hard breaks and labels end one. */
@@ -105,13 +104,13 @@ export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
   return blocks.flatMap(splitSentences);
 }
 
-/** What a sentence does with the names in it. */
+/** The way in which a sentence asks for the names in it. */
 interface Asking {
   readonly kind: "required" | "optional" | "not";
-  /** Where the names begin, and end. */
+  /** The start and the end of the names. */
   readonly from: number;
   readonly to: number;
-  /** True if nothing follows the words that ask: the list or table after them is asked for. */
+  /** True if no names follow: the list or table after the sentence has them. */
   readonly introduces: boolean;
 }
 
@@ -123,7 +122,7 @@ const NOUNS = "(?:\\s+(?:evidence|fields?|values?|artifacts?|outputs?|items?|del
 const LABEL = new RegExp(`\\b(required|optional)${NOUNS}\\s*:`, "i");
 const GATE_LABEL = /\b(?:evidence|checkpoint)(?:\s+(?:required|needed|to provide))?\s*:/i;
 
-/** Behind them: "must provide nothing", "required: none". */
+/** Words after a request that deny it: "must provide nothing", "required: none". */
 const NOTHING = /^\s*(?::\s*)?(?:nothing|none|no\b|n\/a\b|-\s*$)/i;
 
 /** Returns how a sentence asks; undefined if it doesn't. `inGate` is true below a gate's heading. */
@@ -214,10 +213,10 @@ function passive(text: string, inGate: boolean): Asking | undefined {
   return { kind: isNot ? "not" : "required", from: 0, to: text.length, introduces: false };
 }
 
-/** What is taken back later on: "`a` is not required". */
+/** Words that take a requirement back: "`a` is not required". */
 const NOT_NEEDED = /\b(?:not|n['’]t)\s+(?:be\s+)?(?:required|needed|necessary|provided)\b|\bneed\s+not\b/i;
 
-/** "No evidence is required": both words stand in one clause. */
+/** "No evidence is required", in one clause. */
 function isNotNeeded(text: string): boolean {
   if (NOT_NEEDED.test(text)) return true;
   return text.split(/[,;.]/).some((clause) => {
@@ -226,9 +225,9 @@ function isNotNeeded(text: string): boolean {
   });
 }
 
-/** Before the words that ask: "not required", "no evidence is required", "nobody must provide". */
+/** Words before a request that deny it: "not required", "no evidence is required", "nobody must provide". */
 const TAKEN_BACK = /\b(?:not|non|never|n['’]t|needn['’]t)[\s-]*(?:\w+\s+)?$/i;
-/** The same, in the clause that the words stand in. */
+/** The same, in the clause of the request. */
 const NOBODY = /(?:^\s*|\b(?:and|but|there is)\s+)(?:no|nothing|none|nobody|no one|neither)\b/i;
 
 function isTakenBack(before: string): boolean {

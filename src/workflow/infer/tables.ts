@@ -1,24 +1,33 @@
 /**
- * Reads tables of evidence: one requirement per row. Tables are split by hand, because the Markdown extension for
- * tables would cost most of the time for a text; without it a table is a paragraph.
+ * Reads tables of evidence: one requirement per row. Tables are split by our own code: the Markdown
+ * extension for tables would slow down parsing by a third. Without it a table is a paragraph.
  */
 import { plainText } from "../from-markdown.js";
 import { nearest, RESERVED } from "../names.js";
-import { type Finding, type Place, type Requirement, type RequirementFault, unclear } from "../requirement.js";
 import { readMarks } from "./inline-marks.js";
-import { describe, isOptional, nameFrom, type Reading } from "./requirement.js";
+import {
+  describe,
+  type Finding,
+  isOptional,
+  nameFrom,
+  type Place,
+  type Reading,
+  type Requirement,
+  type RequirementFault,
+  unclear,
+} from "./requirement.js";
 import type { NumberedLine } from "./sentences.js";
 import { type FoundType, TABLE_TYPES, typeFor, typeNamed } from "./types.js";
 import { cellValidators, proseValidators, validatorHint } from "./validators.js";
 
 /** A table among the lines of a paragraph. */
 interface Table {
-  /** What stands before it. */
+  /** The lines before it. */
   readonly before: readonly NumberedLine[];
   readonly header: readonly string[];
   readonly line: number;
   readonly rows: readonly NumberedLine[];
-  /** Lines without a bar: Markdown takes them for rows, people don't. */
+  /** Lines without a bar after it. GFM reads them as rows, people don't. */
   readonly after: readonly NumberedLine[];
 }
 
@@ -29,14 +38,15 @@ export function tableFindings(table: Table, reading: Reading): Finding[] | undef
   const { type, validator, description } = columns;
   if (type === -1 && validator === -1 && description === -1) {
     const hint = "Write the columns | Evidence | Type | Validator | Description |.";
-    const message = "this table names evidence, but has no column that says what it is, and isn't read";
+    const message =
+      "this table names evidence, but has no column for its type, validator or description, so it isn't read";
     return [unclear({ line: table.line, column: 1 }, message, hint)];
   }
   const after = table.after.map((line) =>
     unclear(
       line,
-      "this line follows a table without a bar in it, and is read as no row of it",
-      "Put a blank line before it, or bars into it.",
+      "this line follows a table but has no bar, so it isn't read as a row",
+      "Put a blank line before it, or add bars.",
     ),
   );
   return [...table.rows.flatMap((row) => rowFindings(row, columns, table.header.length, reading)), ...after];
@@ -102,18 +112,12 @@ function rowFindings(row: NumberedLine, columns: Columns, width: number, reading
   const cell = (index: number) => cells[index] ?? "";
   const names = namesOf(cell(columns.name));
   if (cells.slice(width).some((extra) => extra !== "")) {
-    const hint = "Write \\| for a bar inside of a cell.";
+    const hint = "Write \\| for a bar in a cell.";
     return [fault("REQUIREMENT_UNCLEAR", place, "this row has more cells than the table has columns", hint)];
   }
   if (names.length === 0) {
     if (cells.every((one) => one === "")) return [];
-    return [
-      unclear(
-        place,
-        "this row asks for something without a name",
-        "Write a name into its first cell: `function_count`.",
-      ),
-    ];
+    return [unclear(place, "this row has no name", "Write a name into its first cell, such as `function_count`.")];
   }
   return names.flatMap((name) => rowOf(name, cell, columns, place, reading));
 }
@@ -255,7 +259,7 @@ function isSure(
 
 function typeFaults(name: string, { unknown }: CellType, place: Place): RequirementFault[] {
   if (unknown === undefined) return [];
-  return [fault("FIELD_TYPE_UNKNOWN", place, `there is no type "${unknown}", as ${name} has it`, typeHint(unknown))];
+  return [fault("FIELD_TYPE_UNKNOWN", place, `${name} has the unknown type "${unknown}"`, typeHint(unknown))];
 }
 
 /** Returns the hint for an unknown type. */
@@ -272,12 +276,7 @@ function validatorFaults(
   { defined }: Reading,
 ): RequirementFault[] {
   return unknown.map((part) =>
-    fault(
-      "VALIDATOR_UNKNOWN",
-      place,
-      `there is no validator "${part}", as ${name} has it`,
-      validatorHint(part, defined),
-    ),
+    fault("VALIDATOR_UNKNOWN", place, `${name} has the unknown validator "${part}"`, validatorHint(part, defined)),
   );
 }
 
@@ -293,7 +292,7 @@ function proseFaults(name: string, type: string, unknown: readonly string[], pla
 
 function flagFaults(name: string, cell: string, place: Place): RequirementFault[] {
   if (yesOrNo(cell) !== undefined || !/\w/.test(cell)) return [];
-  const message = `"${describe(cell)}" is neither yes nor no: ${name} is read as always required`;
+  const message = `"${describe(cell)}" is neither yes nor no, so ${name} is always required`;
   return [unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation.")];
 }
 

@@ -1,8 +1,8 @@
 /** Finds types and validators in the words about a name. */
 import { TYPE_WORDS } from "../field-types.js";
 import { nearest, RESERVED } from "../names.js";
-import { type Finding, type Place, type Requirement, unclear } from "../requirement.js";
 import type { FieldType } from "../structure.js";
+import { type Finding, type Place, type Requirement, unclear } from "./requirement.js";
 import {
   comparisonsIn,
   isKnownValidator,
@@ -44,7 +44,7 @@ export function valued(
   };
   const findings: Finding[] = [requirement];
   for (const said of prose.unknown) {
-    const message = `"${said}" can't be read as a rule for ${name}, which is taken for a field of type ${type}`;
+    const message = `"${said}" can't be read as a rule for ${name}, which is read as a field of type ${type}`;
     findings.push(
       unclear(place, message, "Name its type, as in (integer, at least 3), or write a table with a Validator."),
     );
@@ -151,13 +151,13 @@ function misspelt(words: string, name: string, place: Place, defined: ReadonlySe
       const hint = `Did you mean ${type}?`;
       return [
         {
-          ...unclear(place, `there is no type "${part}", so it says nothing of ${name}`, hint),
+          ...unclear(place, `there is no type "${part}", so it is ignored for ${name}`, hint),
           code: "FIELD_TYPE_UNKNOWN",
         },
       ];
     }
     if (!part.includes("_")) return [];
-    const message = `there is no validator "${part}", so it says nothing of ${name}`;
+    const message = `there is no validator "${part}", so it is ignored for ${name}`;
     return [{ ...unclear(place, message, validatorHint(part, defined)), code: "VALIDATOR_UNKNOWN" }];
   });
 }

@@ -22,7 +22,7 @@ interface CellValidators {
 const REQUIRED = /^(?:required|mandatory|must be present)$/i;
 const OPTIONAL = /^(?:optional|may be empty|can be empty|not required)$/i;
 
-/** Words that ask for nothing more than that a value is there. */
+/** Words that only require a value. */
 const NOTHING = /^(?:|[-–—.]+|none|n\/?a|any|anything|no|present|provided|not null|is not none|not none)$/i;
 
 /** Reads a cell. `defined` has the names of validators that the gate defines itself. */
@@ -73,8 +73,7 @@ export function isKnownValidator(word: string, defined: ReadonlySet<string>): bo
 /** Returns the hint for a part without a meaning. */
 export function validatorHint(part: string, defined: ReadonlySet<string>): string {
   const meant = nearest(part, [...defined, ...likelyNames(part)]);
-  const instead =
-    "Write a validator's name, > 0, or a rule such as value > 0; what is to be read by people alone goes under Description.";
+  const instead = "Write a validator's name, > 0, or a rule such as value > 0; put text for people under Description.";
   return meant === undefined ? instead : `Did you mean ${meant}? ${instead}`;
 }
 
@@ -157,7 +156,7 @@ function clausesOf(cell: string): string[] {
 const RULE =
   /\b(?:value|evidence|artifacts|session|params|plan)\b\s*(?:[<>=!.[)&|%*/+?-]|in\b)|\b\w+\((?:visible\()?value\b|^!value/;
 
-/** What ends a part, and what holds one together. A rule has signs of its own for "and". */
+/** Patterns that end a part, or keep it together. A rule has its own signs for "and". */
 const WITHIN_RULES = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b/g;
 const WITHIN_WORDS = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b|&&/g;
 

@@ -1,17 +1,93 @@
+/**
+ * Reads a bundle.yaml, which describes agents and their workflows, and finds all bundles below a folder. Paths in a
+ * bundle may not lead out of its folder; a broken bundle does not hide the others.
+ */
 import { posix } from "node:path";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { openSandbox } from "../../sandbox/sandbox.js";
+import type { ParsedSource } from "../../workflow/diagnostic.js";
 import { type Diagnostic, hasErrors } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { keptBack } from "../../workflow/kept-back.js";
 import { shown } from "../../workflow/names.js";
 import { ObjectReader } from "../../workflow/object-reader.js";
-import type { ParsedSource } from "../../workflow/positions.js";
 import { createReport, type Report } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
 import { checkedPath } from "../roots/paths.js";
-/** Reads a bundle.yaml. Whether the files that it names are there is not looked at. */
+
+/** An agent of a bundle. */
+export interface BundleAgent {
+  /** Its id, unique in the bundle. */
+  readonly id: string;
+  /** Its name. Default: its id. */
+  readonly name: string;
+  /** Its title, such as a job title. */
+  readonly title?: string;
+  /** A short description. */
+  readonly description?: string;
+  /** The file with its text, relative to the bundle's folder. */
+  readonly file: string;
+  /** True if users start with this agent. Other agents are called by agents. */
+  readonly entryPoint: boolean;
+}
+
+/** A workflow of a bundle. */
+export interface BundleWorkflow {
+  /** Its name, unique in the bundle. Default: the last name of its path. */
+  readonly name: string;
+  /** Its folder or first file, relative to the bundle's folder. */
+  readonly path: string;
+}
+
+/** The content of a bundle.yaml. */
+export interface Bundle {
+  /** `bundle` has several agents, `standalone` has one. */
+  readonly type: "bundle" | "standalone";
+  /** Its name, such as `office`. */
+  readonly name: string;
+  /** Its version, as it is written. */
+  readonly version?: string;
+  /** A short description. */
+  readonly description?: string;
+  /** Its agents; at least one is an entry point. */
+  readonly agents: readonly BundleAgent[];
+  /** Its workflows. */
+  readonly workflows: readonly BundleWorkflow[];
+  /** Folders and files by purpose, such as `templates` or `config`, relative to the bundle's folder. */
+  readonly resources: Readonly<Record<string, string>>;
+  /** The paths that it needs, relative to the core root. */
+  readonly coreDependencies: readonly string[];
+}
+
+/** The result of reading a bundle.yaml. */
+export interface ReadBundle {
+  /** The bundle; missing if there is an error. */
+  readonly bundle?: Bundle;
+  /** Errors and warnings, sorted by line. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** A bundle that was found below a folder. */
+export interface FoundBundle extends Bundle {
+  /** Its folder, relative to the searched one. */
+  readonly folder: string;
+}
+
+/** The bundles below a folder. */
+export interface DiscoveredBundles {
+  /** The bundles without errors, sorted by folder. */
+  readonly bundles: readonly FoundBundle[];
+  /** Errors of the bundles that are left out, and warnings. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Reads a bundle.yaml. Does not check whether the named files exist.
+ *
+ * @param file The path of the file, for diagnostics.
+ * @param text Its content.
+ */
 export async function readBundle(file: string, text: string): Promise<ReadBundle> {
   const report = createReport();
   const source = await readYaml(file, text, report);
@@ -20,16 +96,47 @@ export async function readBundle(file: string, text: string): Promise<ReadBundle
   return bundle === undefined || hasErrors(diagnostics) ? { diagnostics } : { bundle, diagnostics };
 }
 
+/** The largest bundle.yaml, in bytes. */
+const FILE_MAX = 1_048_576;
+
+/**
+ * Finds all bundles below a folder: each `bundle.yaml`, at most 16 folders deep. A broken one is left out, with
+ * diagnostics.
+ *
+ * @param folder Path of the folder, absolute or relative to the process's working folder.
+ * @throws {PhasegateError} `FILE_NOT_FOUND` when there is no such folder.
+ * @throws {PhasegateError} `PATH_REFUSED` when it is not a folder.
+ * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read it.
+ */
+export async function discoverBundles(folder: string): Promise<DiscoveredBundles> {
+  const sandbox = await openSandbox(folder, { refuse: keptBack });
+  const { entries } = await sandbox.walk(".");
+  const files = entries.map(({ path }) => path).filter((path) => posix.basename(path) === "bundle.yaml");
+  const read = await Promise.all(files.map((file) => readOne(sandbox, file)));
+  const names = new Map<string, string>();
+  const report = createReport(read.flatMap(({ diagnostics }) => diagnostics));
+  const bundles: FoundBundle[] = [];
+  for (const [index, { bundle }] of read.entries()) {
+    const file = files[index];
+    if (bundle === undefined || file === undefined) continue;
+    const before = names.get(bundle.name);
+    if (before === undefined) bundles.push({ ...bundle, folder: posix.dirname(file) });
+    else twin(report, file, bundle, before);
+    names.set(bundle.name, before ?? file);
+  }
+  return { bundles, diagnostics: report.sorted() };
+}
+
 function bundleOf(source: ParsedSource, report: Report): Bundle | undefined {
   if (!isJsonObject(source.value)) {
-    report.error("VALUE_WRONG", source.place([]), "a bundle.yaml must have keys", "Write type, name and agents.");
+    report.error("VALUE_WRONG", source.place([]), "a bundle.yaml must be a mapping", "Write type, name and agents.");
     return undefined;
   }
   const reader = new ObjectReader(source, source.value, [], report);
   const type = typeOf(reader);
   const name = reader.required("name", reader.text("name"), "the bundle's name, such as office");
   const [version, description] = [reader.label("version"), reader.text("description")];
-  // Said for people alone.
+  // Known keys that only people read.
   for (const key of ["author", "created", "config", "title"]) reader.value(key);
   const agents = agentsOf(type, reader, report);
   const workflows = workflowsOf(reader, report);
@@ -56,7 +163,10 @@ function typeOf(reader: ObjectReader): Bundle["type"] | undefined {
   return undefined;
 }
 
-/** A standalone bundle has one agent, with which users begin; another one a list, of which at least one is such. */
+/**
+ * Reads the agents. A standalone bundle has one agent, its entry point; others have a list with at least one entry
+ * point.
+ */
 function agentsOf(type: Bundle["type"] | undefined, reader: ObjectReader, report: Report): readonly BundleAgent[] {
   const single = reader.object("agent");
   const listed = reader.objects("agents");
@@ -74,12 +184,13 @@ function agentsOf(type: Bundle["type"] | undefined, reader: ObjectReader, report
   );
   const agents = found.map(({ agent }) => agent);
   if (agents.length > 0 && !agents.some(({ entryPoint }) => entryPoint)) {
-    const hint = "Write 'entry_point: true' for the agent that users begin with.";
+    const hint = "Write 'entry_point: true' for the agent that users start with.";
     report.error("BUNDLE_ENTRY_MISSING", reader.place("agents"), "no agent is an entry point", hint);
   }
   return agents;
 }
 
+/** A part of a bundle, and where it is in the file. */
 interface Found<T> {
   readonly agent: T;
   readonly place: SourcePosition;
@@ -91,58 +202,14 @@ function agentOf(reader: ObjectReader, alone: boolean, report: Report): readonly
   const [title, description] = [reader.text("title"), reader.text("description")];
   const file = pathOf(reader, "file", reader.required("file", reader.text("file"), "the path of its text"), report);
   const entry = reader.flag("entry_point");
-  if (!alone) reader.required("entry_point", entry, "whether users begin with it: true or false");
+  if (!alone) reader.required("entry_point", entry, "true if users start with it, else false");
   reader.rest();
   if (id === undefined || name === undefined || file === undefined) return [];
   const texts = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
   return [{ agent: { id, name, ...texts, file, entryPoint: entry ?? false }, place: reader.place("id") }];
 }
 
-/** An agent of a bundle. */
-export interface BundleAgent {
-  readonly id: string;
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  /** Its text, relative to the bundle's folder. */
-  readonly file: string;
-  /** Whether users begin with it; other agents are called by these. */
-  readonly entryPoint: boolean;
-}
-
-/** A workflow of a bundle. */
-export interface BundleWorkflow {
-  readonly name: string;
-  /** Its folder or first file, relative to the bundle's folder. */
-  readonly path: string;
-}
-
-/** What a bundle.yaml says. */
-export interface Bundle {
-  /** `bundle`: several agents. `standalone`: one. */
-  readonly type: "bundle" | "standalone";
-  readonly name: string;
-  readonly version?: string;
-  readonly description?: string;
-  readonly agents: readonly BundleAgent[];
-  readonly workflows: readonly BundleWorkflow[];
-  /** Folders and files with a meaning of their own: `workflows`, `templates`, `config`. Relative to the bundle's folder. */
-  readonly resources: Readonly<Record<string, string>>;
-  /** What it needs below the core root. */
-  readonly coreDependencies: readonly string[];
-}
-
-/** A bundle that was read, or what is wrong with it. */
-export interface ReadBundle {
-  /** Missing where there is an error. */
-  readonly bundle?: Bundle;
-  /** By line. */
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** What a bundle names beside its agents: workflows, resources, paths. */
-
-/** Workflows may be listed by path, or with a name beside it. */
+/** Reads the workflows: a list of paths, or of objects with `path` and `name`. */
 function workflowsOf(reader: ObjectReader, report: Report): readonly BundleWorkflow[] {
   const value = reader.value("workflows");
   if (value === undefined) return [];
@@ -168,7 +235,7 @@ function workflowsOf(reader: ObjectReader, report: Report): readonly BundleWorkf
   return found.map(({ workflow }) => workflow);
 }
 
-/** Folders and files with a meaning of their own. */
+/** Reads the resources. */
 function resourcesOf(reader: ObjectReader, report: Report): Readonly<Record<string, string>> {
   const given = reader.object("resources");
   const names = Object.keys(reader.fields("resources") ?? {});
@@ -179,7 +246,7 @@ function resourcesOf(reader: ObjectReader, report: Report): Readonly<Record<stri
   return Object.fromEntries(paths);
 }
 
-/** A list of paths, those that lead out reported and left out. */
+/** Reads a list of paths. Paths that lead out are errors and left out. */
 function pathsOf(reader: ObjectReader, key: string, report: Report): string[] {
   return (reader.texts(key) ?? []).flatMap((text, index) => {
     const path = checked(text, reader.place(key, index), report);
@@ -187,12 +254,12 @@ function pathsOf(reader: ObjectReader, key: string, report: Report): string[] {
   });
 }
 
-/** One path; undefined, with an error, if it leads out. */
+/** Reads one path. Reports an error and returns undefined if it leads out. */
 function pathOf(reader: ObjectReader, key: string, text: string | undefined, report: Report): string | undefined {
   return text === undefined ? undefined : checked(text, reader.place(key), report);
 }
 
-/** `{bundle-root}/` is where a bundle's paths begin anyhow. */
+/** Checks a path without its leading `{bundle-root}/` or `{core-root}/`. */
 function checked(text: string, place: SourcePosition, report: Report): string | undefined {
   try {
     return checkedPath(text.replace(/^\{(?:bundle|core)-root\}\//, ""));
@@ -203,7 +270,7 @@ function checked(text: string, place: SourcePosition, report: Report): string | 
   }
 }
 
-/** Reports names that are there twice; case makes no other name. */
+/** Reports names that occur twice, ignoring case. */
 function refuseTwins(
   found: readonly { readonly name: string; readonly place: SourcePosition }[],
   what: string,
@@ -213,48 +280,10 @@ function refuseTwins(
   for (const { name, place } of found) {
     const key = name.toLowerCase();
     const hint = "Give one of the two another name.";
-    if (seen.has(key)) report.error("BUNDLE_PART_DUPLICATE", place, `a second ${what} is called ${shown(name)}`, hint);
+    if (seen.has(key))
+      report.error("BUNDLE_PART_DUPLICATE", place, `a second ${what} has the name ${shown(name)}`, hint);
     seen.add(key);
   }
-}
-
-/** A bundle, and where it lies. */
-export interface FoundBundle extends Bundle {
-  /** Its folder, relative to the one that was looked through. */
-  readonly folder: string;
-}
-
-/** The bundles below a folder, and what is wrong with those that are left out. */
-export interface DiscoveredBundles {
-  /** By folder. */
-  readonly bundles: readonly FoundBundle[];
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** The largest bundle.yaml, in bytes. */
-const FILE_MAX = 1_048_576;
-
-/**
- * Finds the bundles below a folder: each `bundle.yaml`, at whatever depth. A broken one is left out with its diagnostics, and
- * keeps back no other. Throws `FILE_NOT_FOUND` and `PATH_REFUSED` for the folder itself.
- */
-export async function discoverBundles(folder: string): Promise<DiscoveredBundles> {
-  const sandbox = await openSandbox(folder, { refuse: keptBack });
-  const { entries } = await sandbox.walk(".");
-  const files = entries.map(({ path }) => path).filter((path) => posix.basename(path) === "bundle.yaml");
-  const read = await Promise.all(files.map((file) => readOne(sandbox, file)));
-  const names = new Map<string, string>();
-  const report = createReport(read.flatMap(({ diagnostics }) => diagnostics));
-  const bundles: FoundBundle[] = [];
-  for (const [index, { bundle }] of read.entries()) {
-    const file = files[index];
-    if (bundle === undefined || file === undefined) continue;
-    const before = names.get(bundle.name);
-    if (before === undefined) bundles.push({ ...bundle, folder: posix.dirname(file) });
-    else twin(report, file, bundle, before);
-    names.set(bundle.name, before ?? file);
-  }
-  return { bundles, diagnostics: report.sorted() };
 }
 
 async function readOne(sandbox: Sandbox, file: string) {
@@ -274,7 +303,7 @@ async function readOne(sandbox: Sandbox, file: string) {
   }
 }
 
-/** An agent without its text is no agent. What else is missing may come later. */
+/** Checks that the named files exist. A missing agent is an error; anything else may be added later. */
 async function checkParts(sandbox: Sandbox, file: string, { agents, workflows, resources }: Bundle, report: Report) {
   const folder = posix.dirname(file);
   const missing = async (path: string) => !(await isThere(sandbox, posix.join(folder, path)));
@@ -285,7 +314,7 @@ async function checkParts(sandbox: Sandbox, file: string, { agents, workflows, r
   }
   for (const path of [...workflows.map((workflow) => workflow.path), ...Object.values(resources)]) {
     if (!(await missing(path))) continue;
-    report.warn("BUNDLE_PART_MISSING", { file }, `there is no ${shown(path)}`, "Make it, or take it out.");
+    report.warn("BUNDLE_PART_MISSING", { file }, `there is no ${shown(path)}`, "Create it, or remove it here.");
   }
 }
 
@@ -298,6 +327,6 @@ async function isThere(sandbox: Sandbox, path: string): Promise<boolean> {
 }
 
 function twin(report: Report, file: string, { name }: Bundle, before: string): void {
-  const message = `${before} is a bundle called ${shown(name)} already, so this one is left out`;
+  const message = `the bundle ${shown(name)} is already defined in ${before}, so this one is left out`;
   report.error("BUNDLE_NAME_DUPLICATE", { file }, message, "Give one of the two another name.");
 }

@@ -1,103 +1,25 @@
-import { isPhasegateError } from "../../errors.js";
+/**
+ * The cache of preloading: texts by the signature of their file.
+ */
+import { RecentMap } from "../../runtime/cache.js";
 import type { FileSignature } from "../../sandbox/read.js";
 import type { Location } from "../roots/paths.js";
 import type { Roots } from "../roots/roots.js";
 import type { FileSource, WholeText } from "./parts.js";
-/** What was seen at a place: an answer, or why there is none. */
-export interface Seen<T> {
-  readonly location: Location;
-  readonly outcome: PromiseSettledResult<T>;
-}
 
-/** Looks of one kind, each place looked at once. */
-interface Looks<T> {
-  /** What lies at a place. */
-  at(location: Location): Promise<T>;
-  /** Forgets that places were asked for, but for one. */
-  forget(but: Location): void;
-  /** What was asked for so far. */
-  readonly asked: ReadonlyMap<string, Location>;
-  /** What was seen where it was asked for. */
-  seen(): Promise<readonly Seen<T>[]>;
-  /** Whether each place looks as it did; then all of them count as asked for. */
-  areAs(before: readonly Seen<T>[]): Promise<boolean>;
-}
-
-/** How a kind of looks is done, and when two answers are the same. */
-export interface LookKind<T> {
-  look(location: Location): Promise<T>;
-  same(one: T, other: T): boolean;
-  show(location: Location): string;
-}
-
-/** Begins with looks at some places, side by side, before anybody asks for them. */
-export function beginLooks<T>(kind: LookKind<T>, places: Iterable<Location>): Looks<T> {
-  const looking = new Map<string, Promise<T>>();
-  const asked = new Map<string, Location>();
-  for (const location of places) {
-    // Whoever asks for it is told why it can't be had.
-    lookAt(location).catch(() => {});
-  }
-
-  function lookAt(location: Location): Promise<T> {
-    const path = kind.show(location);
-    const answer = looking.get(path) ?? kind.look(location);
-    looking.set(path, answer);
-    return answer;
-  }
-
-  return {
-    asked,
-    at(location) {
-      asked.set(kind.show(location), location);
-      return lookAt(location);
-    },
-    forget(but) {
-      const left = kind.show(but);
-      for (const path of asked.keys()) if (path !== left) asked.delete(path);
-    },
-    async seen() {
-      const locations = [...asked.values()];
-      const outcomes = await Promise.allSettled(locations.map(lookAt));
-      return locations.flatMap((location, index) => {
-        const outcome = outcomes[index];
-        return outcome === undefined ? [] : [{ location, outcome }];
-      });
-    },
-    async areAs(before) {
-      const now = await Promise.allSettled(before.map(({ location }) => lookAt(location)));
-      const same = before.every(({ outcome }, index) => isSame(kind, outcome, now[index]));
-      if (same) for (const { location } of before) asked.set(kind.show(location), location);
-      return same;
-    },
-  };
-}
-
-function isSame<T>(
-  { same }: LookKind<T>,
-  one: PromiseSettledResult<T>,
-  other: PromiseSettledResult<T> | undefined,
-): boolean {
-  if (one.status === "fulfilled") return other?.status === "fulfilled" && same(one.value, other.value);
-  if (other?.status !== "rejected" || !isPhasegateError(one.reason) || !isPhasegateError(other.reason)) return false;
-  return one.reason.code === other.reason.code && one.reason.message === other.reason.message;
-}
-
-/** Reads through a workspace's roots, and not twice what has not changed. */
-
-/** A text that was read, and the file's signature then. */
+/** A cached text, and the signature of its file. */
 interface Kept extends WholeText {
   readonly key: string;
 }
 
-/** How many characters of texts are kept. Old ones go first. */
+/** The most characters of texts in memory. The oldest texts are dropped first. */
 const KEPT_SOURCES_MAX = 8_000_000;
-/** So long after a change, in milliseconds, a file system's clock may not tell the next one. */
+/** A second change within so many milliseconds may leave a file's signature the same. */
 const SETTLED = 2000;
 
 const sources = new WeakMap<Roots, FileSource>();
 
-/** The remembering source of some roots: one for all connections, since it holds nothing but what lies on the disk. */
+/** Returns the caching source of some roots. All connections share it. */
 export function keptSource(roots: Roots): FileSource {
   const known = sources.get(roots) ?? createSource(roots);
   sources.set(roots, known);
@@ -105,7 +27,7 @@ export function keptSource(roots: Roots): FileSource {
 }
 
 function createSource(roots: Roots): FileSource {
-  const kept = keepNewest<Kept>(KEPT_SOURCES_MAX, ({ text }) => text.length);
+  const kept = new RecentMap<string, Kept>(KEPT_SOURCES_MAX, ({ text }) => text.length);
   return {
     known: roots.known,
     found: new Map(),
@@ -122,8 +44,8 @@ function createSource(roots: Roots): FileSource {
         if (known.key === signature?.key) return known;
       }
       const { text, size, signature } = await roots.read(location, options);
-      // What was read may be newer than the signature, and is never older: then it is only read once more.
-      if (isSettled(signature)) kept.put(path, { key: signature.key, text, size });
+      // The text may be newer than the signature, never older. Then the file is only read once more.
+      if (isSettled(signature)) kept.set(path, { key: signature.key, text, size });
       return { text, size };
     },
   };
@@ -131,58 +53,4 @@ function createSource(roots: Roots): FileSource {
 
 function isSettled({ changedAt }: FileSignature): boolean {
   return Date.now() - changedAt > SETTLED;
-}
-
-/** Entries by name, the newest of them: as many as their weights allow. */
-export interface Newest<T> {
-  get(name: string): T | undefined;
-  /** Keeps an entry, in the place of the one before under its name; the oldest go where it gets too much. */
-  put(name: string, entry: T): void;
-}
-
-/** Keeps entries up to a weight in all. */
-export function keepNewest<T>(maxWeight: number, weigh: (entry: T) => number): Newest<T> {
-  const kept = new Map<string, T>();
-  let weight = 0;
-  const drop = (name: string) => {
-    const entry = kept.get(name);
-    if (entry !== undefined) weight -= weigh(entry);
-    kept.delete(name);
-  };
-  return {
-    get: (name) => kept.get(name),
-    put(name, entry) {
-      drop(name);
-      kept.set(name, entry);
-      weight += weigh(entry);
-      for (const oldest of kept.keys()) {
-        if (weight <= maxWeight) break;
-        drop(oldest);
-      }
-    },
-  };
-}
-
-/** How many results a function keeps. */
-const KEPT = 128;
-
-/**
- * A function of texts that remembers its newest results by these texts: what is worked out of a text is the same as long as
- * the text is. A rejection is forgotten.
- */
-export function remember<Texts extends readonly string[], T>(
-  make: (...texts: Texts) => Promise<T>,
-): (...texts: Texts) => Promise<T> {
-  const known = new Map<string, Promise<T>>();
-  return (...texts) => {
-    const key = texts.join("\0");
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const made = make(...texts);
-    known.set(key, made);
-    made.catch(() => known.delete(key));
-    const [oldest] = known.keys();
-    if (oldest !== undefined && known.size > KEPT) known.delete(oldest);
-    return made;
-  };
 }

@@ -1,11 +1,12 @@
-/** Workflows as BMAD wrote them up to its version 6: a workflow.yaml that names its files. */
-
+/**
+ * Loads a classic workflow, as BMAD wrote them before version 6: a workflow.yaml, its configuration, and the files that
+ * it names. Also chooses which of the named paths are files of the workflow.
+ */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { codeParts } from "../../workflow/from-markdown.js";
-import type { JsonObject } from "../../workflow/json.js";
+import { remember } from "../../runtime/cache.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import type { Location } from "../roots/paths.js";
-import { remember } from "./cache.js";
-import { componentsOf } from "./customization.js";
+import { invokedWorkflows, usesElicitation } from "./instruction-tags.js";
 import { createVariables, type Mapping, readMapping, replaceTexts, type Variables } from "./mapping.js";
 import {
   filePart,
@@ -15,32 +16,33 @@ import {
   missingPart,
   nameOf,
   type Parts,
+  type PreloadRole,
   readPart,
   readWhole,
   warned,
 } from "./parts.js";
 
-/** How many files of those that a workflow.yaml names are loaded. */
+/** The most named files that are loaded. */
 const NAMED_MAX = 200;
 
-/** A workflow.yaml, read. */
+/** An opened workflow.yaml. */
 interface Opened {
   readonly file: Location;
   readonly text: string;
   readonly size: number;
   readonly own: JsonObject;
-  /** Missing for the workflow that was asked for itself. */
+  /** The name of an invoked workflow; undefined for the requested one. */
   readonly workflow?: string | undefined;
 }
 
 /**
- * Loads the workflow of a workflow.yaml: its configuration, then side by side all that it names, then what the instructions
- * invoke. Throws `DEFINITION_INVALID`, with the lines, for a workflow.yaml that can't be read.
+ * Loads a workflow: its configuration, then all files that it names in parallel, then what its instructions invoke.
+ * Throws `DEFINITION_INVALID`, with lines, if the workflow.yaml is not valid.
  */
 export async function loadWorkflow(context: LoadContext, file: Location, trail: readonly string[]): Promise<Parts> {
   const { source } = context;
   const path = source.show(file);
-  // Every workflow has it: it is read beside what must be known first. Whoever asks for it is told why it can't be had.
+  // Every workflow needs the engine, so it is read now, in parallel. `loadNamed` handles its errors.
   context.engine().catch(() => {});
   const { text, size } = await readWhole(source, file);
   const mapping = await readMapping(path, text);
@@ -56,7 +58,7 @@ export async function loadWorkflow(context: LoadContext, file: Location, trail: 
   return joinParts([self, config, named, warned(...variables.faults)]);
 }
 
-/** A configuration that isn't there, or can't be read, leaves its references as they are. */
+/** Loads the configuration. Without one, the references to it stay as they are. */
 async function loadConfig(
   { source }: LoadContext,
   { file, own, workflow }: Opened,
@@ -81,7 +83,7 @@ async function loadConfig(
   }
 }
 
-/** All that the workflow names, side by side; the instructions' own wishes follow theirs. */
+/** Loads all files that the workflow names, in parallel, and then what its instructions ask for. */
 async function loadNamed(
   context: LoadContext,
   { file, own, workflow }: Opened,
@@ -102,25 +104,25 @@ async function loadNamed(
     }),
     context.engine(),
   ]);
-  const left = others === 0 ? [] : [`${others} more files are named, and not loaded: ${NAMED_MAX} are`];
+  const left = others === 0 ? [] : [`${others} more named files are not loaded: the limit is ${NAMED_MAX}`];
   const later = onDemand
     .slice(0, NAMED_MAX)
-    .map((path) => `named, not loaded: ${path} (read it if the instructions choose it)`);
+    .map((path) => `not loaded: ${path} (read it if the instructions choose it)`);
   return joinParts([...parts, warned(...left, ...later)]);
 }
 
-/** Whether a path leads into a root of workflows, though by another name: `{project-root}/…` in most real files. */
+/** Returns true if a path with another variable, such as `{project-root}/…`, leads into a root of workflows. */
 function leadsIn({ source, definitionRoots }: LoadContext, path: string, from: Location): boolean {
   try {
     return definitionRoots.includes(source.resolve(path, { from }).root);
   } catch (error) {
-    // It leads elsewhere in the project, or has a name in it that the model fills in: no file of the workflow.
+    // Elsewhere in the project, or a path with a name that the model fills in: not a file of the workflow.
     if (isPhasegateError(error)) return false;
     throw error;
   }
 }
 
-/** What instructions ask for by their tags. */
+/** Loads what the tags in instructions ask for. */
 async function loadAsked(
   context: LoadContext,
   text: string,
@@ -134,112 +136,98 @@ async function loadAsked(
   return joinParts(await Promise.all([...elicitation, ...invoked]));
 }
 
+/** Returns what the tags in instructions ask for. */
 const askedBy = remember(async (text: string) => ({
   elicitation: usesElicitation(text),
   workflows: invokedWorkflows(text),
 }));
 
-/**
- * What of a workflow's instructions is meant for whoever follows them: no comment, no code. A fence of XML that holds the
- * workflow itself is no code but the instructions, which is how many people write them.
- */
-export function activeText(text: string): string {
-  const kept: string[] = [];
-  let fence: Fence | undefined;
-  let inComment = false;
-  for (const line of text.split(/\r?\n/)) {
-    if (fence !== undefined) {
-      if (closes(line, fence)) {
-        if (fence.isWorkflow()) kept.push(...outsideComments(fence.lines.join("\n")).split("\n"));
-        fence = undefined;
-      } else {
-        fence.lines.push(line);
-      }
-      continue;
-    }
-    fence = inComment ? undefined : opened(line);
-    if (fence !== undefined) continue;
-    const { rest, open } = outside(line, inComment);
-    inComment = open;
-    kept.push(rest);
-  }
-  // A fence that nobody closes goes on to the end.
-  if (fence?.isWorkflow() === true) kept.push(outsideComments(fence.lines.join("\n")));
-  return kept.join("\n");
-}
-
-/** Whether instructions ask for elicitation: `<elicit-required/>` as all real files have it, or with content. */
-export function usesElicitation(text: string): boolean {
-  const active = activeText(text);
-  const at = active.search(/<elicit-required(?=[\s/>])/);
-  return at !== -1 && active.includes(">", at);
-}
-
-/** The paths of the workflows that instructions invoke, each once: as an attribute, or as all that the element holds. */
-export function invokedWorkflows(text: string): string[] {
-  const paths = [...activeText(text).matchAll(INVOKE)].map(({ 1: attributes = "", 2: content = "" }) => {
-    const { 2: path = content.trim() } = PATH.exec(attributes) ?? [];
-    return path.trim();
-  });
-  return [...new Set(paths.filter((path) => path !== "" && !/\s/.test(path)))];
-}
-
-/** Attributes in the first group; in the second, what stands up to the next tag. No attribute holds another tag. */
-const INVOKE = /<invoke-workflow(?=[\s/>])((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>([^<]*)/g;
-const PATH = /\bpath\s*=\s*(["'])(.*?)\1/;
-
-interface Fence {
-  readonly sign: string;
-  readonly lines: string[];
-  isWorkflow(): boolean;
-}
-
-/** At any indentation: steps are indented, and what stands in them too. */
-function opened(line: string): Fence | undefined {
-  const [before = "", sign] = /^\s*(`{3,}|~{3,})/.exec(line) ?? [];
-  const info = line.slice(before.length);
-  if (sign === undefined || info.includes("`")) return undefined;
-  const [language = ""] = /^[\w-]*/.exec(info.trimStart()) ?? [];
-  const lines: string[] = [];
-  const isXml = language === "" || language === "xml";
-  return { sign, lines, isWorkflow: () => isXml && lines.some((one) => /^\s*<workflow(?=[\s>])/.test(one)) };
-}
-
-function closes(line: string, { sign }: Fence): boolean {
-  const text = line.trim();
-  return text.length >= sign.length && text === sign.charAt(0).repeat(text.length);
-}
-
-/** A line without what stands in comments and between backticks. */
-function outside(line: string, inComment: boolean): { readonly rest: string; readonly open: boolean } {
-  let rest = "";
-  let left = line;
-  let open = inComment;
-  while (left !== "") {
-    const mark = left.indexOf(open ? "-->" : "<!--");
-    if (mark === -1) {
-      if (!open) rest += left;
-      break;
-    }
-    if (!open) rest += left.slice(0, mark);
-    left = left.slice(mark + (open ? 3 : 4));
-    open = !open;
-  }
-  const shown = codeParts(rest).flatMap(({ code, text }) => (code ? [] : [text]));
-  return { rest: shown.join(""), open };
-}
-
-function outsideComments(text: string): string {
-  return text.replace(/<!--[\s\S]*?(?:-->|$)/g, "");
-}
-
-/** The error of a workflow that can't be read, with the place of each fault. */
+/** Builds the error for a workflow that is not valid, with the lines of its errors. */
 export function definitionInvalid(
   workflow: string,
   diagnostics: readonly string[],
 ): PhasegateError<"DEFINITION_INVALID"> {
-  return new PhasegateError("DEFINITION_INVALID", `the workflow can't be read: ${diagnostics.join("; ")}`, {
-    remedy: "Tell the user: the file must be mended where this says. Then call again.",
+  return new PhasegateError("DEFINITION_INVALID", `the workflow is not valid: ${diagnostics.join("; ")}`, {
+    remedy: "Ask the user to correct the file at these lines, then call again.",
     details: { workflowType: workflow, diagnostics },
   });
+}
+
+/** A file that a workflow names. */
+interface Component {
+  readonly role: PreloadRole;
+  /** With the workflow's variables replaced; those of the workspace stay. */
+  readonly path: string;
+}
+
+/** The files that a workflow.yaml names. */
+interface Components {
+  readonly files: readonly Component[];
+  /** Variants that the instructions choose from. They are read when they are chosen. */
+  readonly onDemand: readonly string[];
+}
+
+/**
+ * Keys whose paths are not files of the workflow: outputs, packaging, and the configuration, which is loaded
+ * separately.
+ */
+const NOT_READ = [
+  "config_source",
+  "installed_path",
+  "web_bundle",
+  "default_output_file",
+  "output_folder",
+  "output_file",
+];
+const VARIANT = /^(?:instructions|template|validation|checklist)[_-]/;
+const TEXT_FILE = /\.(?:md|csv|tsv|json|ya?ml|xml|txt|toml|html)$/i;
+/** A workflow of its own. It is loaded if it is invoked, not if it is only named. */
+const WORKFLOW_FILE = /(?:^|\/)(?:workflow\.(?:ya?ml|md|xml)|SKILL\.md)$/;
+
+/**
+ * Returns the files that a workflow.yaml (with variables replaced) names: `instructions`, `template`, `validation` or
+ * `checklist`, and as data every other path to a text file below `dataRoots`. `leadsIn` returns true for a path that
+ * begins with another variable and leads there.
+ */
+function componentsOf(
+  workflow: JsonObject,
+  dataRoots: readonly string[],
+  leadsIn: (path: string) => boolean,
+): Components {
+  const named: Component[] = [
+    ...texts(workflow.instructions).map((path) => ({ role: "instructions", path }) as const),
+    ...texts(workflow.template).map((path) => ({ role: "template", path }) as const),
+    ...[...texts(workflow.validation), ...texts(workflow.checklist)].map(
+      (path) => ({ role: "validation", path }) as const,
+    ),
+  ];
+  const onDemand: string[] = [];
+  const own = ["instructions", "template", "validation", "checklist", ...NOT_READ];
+  for (const [key, value] of Object.entries(workflow)) {
+    if (own.includes(key)) continue;
+    for (const path of texts(value).filter((text) => isData(text, dataRoots, leadsIn))) {
+      if (VARIANT.test(key)) onDemand.push(path);
+      else named.push({ role: "data", path });
+    }
+  }
+  const files = new Map(named.filter(({ path }) => isOneFile(path)).map((file) => [file.path, file]));
+  return { files: [...files.values()], onDemand: [...new Set(onDemand)].filter((path) => !files.has(path)) };
+}
+
+/** Returns all strings of a value, at any depth. */
+function texts(value: JsonValue | undefined): string[] {
+  if (typeof value === "string") return value.trim() === "" ? [] : [value.trim()];
+  if (Array.isArray(value)) return value.flatMap(texts);
+  return isJsonObject(value) ? Object.values(value).flatMap(texts) : [];
+}
+
+function isData(text: string, dataRoots: readonly string[], leadsIn: (path: string) => boolean): boolean {
+  if (!TEXT_FILE.test(text) || WORKFLOW_FILE.test(text) || !isOneFile(text)) return false;
+  const inRoot = dataRoots.some((root) => text.startsWith(`{${root}}/`)) || text.startsWith("./");
+  return inRoot || (text.startsWith("{") && leadsIn(text));
+}
+
+/** Returns false for patterns, for instructions written in place, and for paths with names that the model fills in. */
+function isOneFile(text: string): boolean {
+  return !/[*\n]|\{\{/.test(text) && (!/\s/.test(text) || TEXT_FILE.test(text));
 }

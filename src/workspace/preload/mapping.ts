@@ -1,16 +1,24 @@
+/**
+ * YAML files of workflows: reads one as keys and values, replaces its strings without losing comments, and resolves the
+ * variables that its values name.
+ */
+
+import { remember } from "../../runtime/cache.js";
+import type { ParsedSource } from "../../workflow/diagnostic.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { nearest, shown } from "../../workflow/names.js";
-import type { ParsedSource } from "../../workflow/positions.js";
 import { createReport } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
-import { remember } from "./cache.js";
-/** A YAML file read as keys and values, or what is wrong with it, each with its line. */
+
+/** A YAML file as keys and values, or its errors with their lines. */
 export type Mapping =
   | { readonly value: JsonObject; readonly place: ParsedSource["place"] }
   | { readonly value?: undefined; readonly diagnostics: readonly string[] };
 
-/** Reads YAML that must be one mapping: plain data, aliases bounded, nothing merged, no tags, one document. */
+/**
+ * Reads YAML that must be one mapping: one document of plain data, without tags and merge keys, with bounded aliases.
+ */
 export const readMapping = remember(async (file: string, text: string): Promise<Mapping> => {
   const report = createReport();
   const source = await readYaml(file, text, report);
@@ -22,14 +30,14 @@ export const readMapping = remember(async (file: string, text: string): Promise<
   return { diagnostics: report.sorted().map(formatDiagnostic) };
 });
 
-/** The same text with other values in it: comments and order stay. The text itself where nothing changes. */
+/** Replaces the strings of a YAML text. Comments and order stay. Returns the same text if no string changes. */
 export async function replaceTexts(text: string, change: (value: string) => string): Promise<string> {
   const values = await textsOf(text);
   const others = values.map(change);
   return others.every((value, index) => value === values[index]) ? text : written(text, JSON.stringify(others));
 }
 
-/** The strings that are values of a document, in its order. */
+/** Returns the strings that are values of a document, in order. */
 const textsOf = remember(async (text: string): Promise<readonly string[]> => {
   const found: string[] = [];
   await visitTexts(text, (value) => {
@@ -39,7 +47,7 @@ const textsOf = remember(async (text: string): Promise<readonly string[]> => {
   return found;
 });
 
-/** A document with its strings replaced, one by one. */
+/** Returns a document with its strings replaced by others, which are given as JSON. */
 const written = remember(async (text: string, others: string): Promise<string> => {
   const values: unknown = JSON.parse(others);
   const left = (Array.isArray(values) ? values.map(String) : []).values();
@@ -59,48 +67,48 @@ async function visitTexts(text: string, change: (value: string) => string) {
   return document;
 }
 
-/** Texts with their references replaced, and what was found wrong on the way. */
+/** The variables of a workflow, and the problems found while they were replaced. */
 export interface Variables {
-  /** A text in which `{name}` and `{config_source}:key` are replaced; what nobody knows stays as it is. */
+  /** Replaces `{name}` and `{config_source}:key` in a text. Unknown names stay. */
   resolve(text: string): string;
-  /** The same in every string of a value, at any depth. */
+  /** Replaces them in every string of a value, at any depth. */
   resolveAll(value: JsonValue): JsonValue;
-  /** What can't be replaced and should be: a circle, a key that the configuration lacks. Each once. */
+  /** The references that cannot be replaced: cycles, missing keys of the configuration, limits. Each once. */
   readonly faults: ReadonlySet<string>;
 }
 
-/** The longest that a resolved text may be, in characters: values may name each other many times. */
+/** The longest resolved text, in characters: values may name each other many times. */
 const RESOLVED_MAX = 65_536;
-/** How many characters are put into all texts of one workflow. */
+/** The most characters inserted into all texts of one workflow. */
 const INSERTED_MAX = 4_194_304;
-/** How many values may name one another in a chain. */
+/** The longest chain of values that name each other. */
 const CHAIN_MAX = 100;
-/** How many faults are told. */
+/** The most reported faults. */
 const FAULTS_MAX = 100;
-/** What a workflow writes for a value that the model makes up as it needs it: today's date. */
+/** The value of a variable that the model fills in itself, such as today's date. */
 const BY_THE_MODEL = "system-generated";
-/** A key of the configuration in the first group, or a name in the second. Double braces are the template's own. */
+/** A key of the configuration in the first group, or a name in the second. Double braces belong to templates. */
 const REFERENCE = /(?<!\{)\{(?:config_source\}:([\w-]+(?:\.[\w-]+)*)|([A-Za-z_][\w-]*)\}(?!\}))/g;
 
-/** The names of a scope, and what they stand for: own keys with a text, a number or a flag. */
+/** The values by name: texts, numbers and flags. */
 type Scope = ReadonlyMap<string, string>;
 
-/** A value by the reference that names it. */
+/** A value, identified by the reference to it. */
 interface Named {
   readonly id: string;
   readonly text: string;
   readonly scope: Scope;
 }
 
-/** A value that is being resolved: those that it names come first. */
+/** A value that is being resolved. The values that it names are resolved first. */
 interface Open extends Named {
   readonly references: readonly RegExpExecArray[];
   next: number;
 }
 
 /**
- * The variables of a workflow: its own top-level values, then those of the configuration that it names. Names of roots
- * are nobody's variables here: they stay, since a path is written with them.
+ * Creates the variables of a workflow: its own top-level values, then those of its configuration. Names of roots are
+ * never replaced, since paths are written with them.
  */
 export function createVariables(own: JsonObject, config: JsonObject | undefined, roots: readonly string[]): Variables {
   const ownScope = scopeOf(own, roots);
@@ -113,7 +121,10 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
     if (faults.size < FAULTS_MAX) faults.add(text());
   }
 
-  /** What a reference may stand for, the likeliest first. The configuration knows nothing of the workflow. */
+  /**
+   * Returns the possible values of a reference, by precedence. The configuration does not see the workflow's own
+   * values.
+   */
   function candidates({ 1: key, 2: name = "" }: RegExpExecArray, scope: Scope): Named[] {
     const inOwn = key === undefined && scope === ownScope ? ownScope.get(name) : undefined;
     const inConfig = configScope.get(key ?? name);
@@ -123,8 +134,10 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
     ];
   }
 
-  /** Resolves the values that a text names, the innermost first; a list of open ones takes the place of a recursion. */
-  function settle(text: string): void {
+  /**
+   * Resolves the values that a text names, the innermost first. Iterative: a long chain must not overflow the stack.
+   */
+  function resolveNamed(text: string): void {
     const open = [opened({ id: "", text, scope: ownScope })];
     for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
       const reference = last.references[last.next];
@@ -137,21 +150,21 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
       const target = candidates(reference, last.scope).find((one) => !isCircle(one, open));
       if (target === undefined || known.has(target.id)) continue;
       if (open.length <= CHAIN_MAX) open.push(opened(target));
-      else fault(() => `${target.id} is left as it is: more than ${CHAIN_MAX} values name each other in a chain`);
+      else fault(() => `${target.id} is not replaced: a chain of references is longer than ${CHAIN_MAX}`);
     }
   }
 
   function isCircle({ id }: Named, open: readonly Open[]): boolean {
     const at = open.findIndex((one) => one.id === id);
     if (at === -1) return false;
-    fault(() => `values name each other in a circle: ${[...open.slice(at).map((one) => one.id), id].join(" → ")}`);
+    fault(() => `values refer to each other in a cycle: ${[...open.slice(at).map((one) => one.id), id].join(" → ")}`);
     return true;
   }
 
-  /** A text with what it names put in, as far as that is resolved and there is room for it. */
+  /** Returns a text with its resolved references replaced, within the limits of length. */
   function replaced({ text, scope, references }: Omit<Open, "next">): string {
     const parts: string[] = [];
-    let room = RESOLVED_MAX;
+    let budget = RESOLVED_MAX;
     let from = 0;
     for (const reference of references) {
       const [whole] = reference;
@@ -161,11 +174,11 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
         unknownKey(reference[1]);
         continue;
       }
-      room -= value.length;
+      budget -= value.length;
       inserted += value.length;
-      if (room < 0 || inserted > INSERTED_MAX) {
-        const [what, limit] = room < 0 ? ["the text", RESOLVED_MAX] : ["all texts together", INSERTED_MAX];
-        fault(() => `${shown(whole)} is left as it is: ${what} would be longer than ${limit} characters`);
+      if (budget < 0 || inserted > INSERTED_MAX) {
+        const [what, limit] = budget < 0 ? ["the text", RESOLVED_MAX] : ["all texts together", INSERTED_MAX];
+        fault(() => `${shown(whole)} is not replaced: ${what} would be longer than ${limit} characters`);
         continue;
       }
       parts.push(text.slice(from, reference.index), value);
@@ -175,7 +188,7 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
   }
 
   function unknownKey(key: string | undefined): void {
-    // Of a circle, and of a chain that is too long, it was told already.
+    // Cycles and chains that are too long are reported elsewhere.
     if (key === undefined || config === undefined || configScope.has(key)) return;
     fault(() => {
       const meant = nearest(key, configScope.keys());
@@ -184,7 +197,7 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
   }
 
   const resolve = (text: string) => {
-    settle(text);
+    resolveNamed(text);
     return replaced(opened({ id: "", text, scope: ownScope }));
   };
   return { resolve, resolveAll: (any) => mapTexts(any, resolve), faults };
@@ -205,7 +218,7 @@ function scopeOf(values: JsonObject, roots: readonly string[]): Scope {
   return scope;
 }
 
-/** `{a: {b: 1}}` as `{"a.b": 1}`: configurations may be nested, references name the way. */
+/** Flattens `{a: {b: 1}}` to `{"a.b": 1}`: references name nested keys with dots. */
 function flat(values: JsonObject, before = ""): JsonObject {
   const pairs = Object.entries(values).flatMap(([key, value]): [string, JsonValue][] =>
     isJsonObject(value) ? Object.entries(flat(value, `${before}${key}.`)) : [[`${before}${key}`, value]],

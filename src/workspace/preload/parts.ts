@@ -1,7 +1,75 @@
+/**
+ * The input and output of preloading: the files of a workspace as a source, and the parts of a workflow, which are
+ * loaded files, missing files and warnings. Also loads the two texts that all classic workflows share.
+ */
 import { isPhasegateError } from "../../errors.js";
 import { unreadable } from "../../workflow/diagnostic.js";
 import type { Location } from "../roots/paths.js";
-/** What a file is to its workflow. */
+
+/** A workflow's first file and its form. */
+export interface FoundWorkflow {
+  /** `classic`: a workflow.yaml. `skill`: a SKILL.md, or a workflow.md without one. */
+  readonly shape: "classic" | "skill";
+  readonly file: Location;
+}
+
+/** A file's text, and its size in bytes. */
+export interface WholeText {
+  readonly text: string;
+  readonly size: number;
+}
+
+/** A name in a folder. */
+export interface FolderEntry {
+  readonly path: string;
+  readonly kind: string;
+}
+
+/** The files of a workspace, read through the sandboxes of its roots. */
+export interface FileSource {
+  /** The names of all path variables, without braces. */
+  readonly known: readonly string[];
+  /** Resolves a path; a relative one in the folder of the file `from`. Throws `PATH_REFUSED`. */
+  resolve(path: string, options?: { readonly from?: Location }): Location;
+  /** Replaces the host's variables in a text. Roots and unknown names stay. */
+  expand(text: string): string;
+  /** Reads a whole file. Throws `FILE_NOT_FOUND`, `PATH_REFUSED`, `TOO_LARGE`, `INVALID_INPUT`. */
+  read(location: Location, options: { readonly maxBytes: number }): Promise<WholeText>;
+  /** Lists a folder, sorted by path. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
+  list(location: Location): Promise<readonly FolderEntry[]>;
+  /** Returns existing files with names similar to a missing one, the most similar first. */
+  nearest(location: Location): Promise<readonly Location[]>;
+  /** The workflows found so far, by name: searching all folders is slow. */
+  readonly found: Map<string, FoundWorkflow>;
+  /** Formats a location as agents read it: `{bundle-root}/workflows/intake/workflow.yaml`. */
+  show(location: Location): string;
+}
+
+/** The largest file that is loaded, in bytes. */
+const FILE_MAX = 1_048_576;
+
+/** Reads a whole text file. */
+export function readWhole(source: FileSource, location: Location) {
+  return source.read(location, { maxBytes: FILE_MAX });
+}
+
+/** Returns the folder of a file. */
+export function folderOf({ root, path }: Location): Location {
+  const end = path.lastIndexOf("/");
+  return { root, path: end === -1 ? "." : path.slice(0, end) };
+}
+
+/** Returns the location of a name in a folder. */
+export function inFolder({ root, path }: Location, name: string): Location {
+  return { root, path: path === "." ? name : `${path}/${name}` };
+}
+
+/** Returns the last name of a location; for a root, the name of the root. */
+export function nameOf({ root, path }: Location): string {
+  return path === "." ? root : path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** The role of a file in its workflow. */
 export type PreloadRole =
   | "workflow"
   | "config"
@@ -15,40 +83,44 @@ export type PreloadRole =
   | "customization"
   | "step";
 
-/** A file of a workflow, whole. */
+/** A loaded file of a workflow. */
 export interface PreloadedFile {
-  /** As `read_file` takes it: `{bundle-root}/workflows/intake/instructions.md`. */
+  /** Its path, as `read_file` accepts it: `{bundle-root}/workflows/intake/instructions.md`. */
   readonly path: string;
+  /** Its role in its workflow. */
   readonly role: PreloadRole;
-  /** The workflow that it belongs to, where that is one that the preloaded one invokes. */
+  /** The workflow that it belongs to, if that is another one, which the preloaded workflow invokes. */
   readonly workflow?: string;
-  /** In bytes, as it lies on the disk. */
+  /** Its size on the disk, in bytes. */
   readonly size: number;
+  /** Its whole text. In a workflow.yaml the variables are replaced; customization files are merged. */
   readonly content: string;
 }
 
-/** A file that a workflow names and that could not be loaded. */
+/** A file that a workflow names but that could not be loaded. */
 export interface MissingFile {
+  /** Its path: as `read_file` accepts it, or as the workflow names it if it cannot be resolved. */
   readonly path: string;
+  /** Its role in its workflow. */
   readonly role: PreloadRole;
+  /** The workflow that it belongs to, if that is another one, which the preloaded workflow invokes. */
   readonly workflow?: string;
-  /** Why, in a sentence. */
+  /** The reason why it could not be loaded. */
   readonly reason: string;
-  /** What lies in its folder under a similar name, the nearest first. */
+  /** The paths of existing files with similar names, the most similar first. */
   readonly nearest: readonly string[];
 }
 
-/** What was found of a workflow: in the order in which it is named, whatever was read first. */
+/** Parts of a workflow, in the order in which the workflow names them. */
 export interface Parts {
   readonly files: readonly PreloadedFile[];
   readonly missing: readonly MissingFile[];
   readonly warnings: readonly string[];
 }
 
-/** One part, or several, as one list. */
+/** Joins parts. A file or warning that occurs several times is kept once. */
 export function joinParts(parts: readonly Parts[]): Parts {
   const byPath = new Map<string, PreloadedFile>();
-  // Two workflows may share an engine: it is loaded once, for the first.
   for (const file of parts.flatMap(({ files }) => files)) if (!byPath.has(file.path)) byPath.set(file.path, file);
   const missing = new Map<string, MissingFile>();
   for (const one of parts.flatMap((part) => part.missing)) if (!missing.has(one.path)) missing.set(one.path, one);
@@ -59,24 +131,24 @@ export function joinParts(parts: readonly Parts[]): Parts {
   };
 }
 
-/** Nothing but warnings. */
+/** Returns parts with only warnings. */
 export function warned(...warnings: readonly string[]): Parts {
   return { files: [], missing: [], warnings };
 }
 
-/** What a part is asked for as. */
+/** The role of a part, and the invoked workflow that it belongs to. */
 interface Wanted {
   readonly role: PreloadRole;
   readonly workflow?: string | undefined;
 }
 
-/** A file as a part, its content as it is or changed. */
+/** Returns a file as a part. */
 export function filePart(path: string, { role, workflow }: Wanted, size: number, content: string): Parts {
   const owner = workflow === undefined ? {} : { workflow };
   return { files: [{ path, role, ...owner, size, content }], missing: [], warnings: [] };
 }
 
-/** Reads a file that another one (`from`) names; one that isn't there is a part too, with what there is under a similar name. */
+/** Reads a file that the file `from` names. If it cannot be read, the part is a missing file. */
 export async function readPart(source: FileSource, path: string, wanted: Wanted, from: Location): Promise<Parts> {
   let location: Location | undefined;
   try {
@@ -88,7 +160,7 @@ export async function readPart(source: FileSource, path: string, wanted: Wanted,
   }
 }
 
-/** A file that can't be read, as a part, whatever the reason is. */
+/** Returns a file that cannot be read as a part, with the reason and similar names. */
 export async function missingPart(
   source: FileSource,
   location: Location | undefined,
@@ -105,38 +177,23 @@ export async function missingPart(
   return { files: [], missing: [{ path: shownPath, role, ...owner, reason, nearest }], warnings: [] };
 }
 
-/** What the loading of one workflow, and of those that it invokes, is done with. */
+/** The state of one call while it loads a workflow and the workflows that it invokes. */
 export interface LoadContext {
   readonly source: FileSource;
-  /** The roots that workflows lie in: what is named below them belongs to a workflow. */
+  /** The roots that contain workflows. Only files below them are loaded as data. */
   readonly definitionRoots: readonly string[];
-  /** Loads a workflow of any shape that the file `from` invokes. */
+  /** Loads a workflow of any form that the file `from` invokes; `trail` are the files that lead to it. */
   invoke(path: string, from: Location, trail: readonly string[]): Promise<Parts>;
-  /** The core engine's text, read once. */
+  /** Returns the text of the core engine, read once. */
   engine(): Promise<Parts>;
-  /** The elicitation task, read once. */
+  /** Returns the elicitation task, read once. */
   elicitation(): Promise<Parts>;
 }
 
-/** The folder that a file lies in. */
-export function folderOf({ root, path }: Location): Location {
-  const end = path.lastIndexOf("/");
-  return { root, path: end === -1 ? "." : path.slice(0, end) };
-}
-
-/** A name in a folder. */
-export function inFolder({ root, path }: Location, name: string): Location {
-  return { root, path: path === "." ? name : `${path}/${name}` };
-}
-
-/** The last name of a location; the root's where it is the root itself. */
-export function nameOf({ root, path }: Location): string {
-  return path === "." ? root : path.slice(path.lastIndexOf("/") + 1);
-}
-
-/** What all classic workflows share: the engine that tells how they are followed, and the task of elicitation. */
-
-/** Where each lies below the core root, the name of today first. */
+/**
+ * The paths below the core root of the two texts that classic workflows share: the engine, which explains how to follow
+ * a workflow, and the elicitation task. The current name is the first.
+ */
 const PLACES = {
   engine: ["tasks/workflow.md", "tasks/workflow.xml"],
   elicitation: [
@@ -148,15 +205,15 @@ const PLACES = {
     "workflows/advanced-elicitation/workflow.xml",
   ],
 } as const;
-/** A table of methods that a task names, beside itself. */
+/** The name of a table of methods next to a task. */
 const TABLE = /(?<![\w-])[\w-]+\.csv\b/;
 
-/** The core engine's text. Nothing where the workspace has no core root. */
+/** Loads the text of the core engine; nothing if the workspace has no core root. */
 export function loadEngine(source: FileSource): Promise<Parts> {
   return loadFirst(source, "engine");
 }
 
-/** The elicitation task, and the table of methods that it draws from. */
+/** Loads the elicitation task, and the table of methods that it names. */
 export async function loadElicitation(source: FileSource): Promise<Parts> {
   const task = await loadFirst(source, "elicitation");
   const [file] = task.files;
@@ -166,7 +223,7 @@ export async function loadElicitation(source: FileSource): Promise<Parts> {
   return joinParts([task, methods]);
 }
 
-/** The first that is there, one after the other: as a rule it is the first of all. */
+/** Loads the first text that exists; nothing if the workspace has no core root. */
 async function loadFirst(source: FileSource, role: keyof typeof PLACES): Promise<Parts> {
   if (!source.known.includes("core-root")) return joinParts([]);
   for (const path of PLACES[role]) {
@@ -190,51 +247,4 @@ async function readOrMissing(source: FileSource, location: Location, role: Prelo
     if (!isPhasegateError(error)) throw error;
     return missingPart(source, location, path, { role }, error);
   }
-}
-
-/** A workflow's first file, and which shape it is of. */
-export interface FoundWorkflow {
-  /** `classic`: a workflow.yaml. `skill`: a SKILL.md, or a workflow.md that stands alone. */
-  readonly shape: "classic" | "skill";
-  readonly file: Location;
-}
-
-/** A file's text, and its bytes. */
-export interface WholeText {
-  readonly text: string;
-  readonly size: number;
-}
-
-/** What a folder holds under a name. */
-export interface FolderEntry {
-  readonly path: string;
-  readonly kind: string;
-}
-
-/** What preloading needs of a workspace: its files, behind their sandboxes. */
-export interface FileSource {
-  /** The names of all path variables, without braces. */
-  readonly known: readonly string[];
-  /** Where a path with path variables leads; a relative one in the folder of the file `from`. Throws `PATH_REFUSED`. */
-  resolve(path: string, options?: { readonly from?: Location }): Location;
-  /** The host's words put into a text; roots, and what nobody knows, stay as they are. */
-  expand(text: string): string;
-  /** A file, whole. Throws `FILE_NOT_FOUND`, `PATH_REFUSED`, `TOO_LARGE`, `INVALID_INPUT`. */
-  read(location: Location, options: { readonly maxBytes: number }): Promise<WholeText>;
-  /** What a folder holds, sorted by path. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
-  list(location: Location): Promise<readonly FolderEntry[]>;
-  /** What lies in a missing file's folder under a similar name, the nearest first. */
-  nearest(location: Location): Promise<readonly Location[]>;
-  /** Where workflows were found before, by name: looking through all folders is worth it once. */
-  readonly found: Map<string, FoundWorkflow>;
-  /** How agents write a location: `{bundle-root}/workflows/intake/workflow.yaml`. */
-  show(location: Location): string;
-}
-
-/** The largest file that is loaded whole, in bytes. */
-const FILE_MAX = 1_048_576;
-
-/** Reads a whole text. */
-export function readWhole(source: FileSource, location: Location) {
-  return source.read(location, { maxBytes: FILE_MAX });
 }

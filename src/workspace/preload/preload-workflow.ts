@@ -1,20 +1,67 @@
-/** One call in place of many: all that a workflow needs, read side by side. */
+/**
+ * Loads everything that a workflow needs in one call, in pages of whole files. The entry file of this folder; what is
+ * decided where:
+ * - preload-workflow.ts: which files a page contains, and that a connection gets no file twice
+ * - find.ts: which folders are workflows, and which of several with the same name counts
+ * - load-parts.ts: limits of files, bytes, invocations and depth; cycles
+ * - load-workflow.ts: which paths in a workflow.yaml are its files
+ * - mapping.ts: which variables of a workflow.yaml are replaced
+ * - instruction-tags.ts: tags in comments and code do not count
+ * - skills.ts: when a skill is only a pointer to another one
+ * - customization.ts: how a skill's defaults, the team's and the user's customization are merged
+ * - repeated-call.ts: a workflow is loaded again if any file or folder that it depends on has changed
+ * - cache.ts: a text is read again if its file's signature has changed, or is too recent to tell
+ * - parts.ts: the files, missing files and warnings of a workflow
+ */
 import * as z from "zod";
-import { PhasegateError } from "../../errors.js";
+import { invalidCursor, readCursor, writeCursor } from "../../tools/pages.js";
 import { revisionOf } from "../../workflow/json.js";
-import { shown } from "../../workflow/names.js";
 import type { Connection } from "../connection.js";
 import { currentStep, type GivenStep, memoryOf } from "../steps/give-step.js";
 import { firstSteps } from "../steps/step-index.js";
 import { findWorkflow } from "./find.js";
-import { loadParts, withinCall } from "./load-parts.js";
+import { loadParts } from "./load-parts.js";
 import { filePart, folderOf, joinParts, type MissingFile, nameOf, type PreloadedFile } from "./parts.js";
+import { withinCall } from "./repeated-call.js";
 import { type OpenedSkill, skillPlaces } from "./skills.js";
+
+/** The steps of a skill, without the texts of later ones. */
+export interface PreloadedSteps {
+  /** The current step; its text is among the files. Missing if there are several first steps. */
+  readonly current?: Omit<GivenStep, "content">;
+  /** The first steps to choose from, if there are several. */
+  readonly choices?: readonly string[];
+  /** All steps in order: `step` is accepted by `next_step`. */
+  readonly index: readonly { readonly step: string; readonly title: string }[];
+}
+
+/** A loaded workflow, or a page of it. */
+export interface PreloadedWorkflow {
+  /** The name of its folder. */
+  readonly workflow: string;
+  /** `classic`: a workflow.yaml that names its files. `skill`: a SKILL.md or workflow.md, often with steps. */
+  readonly shape: "classic" | "skill";
+  /** The files of this page, each with its whole text. */
+  readonly files: readonly PreloadedFile[];
+  /** The paths of all loaded files, including those on other pages. */
+  readonly filesLoaded: readonly string[];
+  /** The files that the workflow names but that could not be loaded. */
+  readonly missing: readonly MissingFile[];
+  /** Problems that do not prevent loading, such as an unknown key of the configuration or a cycle. */
+  readonly warnings: readonly string[];
+  /** A message for the model: what is loaded, and what to do next. */
+  readonly message: string;
+  /** The steps; missing if the workflow has none in files. */
+  readonly steps?: PreloadedSteps;
+  /** The cursor of the next page; missing on the last page. */
+  readonly cursor?: string;
+}
+
 /**
- * Loads a workflow's files in one go, told apart by itself: a workflow.yaml with its configuration, instructions, template,
- * validation, data, engine, elicitation and the workflows that it invokes; or a skill with its texts, its customization
- * and its current step. Throws `WORKFLOW_NOT_FOUND`, `DEFINITION_INVALID` with the lines, `CURSOR_INVALID`, and what a
- * path throws; a file that the workflow names and that isn't there is among `missing`.
+ * Loads the files of a workflow: for a workflow.yaml its configuration, instructions, template, validation, data,
+ * engine, elicitation and the workflows that it invokes; for a skill its texts, its customization and its current step.
+ * A named file that does not exist is in `missing`. Throws `WORKFLOW_NOT_FOUND`, `DEFINITION_INVALID`,
+ * `CURSOR_INVALID`, and as resolving a path does.
  */
 export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<PreloadedWorkflow> {
   const memory = memoryOf(connection);
@@ -24,7 +71,7 @@ export async function preloadWorkflow(connection: Connection, request: PreloadRe
   const found = await findWorkflow(source, request.workflow, places.roots);
   const { shape, parts, skill } = await unlessSame(found, () => loadParts(places, found));
   const stepped = skill === undefined ? undefined : { places, skill };
-  // Giving a step moves the session: in turn with those who ask for the next one.
+  // Giving the first step changes the session, so it waits for concurrent calls of `next_step`.
   const current = stepped === undefined ? undefined : await memory.inTurn(() => currentStep(connection, stepped));
   const step = current === undefined ? joinParts([]) : stepPart(current);
   const { files, missing, warnings } = joinParts([parts, step]);
@@ -38,9 +85,9 @@ export async function preloadWorkflow(connection: Connection, request: PreloadRe
     files: filesLoaded,
     missing: missing.map(({ path }) => path),
   });
-  // Only now: what couldn't be recorded is answered as a failure, and nobody was given anything.
+  // After the record: if that fails, the call fails and the client gets no file.
   for (const file of page.files) memory.given.set(file.path, revisionOfFile(file));
-  // What is kept for the next call is nobody's to change.
+  // Copies: the originals are kept for the next call.
   const given = page.files.map((file) => ({ ...file }));
   const loaded = { workflow, shape, files: given, filesLoaded, missing, warnings };
   return {
@@ -62,71 +109,43 @@ function stepsOf({ index, text }: OpenedSkill, current: GivenStep | undefined): 
   return { current: place, index: all };
 }
 
-/** What `{skill-root}` stands for, where a text says so. */
+/** Returns the folder that `{skill-root}` means, if a text uses it. */
 function skillRoot(files: readonly PreloadedFile[]): string | undefined {
   const skill = files.findLast(({ role }) => role === "skill");
   if (skill === undefined || !files.some(({ content }) => content.includes("{skill-root}"))) return undefined;
   return skill.path.replace(/\/[^/]+$/, "");
 }
 
-/** What is asked of `preloadWorkflow`. */
+/** The request of `preloadWorkflow`. */
 interface PreloadRequest {
   /** The workflow's name, or the path of its folder or first file. */
   readonly workflow: string;
-  /** Where the page before ended. */
+  /** The cursor of the page before. */
   readonly cursor?: string;
-  /** Gives files that the connection was given already once more. */
+  /** If true, files that the connection already has are returned again. */
   readonly reload?: boolean;
 }
 
-/** The steps of a skill: the index of all, and none of the texts ahead. */
-export interface PreloadedSteps {
-  /** The step that is at hand: its text is among the files. Missing where there are several to begin with. */
-  readonly current?: Omit<GivenStep, "content">;
-  /** Where several steps can be the first. */
-  readonly choices?: readonly string[];
-  readonly index: readonly { readonly step: string; readonly title: string }[];
-}
-
-/** A workflow, loaded. */
-export interface PreloadedWorkflow {
-  /** The name of its folder. */
-  readonly workflow: string;
-  /** `classic`: a workflow.yaml that names its files. `skill`: a SKILL.md or workflow.md, often with steps. */
-  readonly shape: "classic" | "skill";
-  /** Whole files, those of this page. */
-  readonly files: readonly PreloadedFile[];
-  /** The paths of all files that were loaded, those of other pages too. */
-  readonly filesLoaded: readonly string[];
-  readonly missing: readonly MissingFile[];
-  readonly warnings: readonly string[];
-  /** For the model: what it has now, and what to do. */
-  readonly message: string;
-  readonly steps?: PreloadedSteps;
-  /** Missing on the last page. */
-  readonly cursor?: string;
-}
-
-/** What a message is about. */
+/** The facts that a message reports. */
 interface MessageFacts {
   readonly workflow: string;
   readonly files: readonly PreloadedFile[];
   readonly filesLoaded: readonly string[];
   readonly missing: readonly MissingFile[];
-  /** Files that were given before, and not again. */
+  /** The paths of files that the connection already has, and that are not returned again. */
   readonly had: readonly string[];
   readonly cursor: string | undefined;
   readonly steps: PreloadedSteps | undefined;
-  /** What `{skill-root}` stands for, where a text names it. */
+  /** The folder that `{skill-root}` means, if a text uses it. */
   readonly skillRoot: string | undefined;
 }
 
-/** What the model is told of a preloaded workflow: in few words, since every later turn carries them along. */
+/** Builds the message for the model. It is short, since every later turn carries it along. */
 function preloadMessage(facts: MessageFacts): string {
   const { missing, cursor, steps, skillRoot } = facts;
   const sentences = [
     loaded(facts),
-    cursor === undefined ? "" : "There is more: call preload_workflow with the cursor before you begin.",
+    cursor === undefined ? "" : "There are more files: call preload_workflow with the cursor before you begin.",
     missing.length === 0 ? "" : `${counted(missing.length, "file")} could not be loaded: see missing.`,
     skillRoot === undefined ? "" : `{skill-root} is ${skillRoot}.`,
     steps === undefined ? "" : stepsSentence(steps),
@@ -139,12 +158,12 @@ function loaded({ workflow, files, filesLoaded, had }: MessageFacts): string {
   if (files.length === 0 && had.length === all && all > 0) {
     return (
       `The ${counted(all, "file")} of ${workflow} are already loaded in this conversation and have not changed: ` +
-      "go on with what you have. If you no longer have them, call preload_workflow with reload: true."
+      "continue with what you have. If you no longer have them, call preload_workflow with reload: true."
     );
   }
   const which = files.length === all ? `All ${counted(all, "file")}` : `${files.length} of ${counted(all, "file")}`;
-  const before = had.length === 0 ? "" : ` ${had.length} were given before, unchanged: ${had.join(", ")}.`;
-  return `${which} of ${workflow} are loaded here, whole: don't read them again.${before}`;
+  const before = had.length === 0 ? "" : ` You already have ${had.length}, unchanged: ${had.join(", ")}.`;
+  return `${which} of ${workflow} are here, complete: don't read them again.${before}`;
 }
 
 function stepsSentence({ current, choices, index }: PreloadedSteps): string {
@@ -152,31 +171,31 @@ function stepsSentence({ current, choices, index }: PreloadedSteps): string {
     return `Choose the first of its ${counted(index.length, "step")}: next_step with step: ${choices?.join(" or ")}.`;
   }
   const gate = current.gate === undefined ? "" : ", with the evidence that its gate asks for";
-  return `You are at step ${current.number} of ${current.of}. Do it whole, then call next_step${gate}; read no step ahead.`;
+  return `You are at step ${current.number} of ${current.of}. Do all of it, then call next_step${gate}. Don't read later steps.`;
 }
 
 function counted(count: number, noun: string): string {
   return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
-/** Characters that count as one token. */
+/** Characters per token. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Whole files that fit, and where the rest begins. */
+/** A page of whole files. */
 interface FilesPage {
   readonly files: readonly PreloadedFile[];
-  /** Files of this page that the connection has already, by path. */
+  /** The paths of files that the connection already has, and that are left out. */
   readonly had: readonly string[];
   /** Missing on the last page. */
   readonly cursor?: string;
 }
 
-/** How many tokens a text is about. */
+/** Estimates the tokens of a text. */
 function tokensOf(text: string): number {
   return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
 }
 
-/** What tells one content of a file from another. Files are kept as they are read, so this is worked out once for each. */
+/** Returns the revision of a file's content, computed once per loaded file. */
 function revisionOfFile(file: PreloadedFile): string {
   const revision = revisions.get(file) ?? revisionOf(file.content);
   revisions.set(file, revision);
@@ -186,9 +205,9 @@ function revisionOfFile(file: PreloadedFile): string {
 const revisions = new WeakMap<PreloadedFile, string>();
 
 /**
- * As many whole files as fit into a budget of tokens, at least one, from where a cursor points. Files that the connection
- * was given in the same revision are named in place of being given again, unless it asks for them: then on the pages that
- * follow, too. Throws `CURSOR_INVALID`.
+ * Returns as many whole files as fit into a budget of tokens, at least one, from the cursor on. Files that the
+ * connection already has in the same revision are only named, unless it asks for a reload; a reload also holds for the
+ * following pages. Throws `CURSOR_INVALID`.
  */
 function pageFiles(
   files: readonly PreloadedFile[],
@@ -209,39 +228,26 @@ function pageFiles(
     }
     used += tokensOf(file.content);
     if (used > budget && page.length > 0) {
-      return { files: page, had, cursor: btoa(JSON.stringify([index, listRevision(files), isAgain])) };
+      return { files: page, had, cursor: writeCursor([index, listRevision(files), isAgain]) };
     }
     page.push(file);
   }
   return { files: page, had };
 }
 
-/** What tells one list of files from another: only who pages needs it. */
+/** Returns the revision of a list of files. It is only needed for cursors. */
 function listRevision(files: readonly PreloadedFile[]): string {
   return revisionOf(JSON.stringify(files.map((file) => [file.path, revisionOfFile(file)])));
 }
 
-/** Where the next page begins, the revision of the list, and whether files that were given before are given again. */
+/** The content of a cursor: the index of the next file, the revision of the list, and whether it is a reload. */
 const cursorSchema = z.tuple([z.int().nonnegative(), z.string(), z.boolean()]);
 
+const REMEDY = "Call preload_workflow without a cursor, with reload: true.";
+
 function placeOf(cursor: string, list: string): { readonly from: number; readonly again: boolean } {
-  const [from, revision, again] = cursorSchema.safeParse(decoded(cursor)).data ?? [];
-  if (from === undefined || again === undefined) throw invalidCursor(cursor, "it is none of this tool's");
-  if (revision !== list) throw invalidCursor(cursor, "the workflow's files have changed since");
+  const [from, revision, again] = cursorSchema.safeParse(readCursor(cursor)).data ?? [];
+  if (from === undefined || again === undefined) throw invalidCursor(cursor, "this tool did not issue it", REMEDY);
+  if (revision !== list) throw invalidCursor(cursor, "the files of the workflow have changed", REMEDY);
   return { from, again };
-}
-
-function decoded(cursor: string): unknown {
-  try {
-    return JSON.parse(atob(cursor));
-  } catch {
-    return undefined;
-  }
-}
-
-function invalidCursor(cursor: string, reason: string): PhasegateError<"CURSOR_INVALID"> {
-  return new PhasegateError("CURSOR_INVALID", `the cursor ${shown(cursor)} can't be used: ${reason}`, {
-    remedy: "Call preload_workflow without a cursor, with reload: true.",
-    details: { cursor },
-  });
 }

@@ -1,4 +1,7 @@
-/** Skills as BMAD writes them since its version 6: a folder with SKILL.md, often a workflow.md, and steps in files. */
+/**
+ * Opens skills, as BMAD writes them since version 6: a folder with a SKILL.md, often a workflow.md, and steps in files.
+ * Follows skills that only point to another one.
+ */
 import { posix } from "node:path";
 import { isPhasegateError } from "../../errors.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
@@ -23,21 +26,22 @@ import {
   readWhole,
   warned,
 } from "./parts.js";
-/** A skill, opened: its own texts, and what steps it has. */
+
+/** An opened skill: its own texts, and the index of its steps. */
 export interface OpenedSkill {
   readonly name: string;
-  /** SKILL.md, or what stands in its place. */
+  /** SKILL.md, or the file that was requested instead. */
   readonly file: Location;
-  /** What tells how it is worked through. */
+  /** Its instructions. */
   readonly text: string;
   readonly index: readonly StepEntry[];
-  /** Its texts. */
+  /** Its texts as parts. */
   readonly parts: Parts;
-  /** Where it leads, if it is a pointer to another one. */
+  /** The workflow that it points to, if any. */
   readonly leadsTo?: FoundWorkflow;
 }
 
-/** Where skills are looked for, and how far pointers are followed. */
+/** The roots in which skills are searched, and the limit of pointers. */
 export interface SkillPlaces {
   readonly source: FileSource;
   readonly roots: readonly string[];
@@ -45,8 +49,8 @@ export interface SkillPlaces {
 }
 
 /**
- * Opens a skill, and follows it where it only points to another: gives all that were come by, the one that does the work
- * last. That one may lead to a classic workflow (`leadsTo`). Throws what reading its first file throws.
+ * Opens a skill, and follows it while it only points to another one. Returns all skills on the way; the last one does
+ * the work, or points to a classic workflow (`leadsTo`). Throws as reading its first file does.
  */
 export async function openSkill(
   places: SkillPlaces,
@@ -59,8 +63,8 @@ export async function openSkill(
     const { file: target } = next;
     const circle = trail.some((seen) => places.source.show(seen) === places.source.show(target));
     const names = [...trail, target].map((one) => nameOf(folderOf(one))).join(" → ");
-    if (circle) return noted(first, others, `skills point to each other in a circle: ${names}`);
-    if (trail.length > places.maxDepth) return noted(first, others, `pointers are followed no further: ${names}`);
+    if (circle) return noted(first, others, `skills point to each other in a cycle: ${names}`);
+    if (trail.length > places.maxDepth) return noted(first, others, `too many pointers to follow: ${names}`);
     trail.push(target);
     others.push(await openOne(places, target));
   }
@@ -77,7 +81,7 @@ async function openOne(places: SkillPlaces, file: Location): Promise<OpenedSkill
   const name = nameOf(folder);
   const [{ text, size }, { hasWorkflow, index }] = await Promise.all([
     readWhole(source, file),
-    lookAround(source, file),
+    readFolder(source, file),
   ]);
   const path = source.show(file);
   const isSkill = nameOf(file) === "SKILL.md";
@@ -96,8 +100,8 @@ async function openOne(places: SkillPlaces, file: Location): Promise<OpenedSkill
   return { name, file, text, index, parts, ...(leadsTo === undefined ? {} : { leadsTo }) };
 }
 
-/** What lies beside a skill's first file; folders of steps are looked into. */
-async function lookAround(source: FileSource, file: Location) {
+/** Reads the folder of a skill and the folders of steps in it. */
+async function readFolder(source: FileSource, file: Location) {
   const folder = folderOf(file);
   const entries = await source.list(folder);
   const below = entries.filter(({ path, kind }) => kind === "folder" && isStepFolder(posix.basename(path)));
@@ -107,7 +111,7 @@ async function lookAround(source: FileSource, file: Location) {
   return { hasWorkflow: relative.includes("workflow.md"), index: stepIndex(relative) };
 }
 
-/** A description that can't be read is no reason not to follow the text. */
+/** Reads a skill's description. Broken front matter is only a warning: the text can still be followed. */
 async function frontMatter(path: string, text: string) {
   const report = createReport();
   const { source, body } = await splitFrontMatter(path, text, report);
@@ -124,9 +128,9 @@ async function firstThatIsThere(
   for (const target of targets) {
     try {
       const found = await findWorkflow(source, target, roots, from);
-      // A path may be to a file that isn't there; whoever reads it would find out too late.
-      const beside = await source.list(folderOf(found.file));
-      if (beside.some(({ path }) => path === found.file.path)) return found;
+      // A path may name a file that does not exist.
+      const entries = await source.list(folderOf(found.file));
+      if (entries.some(({ path }) => path === found.file.path)) return found;
     } catch (error) {
       if (!isPhasegateError(error)) throw error;
     }
@@ -134,10 +138,10 @@ async function firstThatIsThere(
   return undefined;
 }
 
-/** How deep workflows may lead to one another. */
+/** The longest chain of workflows that point to each other. */
 const DEPTH_MAX = 5;
 
-/** Where a connection's workflows lie: below all its roots but that of the sessions. */
+/** Returns the places of a connection's workflows: all roots except the output root. */
 export function skillPlaces({ roots }: Pick<Connection, "roots">): SkillPlaces {
   return {
     source: keptSource(roots),
@@ -146,23 +150,24 @@ export function skillPlaces({ roots }: Pick<Connection, "roots">): SkillPlaces {
   };
 }
 
-/** Skills that only point elsewhere: kept under an old name, or made for a client that wants a file of its own. */
-
-/** How long a skill may be that is taken for a pointer, in characters: the longest known ones say much about overrides. */
+/**
+ * The longest skill that counts as a pointer, in characters. Pointers are skills under an old name, or for a client
+ * that needs its own file; the longest known ones explain overrides.
+ */
 const SHIM_MAX = 4000;
-/** So short that whatever it names is all that it is. */
+/** In a skill this short, in characters, every named path counts as a target. */
 const BARE_MAX = 700;
 const FORWARDS =
   /\b(?:forwards?|forwarding|redirects?|delegates?|consolidated|merged|renamed|moved)\s+(?:\w+\s+)?(?:in)?to\s+[`'"]?((?:\{[\w-]+\}\/)?[\w./-]*[\w-])/gi;
 const FOLLOWS = /\b(?:invoke|follow|load|read|execute|run|use)\b/gi;
 const PATH = /@?(?:\{[\w-]+\}|(?<![\w./-])\.{1,2})\/[\w./-]+\.(?:md|xml|ya?ml)/gi;
 const QUOTED = /\b(?:invoke|use|run|load)\s+(?:the\s+)?(?:skill\s+)?[`'"]([\w-]+)[`'"]/gi;
-/** What every workflow names beside itself. */
+/** The engine, which every workflow names. */
 const ENGINE = /\/tasks\/workflow\.(?:xml|md)$/;
 
 /**
- * What a skill that has neither steps nor a workflow of its own leads to: paths and names of skills, the likeliest first.
- * Empty for a skill that does something itself.
+ * Returns the paths and names that a skill without steps and workflow may point to, the most likely first. Empty for a
+ * skill that does the work itself.
  */
 export function shimTargets(name: string, description: string, body: string): readonly string[] {
   const text = body.trim();
@@ -174,7 +179,7 @@ export function shimTargets(name: string, description: string, body: string): re
   return [...new Set(targets)].filter((target) => target !== name && !ENGINE.test(target) && /[\w-]/.test(target));
 }
 
-/** The paths that a line leads to: each behind a word of its own. */
+/** Returns the paths that follow a verb such as "read" in the same line. Each verb counts for one path. */
 function followedPaths(text: string): string[] {
   return text.split("\n").flatMap((line) => {
     const paths: string[] = [];

@@ -1,3 +1,7 @@
+/**
+ * Opens the roots of a workspace. No root may be inside the output root: otherwise saved outputs could change what
+ * later sessions follow.
+ */
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { PhasegateError } from "../../errors.js";
@@ -5,32 +9,35 @@ import { isInside } from "../../sandbox/resolve.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { openSandbox } from "../../sandbox/sandbox.js";
 import { keptBack } from "../../workflow/kept-back.js";
-/** Where a workspace's files lie: absolute paths, or relative to the working folder. */
+
+/** The folders of a workspace: absolute paths, or relative to the process's working folder. */
 export interface WorkspaceFolders {
-  /** Workflows and what belongs to them: `{bundle-root}`. */
+  /** The folder with workflows and their files: `{bundle-root}`. */
   readonly bundleRoot: string;
-  /** What all workflows share, the text of the workflow engine for example: `{core-root}`. */
+  /**
+   * The folder with what all workflows share, such as the text of the workflow engine: `{core-root}`. Default: none.
+   */
   readonly coreRoot?: string;
   /**
-   * What `{project-root}` stands for in paths. It gives no right to read: such a path is followed where it leads into
-   * another root.
+   * The folder that `{project-root}` means in paths. It is not a root: such a path is read only if it leads into
+   * another root. The folder need not exist. Default: none.
    */
   readonly projectRoot?: string;
-  /** Sessions, each in a folder of its own: `{output-root}`. It must be there. */
+  /** The folder with the folders of sessions: `{output-root}`. It must exist. */
   readonly outputRoot: string;
-  /** More folders that may be read, each with the name of its variable. */
+  /** More folders that may be read, by the name of their variable. Default: none. */
   readonly readRoots?: Readonly<Record<string, string>>;
 }
 
-/** A root that is open: what may be read lies on the sandbox. */
+/** An open root. */
 export interface OpenRoot {
   readonly name: string;
   readonly sandbox: Sandbox;
-  /** Where it lies: as the host said, and with links followed. Leaves this room in no message. */
+  /** Its absolute paths: as the host gave it, and with links resolved. They must not appear in any message. */
   readonly places: readonly string[];
 }
 
-/** Names that no host may give to a root or a variable of its own. */
+/** The reserved names of roots and variables. */
 export const ROOT_NAMES = {
   bundle: "bundle-root",
   core: "core-root",
@@ -38,7 +45,9 @@ export const ROOT_NAMES = {
   output: "output-root",
 } as const;
 
-/** Opens all roots. Throws `FILE_NOT_FOUND` for one that isn't there, `INVALID_INPUT` for names and places that can't be. */
+/**
+ * Opens all roots. Throws `INVALID_INPUT` for a folder that cannot be opened, and for a root inside the output root.
+ */
 export async function openFolders(folders: WorkspaceFolders): Promise<readonly OpenRoot[]> {
   const { bundleRoot, coreRoot, outputRoot, readRoots = {} } = folders;
   const named: [string, string][] = [
@@ -52,7 +61,7 @@ export async function openFolders(folders: WorkspaceFolders): Promise<readonly O
   return roots;
 }
 
-/** The places of a folder that need not be there. */
+/** Returns the absolute paths of a folder, as given and with links resolved. The folder need not exist. */
 export async function placesOf(folder: string): Promise<readonly string[]> {
   const given = resolve(folder);
   const real = await realpath(given).catch(() => given);
@@ -65,14 +74,13 @@ async function openRoot(name: string, folder: string): Promise<OpenRoot> {
     return { name, sandbox, places: await placesOf(folder) };
   } catch (cause) {
     throw new PhasegateError("INVALID_INPUT", `the folder of {${name}} can't be opened`, {
-      remedy: "Make the folder, or give another one.",
+      remedy: "Create the folder, or give another one.",
       details: { field: name, expected: "a folder" },
       cause,
     });
   }
 }
 
-/** Whoever may write into a folder of workflows could change what the next session is led by. */
 function checkApart(roots: readonly OpenRoot[]): void {
   const output = roots.find(({ name }) => name === ROOT_NAMES.output);
   const inside = roots.find(
@@ -80,8 +88,8 @@ function checkApart(roots: readonly OpenRoot[]): void {
       root !== output && root.places.some((place) => output?.places.some((below) => isInside(below, place)) ?? false),
   );
   if (inside === undefined) return;
-  throw new PhasegateError("INVALID_INPUT", `{${inside.name}} lies inside {${ROOT_NAMES.output}}`, {
-    remedy: "Give sessions a folder of their own, beside what they are led by.",
-    details: { field: ROOT_NAMES.output, expected: "a folder that holds no other root" },
+  throw new PhasegateError("INVALID_INPUT", `{${inside.name}} is inside {${ROOT_NAMES.output}}`, {
+    remedy: "Give sessions a folder of their own, outside all other roots and not above them.",
+    details: { field: ROOT_NAMES.output, expected: "a folder that contains no other root" },
   });
 }

@@ -1,25 +1,41 @@
 /**
- * What a path in a workspace may look like, wherever the workspace lies: a folder that was written on Linux must be one
- * on Windows and on a Mac as well, and no name may look like another one to whoever reads it.
+ * Paths of a workspace as agents write them: locations, variables in paths, and the checks that make a path mean the
+ * same file on every system. A folder written on Linux must be valid on Windows and macOS, and no name may look like
+ * another one.
+ *
+ * Variables are replaced once: values are not searched for variables again, so no value can loop or build another
+ * variable.
  */
-
 import { PhasegateError } from "../../errors.js";
 import { escapeHidden, nearest, parseRelativePath, shown } from "../../workflow/names.js";
 
-/** Devices of Windows, whatever stands after them: `nul.txt` is one. */
+/** A file or folder of a workspace, named by its root and never by its absolute path. */
+export interface Location {
+  /** The name of a root without braces, such as `bundle-root`. */
+  readonly root: string;
+  /** Its path relative to the root, with `/`; `.` is the root itself. */
+  readonly path: string;
+}
+
+/** Formats a location as agents read and write it: `{bundle-root}/workflows/x/workflow.yaml`. */
+export function showLocation({ root, path }: Location): string {
+  return path === "." ? `{${root}}` : `{${root}}/${path}`;
+}
+
+/** A device of Windows, with any extension: `nul.txt` is one. */
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
-/** What joins letters or the parts of an emoji, and asks for an emoji's look: the hidden characters that names need. */
+/** Joiners, and the variation selector of emojis: the hidden characters that are legitimate in names. */
 const JOINING = /[\u200c\u200d]|(?<=\p{Extended_Pictographic})\ufe0f/gu;
-/** What joins letters of some scripts, and the parts of an emoji, does nothing where it stands beside plain letters. */
+/** A joiner next to an ASCII character or at an end has no effect: it would only make two names look the same. */
 const JOINS_NOTHING = /(?:^|[\p{ASCII}])[\u200c\u200d]|[\u200c\u200d](?:[\p{ASCII}]|$)/u;
-/** A short name, such as `MANIFE~1.JSO`: on Windows it may be another one's. */
+/** A short name such as `MANIFE~1.JSO`, which Windows may take for another file. */
 const SHORT = /^[^.~]{1,6}~[1-9][0-9]*(\.[^.]{0,3})?$/;
-/** What Windows has in no name; a colon begins a stream of a file there. */
+/** Characters that Windows does not allow in names. A colon begins an alternate data stream there. */
 const UNUSUAL = /[<>:"|?*]/;
 
 /**
- * Checks a path below a root and gives it with `/`. Beside what leads out, this refuses what leads elsewhere on another
- * system. Throws `PATH_REFUSED`.
+ * Checks a path below a root and returns it with `/`. Refuses paths that lead out, and paths that mean another file on
+ * another system. Throws `PATH_REFUSED`.
  */
 export function checkedPath(value: unknown): string {
   const path = parseRelativePath(value);
@@ -28,17 +44,17 @@ export function checkedPath(value: unknown): string {
   return path;
 }
 
-/** Why a path is refused, in words that follow "it"; undefined if it isn't. */
+/** Returns why a path is refused, or undefined. */
 function faultOf(path: string): string | undefined {
-  if (/\p{Surrogate}/u.test(path)) return "it holds half a character";
+  if (/\p{Surrogate}/u.test(path)) return "it contains half a character";
   const rest = path.replace(JOINING, "");
   if (escapeHidden(rest) !== rest || JOINS_NOTHING.test(path))
-    return "it holds a character that can't be seen or turns the direction of writing";
-  if (/%(2e|2f|5c|00)/i.test(path)) return "it holds an encoded dot, slash or NUL";
+    return "it contains an invisible character, or one that reverses the direction of writing";
+  if (/%(2e|2f|5c|00)/i.test(path)) return "it contains an encoded dot, slash or NUL";
   if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return "it is a URL";
-  if (UNUSUAL.test(path)) return "it holds a character that some systems have in no name";
-  if (path.startsWith("~")) return "'~' is no folder here";
-  if (becomesOther(path)) return "it holds characters that are dots or slashes in another form";
+  if (UNUSUAL.test(path)) return "it contains a character that some systems do not allow in names";
+  if (path.startsWith("~")) return "'~' does not mean a folder here";
+  if (becomesOther(path)) return "it contains characters that some systems take for dots or slashes";
   return path
     .split("/")
     .map(nameFault)
@@ -49,10 +65,10 @@ function nameFault(name: string): string | undefined {
   if (DEVICE.test(name)) return "a name in it is a device on Windows";
   if (/[.\p{Zs}]$/u.test(name)) return "a name in it ends with a dot or a space";
   if (/^\p{Zs}/u.test(name)) return "a name in it begins with a space";
-  return SHORT.test(name) ? "a name in it is another one's short name on Windows" : undefined;
+  return SHORT.test(name) ? "a name in it has the form of a short name on Windows" : undefined;
 }
 
-/** Whether a file system that folds characters would see other folders in it: full-width dots, for example. */
+/** Returns true if a file system that normalizes characters would see other folders, for example in full-width dots. */
 function becomesOther(path: string): boolean {
   const folded = path.normalize("NFKC").split(/[\\/]/);
   return folded.length !== path.split("/").length || folded.some((name) => /^\.{1,2}$/.test(name));
@@ -60,23 +76,18 @@ function becomesOther(path: string): boolean {
 
 function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED"> {
   return new PhasegateError("PATH_REFUSED", `the path ${shown(value)} is refused: ${reason}`, {
-    remedy: "Use plain names, joined by '/', such as 'notes/summary.md'.",
+    remedy: "Use plain names joined by '/', such as 'notes/summary.md'.",
     details: { reason },
   });
 }
 
-/**
- * Variables in paths and texts, put in once: what a value holds is not looked through again, so that no value can lead
- * round or make another variable. Names are looked up in a map: `{constructor}` is a name like any other that isn't known.
- */
-
-/** What a variable stands for: a word, or a place below a root. */
+/** The value of a variable: a text, or a location below a root. */
 export type VariableValue = string | Location;
 
-/** Variables by name, without braces. */
+/** Variables by name, without braces. A map, so that `{constructor}` is just an unknown name. */
 export type Variables = ReadonlyMap<string, VariableValue>;
 
-/** A path with its variables put in: below a place, if it begins with a variable that is one. */
+/** A path with its variables replaced; `base` is the location that it begins with, if any. */
 interface ExpandedPath {
   readonly base?: Location;
   readonly rest: string;
@@ -84,7 +95,7 @@ interface ExpandedPath {
 
 const VARIABLE = /\{([^{}]*)\}/g;
 
-/** Puts variables into a path. Throws `PATH_REFUSED` for unknown ones, with those that there are. */
+/** Replaces the variables of a path. Throws `PATH_REFUSED` for an unknown one, and lists the known ones. */
 export function expandPath(path: string, variables: Variables): ExpandedPath {
   const [first, name = ""] = /^\{([^{}]*)\}/.exec(path) ?? [];
   const base = first === undefined ? undefined : requireVariable(path, name, variables);
@@ -94,7 +105,7 @@ export function expandPath(path: string, variables: Variables): ExpandedPath {
   return { base, rest: expandWords(path, rest.replace(/^[\\/]+/, ""), variables) };
 }
 
-/** Puts the words into a text, and leaves everything else that stands between braces as it is. */
+/** Replaces the variables that are texts; everything else in braces stays. */
 export function expandText(text: string, variables: Variables): string {
   return text.replace(VARIABLE, (whole, name: string) => {
     const value = variables.get(name);
@@ -103,11 +114,11 @@ export function expandText(text: string, variables: Variables): string {
 }
 
 function expandWords(path: string, text: string, variables: Variables): string {
-  // A function, since `$&` in a value would mean something in a replacement.
+  // A function, since `$&` in a value has a meaning in a replacement string.
   return text.replace(VARIABLE, (_, name: string) => {
     const value = requireVariable(path, name, variables);
     if (typeof value === "string") return value;
-    throw variableRefusal(path, `{${name}} is a folder, and can only stand at the beginning`, variables);
+    throw variableRefusal(path, `{${name}} is a folder and must be at the beginning`, variables);
   });
 }
 
@@ -122,20 +133,7 @@ function requireVariable(path: string, name: string, variables: Variables): Vari
 function variableRefusal(path: string, reason: string, variables: Variables): PhasegateError<"PATH_REFUSED"> {
   const known = [...variables.keys()].map((name) => `{${name}}`).join(", ");
   return new PhasegateError("PATH_REFUSED", `the path ${shown(path)} is refused: ${reason}`, {
-    remedy: `Known variables are ${known}. Put in the values of others yourself.`,
+    remedy: `Known variables are ${known}. Replace others by their values yourself.`,
     details: { reason },
   });
-}
-
-/** A place in a workspace, named by its root and never by where that lies on the disk. */
-export interface Location {
-  /** The name of a root, as it stands between braces: `bundle-root`. */
-  readonly root: string;
-  /** Relative to the root, with `/`; `.` is the root itself. */
-  readonly path: string;
-}
-
-/** A place as it is written in answers, and as it can be given back: `{bundle-root}/workflows/x/workflow.yaml`. */
-export function showLocation({ root, path }: Location): string {
-  return path === "." ? `{${root}}` : `{${root}}/${path}`;
 }

@@ -1,3 +1,10 @@
+/**
+ * The roots of a workspace: the only way from a path that an agent gives to a file. The entry file of this folder; what
+ * is decided where:
+ * - roots.ts: how a path becomes a location, what `{project-root}` may reach, and which names are suggested
+ * - paths.ts: which paths are refused on every system, and how variables are replaced
+ * - folders.ts: which folders may be roots
+ */
 import { join, posix, relative, sep } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
@@ -16,15 +23,15 @@ import {
   type VariableValue,
 } from "./paths.js";
 
-/** What {@link Roots} are made of. */
+/** The options of {@link Roots}. */
 interface RootsOptions {
   readonly roots: readonly OpenRoot[];
-  /** Where the project lies, if there is one. */
+  /** The absolute paths of the project, if there is one. */
   readonly project?: readonly string[];
   readonly variables: Readonly<Record<string, VariableValue>>;
 }
 
-/** The roots of a workspace: the one way from a path that an agent gives to a file. */
+/** The roots and variables of a workspace. */
 export class Roots {
   readonly #roots: ReadonlyMap<string, OpenRoot>;
   readonly #project: readonly string[];
@@ -45,77 +52,83 @@ export class Roots {
     return [...this.#variables.keys()];
   }
 
-  /** The names of all roots, the bundle's first. */
+  /** The names of all roots; the bundle root is the first. */
   get folders(): readonly string[] {
     return [...this.#roots.keys()];
   }
 
   /**
-   * Where a path leads. Variables are put in once. A path without a root's variable lies in the folder of the file that
-   * it stands in (`from`), where `..` may lead up as far as the root; without one below the output root if it begins with
-   * a session's id, else below the bundle root. Throws `PATH_REFUSED`. Whether anything is there isn't looked at.
+   * Resolves a path to a location, which need not exist. A path that does not begin with a root is relative to the
+   * folder of `from`, the file that contains it; `..` may lead up to the root. Without `from` it is below the output
+   * root if it begins with a session id, else below the bundle root. Throws `PATH_REFUSED`.
    */
   resolve(path: string, { from }: { readonly from?: Location | undefined } = {}): Location {
     const { base, rest } = typeof path === "string" ? expandPath(path, this.#variables) : { rest: checkedPath(path) };
     if (base !== undefined) return this.#readable(base.root, rest === "" ? base.path : joined(base.path, rest));
-    if (from !== undefined) return { root: from.root, path: beside(from.path, rest) };
+    if (from !== undefined) return { root: from.root, path: relativeTo(from.path, rest) };
     const checked = checkedPath(rest);
     const [first = "", ...names] = checked.split("/");
     const session = first.toLowerCase();
     if (!isSessionFolder(session)) return { root: ROOT_NAMES.bundle, path: checked };
-    // A UUID is the same one in capitals, which some make them up in.
+    // Some models write UUIDs in upper case.
     return { root: ROOT_NAMES.output, path: [session, ...names].join("/") };
   }
 
-  /** Puts the host's words into a text; roots and everything unknown stay as they are. */
+  /** Replaces the host's variables in a text. Roots and unknown names stay. */
   expand(text: string): string {
     return expandText(text, this.#variables);
   }
 
-  /** A file's text, its size in bytes, and its signature as it was opened. Throws as a sandbox does, and `INVALID_INPUT` for what is binary. */
+  /**
+   * Reads a file's text, its size in bytes, and its signature when it was opened. Throws as a sandbox does, and
+   * `INVALID_INPUT` for a binary file.
+   */
   async read(location: Location, { maxBytes }: { readonly maxBytes: number }) {
     const { bytes, signature } = await this.sandbox(location).readBytes(location.path, { maxBytes });
     return { text: decodeText(bytes, showLocation(location)), size: bytes.length, signature };
   }
 
-  /** What a folder holds, without what is kept back. Throws as a sandbox does. */
+  /** Lists a folder without refused entries. Throws as a sandbox does. */
   async list(location: Location): Promise<readonly SandboxEntry[]> {
     const entries = await this.sandbox(location).names(location.path);
     return entries.filter(({ path, kind }) => kind !== "refused" && isCheckable(path));
   }
 
-  /** The names in a folder that are most like one that isn't there, the nearest first; of the nearest folder that is there. */
+  /**
+   * Returns up to 5 names that are similar to a missing one, the most similar first. If the folder is missing too, its
+   * name is compared instead.
+   */
   nearest(location: Location): Promise<readonly Location[]> {
     return nearestNames(this, location);
   }
 
-  /** The sandbox around a location's root. */
+  /** Returns the sandbox of a location's root. Throws `PATH_REFUSED` for an unknown root. */
   sandbox({ root }: Location): Sandbox {
     const open = this.#roots.get(root);
     if (open !== undefined) return open.sandbox;
     throw new PhasegateError("PATH_REFUSED", `there is no root {${root}}`, {
-      remedy: `There are ${[...this.#roots.keys()].map((name) => `{${name}}`).join(", ")}.`,
+      remedy: `The roots are ${[...this.#roots.keys()].map((name) => `{${name}}`).join(", ")}.`,
       details: { reason: "unknown root" },
     });
   }
 
-  /** A place as it is written in answers. */
+  /** Formats a location as agents read it. */
   show(location: Location): string {
     return showLocation(location);
   }
 
-  /** The project is a name for places in other roots, and no root: what lies in none of them is refused. */
+  /** Maps a path in the project into a root. The project itself is not a root: other paths in it are refused. */
   #readable(root: string, path: string): Location {
     if (root !== ROOT_NAMES.project) return { root, path };
     for (const project of this.#project) {
       const place = join(project, path);
       const found = this.#deepestAround(place);
-      // What is allowed within a path can be refused at its beginning.
+      // Checked again: some names are only refused at the beginning of a path.
       if (found !== undefined) return { root: found.root, path: checkedPath(found.path) };
     }
-    const reason = "the project is not read as a whole";
+    const reason = "the project is readable only where it contains other roots";
     throw new PhasegateError("PATH_REFUSED", `the path "${showLocation({ root, path })}" is refused: ${reason}`, {
-      remedy: `Read in ${[...this.#roots.keys()].map((name) => `{${name}}`).join(", ")}.`,
+      remedy: `Read below ${[...this.#roots.keys()].map((name) => `{${name}}`).join(", ")}.`,
       details: { reason },
     });
   }
@@ -135,15 +148,15 @@ function joined(folder: string, path: string): string {
   return checked === "." ? folder : `${folder}/${checked}`;
 }
 
-/** A path in the folder of a file. */
-function beside(file: string, path: string): string {
+/** Resolves a path relative to the folder of a file. */
+function relativeTo(file: string, path: string): string {
   const segments = path.split(/[\\/]+/);
-  // What is absolute begins with an empty segment, and stays refused.
+  // An absolute path begins with an empty segment, which this check refuses.
   checkedPath(segments.filter((segment) => segment !== "..").join("/") || ".");
   const place = file.split("/").slice(0, -1);
   for (const segment of segments.filter((name) => name !== "." && name !== "")) {
     if (segment !== "..") place.push(segment);
-    // Where it would lead out, the check below says so.
+    // Above the root: this check throws with the whole path.
     else if (place.pop() === undefined) return checkedPath(path);
   }
   return checkedPath(place.join("/") || ".");
@@ -157,10 +170,9 @@ function isCheckable(path: string): boolean {
   }
 }
 
-/** How many names are worth the tokens. */
+/** The most similar names in an answer. */
 const NAMES_MAX = 5;
 
-/** The names most like one that isn't there, out of its folder, or of the nearest folder above that is there. */
 async function nearestNames(
   roots: { list(location: Location): Promise<readonly SandboxEntry[]> },
   { root, path }: Location,
@@ -188,8 +200,8 @@ async function listed(roots: { list(location: Location): Promise<readonly Sandbo
 }
 
 /**
- * Bytes as text. Throws `INVALID_INPUT` for a binary file, which is told by a NUL, and for what isn't UTF-8. A byte order
- * mark stays.
+ * Decodes UTF-8. A byte order mark stays. Throws `INVALID_INPUT` for binary bytes (any that contain NUL) and invalid
+ * UTF-8.
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
   if (bytes.includes(0)) throw notText(name, "a binary file");
@@ -201,8 +213,8 @@ export function decodeText(bytes: Uint8Array, name: string): string {
 }
 
 function notText(name: string, what: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${name} is ${what}: only text can be read`, {
-    remedy: "Go on without it, or ask the user for its content as text in UTF-8.",
+  return new PhasegateError("INVALID_INPUT", `${name} is ${what}: only text files can be read`, {
+    remedy: "Continue without it, or ask the user for its content as UTF-8 text.",
     details: { field: "path", expected: "a text file in UTF-8" },
   });
 }

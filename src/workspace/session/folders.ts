@@ -1,3 +1,7 @@
+/**
+ * The folders of sessions below the output root, each with its manifest: creating, saving, ending, and the checks of
+ * where a file may be saved and how much.
+ */
 import { randomUUID } from "node:crypto";
 import { posix } from "node:path";
 import { distance } from "fastest-levenshtein";
@@ -20,21 +24,22 @@ import {
   withStep,
   writeManifest,
 } from "./manifest.js";
-import { isOver, noSession, quotaReached } from "./recorder.js";
-/** What a session is begun with. */
+import { isOver, noSession, quotaReached } from "./refusals.js";
+
+/** The facts of a new session. */
 export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "steps">;
 
-/** What to do with a file over its limit: replacing others is of no use. */
-const TOO_LONG = "Save it in parts, each a file of its own.";
-/** How many sessions are named where one isn't found. */
+/** The remedy for a file over its limit. */
+const TOO_LONG = "Save it in parts, each in its own file.";
+/** The most similar sessions in an error. */
 const NEAR_MAX = 3;
 
-/** The folders of sessions below the output root, each with its manifest. */
+/** The folders of sessions. Changes of one session run one after the other. */
 export class SessionFolders {
   readonly #sandbox: Sandbox;
   readonly #limits: WorkspaceLimits;
   readonly #clock: Clock;
-  /** The end of what is written in a session: two saves at once would both find room for one. */
+  /** The last change of each session, which the next one waits for: two saves at once could exceed a limit together. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
   constructor(sandbox: Sandbox, limits: WorkspaceLimits, clock: Clock) {
@@ -44,8 +49,8 @@ export class SessionFolders {
   }
 
   /**
-   * Makes a session's folder and manifest. Without an id, or with one that is taken, it gets a new one: made of the time,
-   * or a UUID where that is taken, too.
+   * Makes a session's folder and manifest. Without an id, or if it is taken, the id is the current time; if that is
+   * taken too, a UUID.
    */
   async create(wanted: string | undefined, facts: SessionFacts, isTaken: (id: string) => Promise<boolean>) {
     const ids = [...(wanted === undefined ? [] : [wanted]), sessionIdAt(this.#clock.now()), randomUUID()];
@@ -63,13 +68,13 @@ export class SessionFolders {
       await writeManifest(this.#sandbox, manifest);
       return manifest;
     }
-    throw new PhasegateError("CONFLICT", "no id was free for a session", {
+    throw new PhasegateError("CONFLICT", "no free id was found for the session", {
       remedy: "Call create_session again.",
       details: { sessionId: wanted ?? "" },
     });
   }
 
-  /** Goes on with a session that is there, with the files that really lie in its folder. */
+  /** Reopens a session, with the files that exist in its folder. */
   async reopen(id: string): Promise<Manifest> {
     return this.#inTurn(id, async () => {
       const before = await this.manifest(id);
@@ -78,7 +83,7 @@ export class SessionFolders {
     });
   }
 
-  /** Saves a file of a session, and notes it in the manifest. The path is relative to the session's folder, and checked. */
+  /** Saves a file and adds it to the manifest. The path is relative to the session's folder. */
   save(id: string, given: string, text: string): Promise<Saved & { readonly path: string }> {
     return this.#inTurn(id, async () => {
       const manifest = await this.requireActive(id);
@@ -91,12 +96,12 @@ export class SessionFolders {
     });
   }
 
-  /** Notes which step of a skill was given. */
+  /** Sets the current step of a skill. */
   noteStep(id: string, skill: string, step: string): Promise<Manifest> {
     return this.#inTurn(id, () => changeManifest(this.#sandbox, id, (now) => withStep(now, skill, step, this.#now())));
   }
 
-  /** Notes that a session is over. */
+  /** Ends a session. */
   complete(id: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
     return this.#inTurn(id, async () => {
       await this.requireActive(id);
@@ -104,7 +109,7 @@ export class SessionFolders {
     });
   }
 
-  /** What is known of a session. Throws `SESSION_NOT_FOUND`. */
+  /** Reads a session's manifest. Throws `SESSION_NOT_FOUND`. */
   async manifest(id: string): Promise<Manifest> {
     try {
       return await readManifest(this.#sandbox, id);
@@ -114,14 +119,14 @@ export class SessionFolders {
     }
   }
 
-  /** The same of a session that is under way. Throws `INVALID_TRANSITION` for one that is over. */
+  /** Reads an active session's manifest. Throws `INVALID_TRANSITION` if the session has ended. */
   async requireActive(id: string): Promise<Manifest> {
     const manifest = await this.manifest(id);
     if (manifest.status !== "active") throw isOver(id, manifest.status);
     return manifest;
   }
 
-  /** Whether a session has a folder. */
+  /** Returns true if a session has a folder. */
   async exists(id: string): Promise<boolean> {
     try {
       await this.#sandbox.list(id);
@@ -135,21 +140,25 @@ export class SessionFolders {
   #checkQuotas({ outputs }: Manifest, path: string, bytes: number): void {
     const { fileBytes, sessionBytes, sessionFiles } = this.#limits;
     if (bytes > fileBytes)
-      throw quotaReached(`it has ${bytes} bytes, and a file may have ${fileBytes}`, fileBytes, bytes, TOO_LONG);
+      throw quotaReached(`the file has ${bytes} bytes, and the limit is ${fileBytes}`, fileBytes, bytes, TOO_LONG);
     const others = outputs.filter((output) => output.path !== path);
     const total = others.reduce((sum, output) => sum + output.bytes, bytes);
-    if (total > sessionBytes) throw quotaReached(`a session may hold ${sessionBytes} bytes`, sessionBytes, total);
+    if (total > sessionBytes)
+      throw quotaReached(`the limit of a session is ${sessionBytes} bytes`, sessionBytes, total);
     if (others.length < sessionFiles) return;
-    throw quotaReached(`a session may have ${sessionFiles} files`, sessionFiles, others.length + 1);
+    throw quotaReached(`the limit of a session is ${sessionFiles} files`, sessionFiles, others.length + 1);
   }
 
-  /** A process that died between a file and its manifest has left one that isn't in it. */
+  /**
+   * Returns the files in a session's folder. A process that died between a file and its manifest has left a file
+   * without an entry.
+   */
   async #outputsIn(id: string, manifest: Manifest): Promise<readonly ManifestOutput[]> {
     const { entries, truncated } = await this.#sandbox.walk(id, { maxEntries: this.#limits.sessionFiles * 2 });
-    // Who hasn't seen everything can't say what has gone.
+    // An incomplete list cannot tell which files are gone.
     if (truncated) return manifest.outputs;
     const most = this.#limits.sessionBytes;
-    const files = entries.filter(({ path, signature }) => path !== `${id}/${MANIFEST}` && isSmaller(signature, most));
+    const files = entries.filter(({ path, signature }) => path !== `${id}/${MANIFEST}` && isUpTo(signature, most));
     const found: ManifestOutput[] = [];
     for (const { path } of files) {
       const { bytes, signature } = await this.#sandbox.readBytes(path, { maxBytes: most });
@@ -172,7 +181,7 @@ export class SessionFolders {
   async #inTurn<T>(id: string, step: () => Promise<T>): Promise<T> {
     const before = this.#queues.get(id) ?? Promise.resolve();
     const turn = before.then(step);
-    // Who comes next waits for the end of this one, however it ends.
+    // The next change waits for this one, whether it succeeds or fails.
     const ended = turn.then(
       () => {},
       () => {},
@@ -190,17 +199,17 @@ export class SessionFolders {
   }
 }
 
-/** What is larger was put there by somebody else. */
-function isSmaller(signature: FileSignature | undefined, most: number): boolean {
+/** Returns true for files up to a size. Larger ones were not saved by the workspace. */
+function isUpTo(signature: FileSignature | undefined, most: number): boolean {
   return signature !== undefined && signature.size <= most;
 }
 
-/** How many names a path may have: what lies deeper is not looked for as a session is gone on with. */
+/** The deepest path, in names. Reopening a session does not search deeper. */
 const NAMES_MAX = 12;
 
 /**
- * Checks where a file of a session may be saved, and gives the path in its one form (NFC). A name that differs from one
- * that is there in case or composition alone is refused: on another system they would be one file.
+ * Checks where a file of a session may be saved, and returns the path in Unicode normal form C. A name that differs
+ * from an existing one only in case or composition is refused: on another system they would be the same file.
  */
 export async function checkedOutput(
   sandbox: Sandbox,
@@ -210,12 +219,13 @@ export async function checkedOutput(
 ): Promise<string> {
   const path = given.normalize("NFC");
   if (folded(path) === folded(MANIFEST)) {
-    throw refusal(path, "the workspace keeps the manifest itself", "Save under another name.");
+    throw refusal(path, "only the workspace writes the manifest", "Save under another name.");
   }
   if (path.split("/").length > NAMES_MAX) {
     throw refusal(path, `it is more than ${NAMES_MAX} names deep`, "Use fewer folders.");
   }
-  // Saved under just this name before. Whether a file system finds it is no answer: one that folds names finds its twin.
+  // Saved under exactly this name before. The file system cannot tell: if it ignores case, it also finds a similar
+  // name.
   if (outputs.some((output) => output.path === path)) return path;
   let folder = id;
   for (const name of path.split("/")) {
@@ -223,7 +233,7 @@ export async function checkedOutput(
     if (twin !== undefined) {
       throw refusal(
         path,
-        `on some systems ${name} is the same name as ${twin}, which is there`,
+        `on some systems ${name} is the same name as ${twin}, which exists`,
         `Use ${twin}, or another name.`,
       );
     }
@@ -236,13 +246,13 @@ async function namesIn(sandbox: Sandbox, folder: string): Promise<readonly strin
   try {
     return (await sandbox.list(folder)).map(({ path }) => posix.basename(path));
   } catch (error) {
-    // A folder that is to be made has no names yet; what else is wrong with it is told where it is used.
+    // A folder that does not exist yet has no names. Other errors are thrown when the file is saved.
     if (isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED")) return [];
     throw error;
   }
 }
 
-/** One form for all names that some file system takes for one: `ſ` is an `s` on a Mac, and `ﬆ` is `st`. */
+/** Returns one form for all names that some file system takes for the same: `ſ` is `s` on macOS, and `ﬆ` is `st`. */
 function folded(name: string): string {
   return name.normalize("NFD").toUpperCase().toLowerCase().normalize("NFC");
 }
@@ -254,12 +264,12 @@ function refusal(path: string, reason: string, remedy: string): PhasegateError<"
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}-\d{6}$/;
 
-/** Whether a name may be that of a session's folder: a UUID in lower case, or `YYYY-MM-DD-HHMMSS`. */
+/** Returns true if a name is a session id: a UUID in lower case, or `YYYY-MM-DD-HHMMSS`. */
 export function isSessionFolder(name: string): boolean {
   return UUID.test(name) || TIMESTAMP.test(name);
 }
 
-/** A session's id made of a time (UTC): `YYYY-MM-DD-HHMMSS`. */
+/** Builds a session id from a time (UTC): `YYYY-MM-DD-HHMMSS`. */
 function sessionIdAt(milliseconds: number): string {
   const [date = "", time = ""] = new Date(milliseconds).toISOString().split("T");
   return `${date}-${time.slice(0, 8).replaceAll(":", "")}`;

@@ -1,20 +1,31 @@
+/**
+ * Sessions with everything that belongs to them: folder, manifest, log, figures and notifications. The entry file of
+ * this folder; what is decided where:
+ * - keeper.ts: the order of writes: a file before its log entry, the end of a log before the manifest's
+ * - folders.ts: ids of sessions, limits, and where an output may be saved
+ * - manifest.ts: the format of `manifest.json`; a change is compare-and-swap
+ * - machine.ts: what may happen to a recorded session, and the format of its log
+ * - recorder.ts: one log per session, one commit per act
+ * - refusals.ts: the errors, with the call that helps
+ */
 import { isPhasegateError } from "../../errors.js";
 import type { WorkspaceNotifications } from "../options.js";
 import type { SessionFacts, SessionFolders } from "./folders.js";
 import type { WorkspaceAct } from "./machine.js";
 import type { Manifest } from "./manifest.js";
-import { notRecorded, type Recorder } from "./recorder.js";
+import type { Recorder } from "./recorder.js";
+import { notRecorded } from "./refusals.js";
 
-/** What {@link SessionKeeper} is made of. */
+/** The options of {@link SessionKeeper}. */
 interface KeeperOptions {
   readonly folders: SessionFolders;
-  /** Where the host wants sessions recorded. */
+  /** Missing if sessions are not recorded. */
   readonly recorder?: Recorder | undefined;
   readonly notifications: WorkspaceNotifications;
   readonly counts: SessionCounts;
 }
 
-/** Sessions with all that is kept of them: folder, manifest, log, figures, and the news for the host. */
+/** The sessions of a workspace. */
 export class SessionKeeper {
   readonly #options: KeeperOptions;
 
@@ -22,7 +33,7 @@ export class SessionKeeper {
     this.#options = options;
   }
 
-  /** Begins a session, with what was done before it. */
+  /** Creates a session; `acts` were done before it, and are recorded in it. */
   async create(wanted: string | undefined, facts: SessionFacts, acts: readonly WorkspaceAct[]): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#options;
     const known = { ...facts, ...workflowOf(facts, acts), ...stepsOf(acts) };
@@ -39,7 +50,7 @@ export class SessionKeeper {
     return manifest;
   }
 
-  /** Goes on with a session. */
+  /** Reopens a session. */
   async reopen(sessionId: string, acts: readonly WorkspaceAct[]): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#options;
     await recorder?.knows(sessionId);
@@ -50,10 +61,10 @@ export class SessionKeeper {
     return manifest;
   }
 
-  /** Saves a file of a session; the path is relative to its folder. */
+  /** Saves a file; the path is relative to the session's folder. */
   async save(sessionId: string, path: string, content: string) {
     const { folders, recorder, notifications } = this.#options;
-    // A session whose log was changed, or can't be read, takes no file.
+    // Throws if the log was changed or cannot be read: then nothing is saved.
     await recorder?.knows(sessionId);
     const saved = await folders.save(sessionId, path, content);
     const { bytes, hash, replaced } = saved;
@@ -70,7 +81,7 @@ export class SessionKeeper {
   async complete(sessionId: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#options;
     await folders.requireActive(sessionId);
-    // The log first: where it can't be written, the session is still under way, and the call can be made again.
+    // The log first: if it cannot be written, the session stays active and the call can be repeated.
     await recorder?.complete(sessionId, status, summary);
     const manifest = await folders.complete(sessionId, status, summary);
     counts.ended(sessionId, status);
@@ -78,31 +89,33 @@ export class SessionKeeper {
     return manifest;
   }
 
-  /** What is known of a session. */
+  /** Reads a session's manifest. Throws `SESSION_NOT_FOUND`. */
   manifest(sessionId: string): Promise<Manifest> {
     return this.#options.folders.manifest(sessionId);
   }
 
-  /** Whether a session has a folder. */
+  /** Returns true if a session has a folder. */
   exists(sessionId: string): Promise<boolean> {
     return this.#options.folders.exists(sessionId);
   }
 
-  /** Notes an act in a session's log, where it is recorded. Where a session stands is in its manifest, too. */
+  /**
+   * Appends an act to a session's log, if sessions are recorded. The current step of a skill is also in its manifest.
+   */
   async record(sessionId: string, act: WorkspaceAct): Promise<void> {
     await this.#options.recorder?.record(sessionId, act);
-    // Second: a step that could not be recorded was not given, and must not be the one that is left next.
+    // After the log: a step that could not be recorded was not given, so it must not become the current one.
     if (act.type === "step") await this.#options.folders.noteStep(sessionId, act.workflow, act.step);
   }
 }
 
-/** A session whose workflow nobody names is on the one that was loaded last. */
+/** Returns the workflow that was loaded last if none is named. */
 function workflowOf({ workflow }: SessionFacts, acts: readonly WorkspaceAct[]): Pick<SessionFacts, "workflow"> {
   const loaded = acts.findLast((act) => act.type === "preloaded" || act.type === "step");
   return workflow === undefined && loaded !== undefined ? { workflow: loaded.workflow } : {};
 }
 
-/** The steps that were given before there was a session, the last of each skill. */
+/** Returns the last step of each skill that was given before there was a session. */
 function stepsOf(acts: readonly WorkspaceAct[]): Pick<SessionFacts, "steps"> {
   const given = acts
     .filter((act) => act.type === "step")
@@ -110,35 +123,37 @@ function stepsOf(acts: readonly WorkspaceAct[]): Pick<SessionFacts, "steps"> {
   return given.length === 0 ? {} : { steps: Object.fromEntries(given) };
 }
 
-/** How sessions went since the workspace was made. */
+/** Figures of sessions since the workspace was created. */
 export interface SessionFigures {
-  /** Sessions that were created or reopened; one that was over and is reopened counts again. */
+  /** The number of sessions created or reopened. A session that is reopened after its end counts again. */
   readonly begun: number;
+  /** The number of sessions that ended as completed. */
   readonly completed: number;
+  /** The number of sessions that ended as failed. */
   readonly failed: number;
-  /** The share of those begun that are completed, 0 to 1; undefined before the first. */
+  /** `completed` divided by `begun`, 0 to 1; undefined before the first session. */
   readonly completionRate: number | undefined;
 }
 
-/** Sessions that are over are counted and forgotten, so that this grows with those under way alone. */
+/** Counts sessions. Only the ids of active sessions are kept in memory. */
 export class SessionCounts {
   readonly #open = new Set<string>();
   #completed = 0;
   #failed = 0;
 
-  /** A session was created or reopened. */
+  /** Counts a session that was created or reopened. */
   begun(id: string): void {
     this.#open.add(id);
   }
 
-  /** A session is over. */
+  /** Counts a session that ended. */
   ended(id: string, status: "completed" | "failed"): void {
     this.#open.delete(id);
     if (status === "completed") this.#completed += 1;
     else this.#failed += 1;
   }
 
-  /** The figures so far. */
+  /** Returns the figures so far. */
   report(): SessionFigures {
     const begun = this.#open.size + this.#completed + this.#failed;
     const completionRate = begun === 0 ? undefined : this.#completed / begun;

@@ -1,3 +1,7 @@
+/**
+ * Recorded sessions: what agents do, as it is stored, and the state machine over it. The schemas are the format of the
+ * log: a change that old logs do not fit needs a new `RECORDED_SCHEMA`.
+ */
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import type { Decision, DecisionContext, Machine } from "../../log/machine.js";
@@ -6,17 +10,14 @@ import { type SessionKind, sessionKind } from "../../phased/log-check.js";
 const path = z.string();
 const bytes = z.int().nonnegative();
 
-/**
- * What an agent can do in a workspace, as it is recorded. The schemas are the format of the log: a change that old logs
- * don't fit needs a new `RECORDED_SCHEMA`. Paths are those of answers: `{bundle-root}/…`.
- */
+/** An act of an agent in a workspace. Paths are as in answers: `{bundle-root}/…`. */
 const workspaceActSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("read"), path, offset: z.int().nonnegative().optional(), bytes }),
   z.object({
     type: z.literal("saved"),
     path,
     bytes,
-    /** SHA-256 of its content, in hexadecimal digits. */
+    /** SHA-256 of its bytes, in hexadecimal. */
     hash: z.string(),
     replaced: z.boolean(),
   }),
@@ -32,59 +33,97 @@ const workspaceActSchema = z.discriminatedUnion("type", [
     workflow: z.string(),
     /** The step that was given. */
     step: z.string(),
-    /** Its number from 1 on, and how many there are, where that is known. */
+    /** Its number from 1, and the number of steps, if known. */
     number: z.int().positive().optional(),
     of: z.int().positive().optional(),
   }),
 ]);
 
-/** Something that an agent did in a workspace. */
-export type WorkspaceAct = z.infer<typeof workspaceActSchema>;
-
-/**
- * What can happen to a recorded session. The schemas are the format of the log: a change here that old logs don't fit
- * needs a new `RECORDED_SCHEMA`.
- */
+/** An act of an agent in a workspace. Sizes are in bytes; paths are as in answers: `{bundle-root}/…`. */
+export type WorkspaceAct =
+  /** A text file was read. */
+  | {
+      type: "read";
+      path: string;
+      /** The byte at which reading began. 0 if missing. */
+      offset?: number | undefined;
+      bytes: number;
+    }
+  /** An output was saved. */
+  | {
+      type: "saved";
+      path: string;
+      bytes: number;
+      /** SHA-256 of its bytes, in hexadecimal. */
+      hash: string;
+      /** True if there was a file of that name before. */
+      replaced: boolean;
+    }
+  /** A folder was listed. */
+  | { type: "listed"; path: string; entries: number }
+  /** The files of a workflow were loaded. */
+  | { type: "preloaded"; workflow: string; files: string[]; missing: string[] }
+  /** A step of a skill was given. */
+  | {
+      type: "step";
+      workflow: string;
+      /** The step that was given. */
+      step: string;
+      /** Its number from 1, if known. */
+      number?: number | undefined;
+      /** The number of steps, if known. */
+      of?: number | undefined;
+    };
 
 /** The version of the format of events and heads. */
 const RECORDED_SCHEMA = 1;
 
-/** What an agent says of a session as it begins one: plain values by name. */
+/** The inputs that an agent gives when it creates a session: plain values by name. */
 export const sessionInputsSchema = z.record(
   z.string().max(100),
   z.union([z.string().max(10_000), z.number(), z.boolean(), z.null(), z.array(z.string().max(1000)).max(100)]),
 );
 
-/** What a session was begun with. */
-export type SessionInputs = z.infer<typeof sessionInputsSchema>;
+/** The inputs of a session: texts, numbers, flags, null or lists of texts, by name. */
+export type SessionInputs = Record<string, string | number | boolean | null | string[]>;
 
-/** Checks an event that comes out of a store. */
-const recordedEventSchema = z.discriminatedUnion("type", [
+/** The format of an event. */
+export const recordedEventSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("opened"),
     workflow: z.string().optional(),
     agent: z.string().optional(),
     inputs: sessionInputsSchema.optional(),
   }),
-  /** Another connection goes on with it. */
+  /** A connection continues the session. */
   z.object({ type: z.literal("reopened") }),
   ...workspaceActSchema.options,
   z.object({ type: z.literal("completed"), status: z.enum(["completed", "failed"]), summary: z.string().optional() }),
 ]);
 
-/** One thing that happened to a recorded session. */
-export type RecordedEvent = z.infer<typeof recordedEventSchema>;
+/** An event of a recorded session: it was opened, reopened or completed, or an agent did something in it. */
+export type RecordedEvent =
+  | {
+      type: "opened";
+      workflow?: string | undefined;
+      agent?: string | undefined;
+      inputs?: SessionInputs | undefined;
+    }
+  /** A connection continues the session. */
+  | { type: "reopened" }
+  | WorkspaceAct
+  | { type: "completed"; status: "completed" | "failed"; summary?: string | undefined };
 
 const count = z.int().nonnegative();
 
-/** Checks a head that comes out of a store. */
-const recordedHeadSchema = z.object({
+/** The format of a head. */
+export const recordedHeadSchema = z.object({
   status: z.enum(["active", "completed", "failed"]),
   workflow: z.string().optional(),
   agent: z.string().optional(),
-  /** The step that was given last, in workflows that are read step by step. */
+  /** The step that was given last, if the workflow has steps. */
   step: z.string().optional(),
-  /** How many acts there were. */
+  /** The numbers of acts. */
   reads: count,
   saves: count,
   steps: count,
@@ -92,17 +131,36 @@ const recordedHeadSchema = z.object({
   completedAt: z.string().optional(),
 });
 
-/** Where a recorded session stands: counts, and nothing that grows with the work done. */
-export type RecordedHead = z.infer<typeof recordedHeadSchema>;
+/** The state of a recorded session. Its size does not grow with the number of acts. */
+export interface RecordedHead {
+  /** The status of the session. */
+  status: "active" | "completed" | "failed";
+  /** The name of the workflow, if the agent gave it. */
+  workflow?: string | undefined;
+  /** The name of the agent, if it gave it. */
+  agent?: string | undefined;
+  /** The step that was given last, if the workflow has steps. */
+  step?: string | undefined;
+  /** How many files were read. */
+  reads: number;
+  /** How many files were saved. */
+  saves: number;
+  /** How many steps were given. */
+  steps: number;
+  /** When the session was created: ISO 8601, UTC. */
+  createdAt: string;
+  /** When it was completed. */
+  completedAt?: string | undefined;
+}
 
-/** What may be asked of a recorded session. */
+/** The commands of a recorded session. */
 export type RecordedCommand =
   | {
       readonly type: "open";
       readonly workflow?: string;
       readonly agent?: string;
       readonly inputs?: SessionInputs;
-      /** What was done before there was a session. */
+      /** The acts before there was a session. */
       readonly acts: readonly WorkspaceAct[];
     }
   | { readonly type: "reopen"; readonly acts: readonly WorkspaceAct[] }
@@ -192,5 +250,5 @@ function refused(command: string, status: string, allowed: readonly string[]): D
   };
 }
 
-/** Recorded sessions of workspaces, for `copySessions({ kinds })`. */
+/** The kind of recorded sessions of workspaces, for `copySessions({ kinds })`. */
 export const RECORDED_SESSIONS: SessionKind = sessionKind(recordedMachine);

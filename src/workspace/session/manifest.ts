@@ -1,29 +1,72 @@
-/** What a session's `manifest.json` says. The workspace keeps it: no agent can write it. Pure. */
+/**
+ * The `manifest.json` of a session: its format, its changes, and its file. Only the workspace writes it, never an
+ * agent. A change is compare-and-swap, so that two processes in one session lose none of each other's entries.
+ */
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
-import { sessionInputsSchema } from "./machine.js";
-import { brokenManifest } from "./recorder.js";
+import { type SessionInputs, sessionInputsSchema } from "./machine.js";
+
 /** The name of a manifest in its session's folder. */
 export const MANIFEST = "manifest.json";
 
+/**
+ * A session's manifest: its status, what it was created with, its saved files, and the current step of each skill.
+ * Times are ISO 8601, UTC.
+ */
+export interface Manifest {
+  /** The session's id, which is the name of its folder. */
+  session_id: string;
+  /** The status of the session. */
+  status: "active" | "completed" | "failed";
+  /** The name of the workflow, if the agent gave it. */
+  workflow?: string | undefined;
+  /** The name of the agent, if it gave it. */
+  agent?: string | undefined;
+  /** What the user gave, by name. */
+  inputs?: SessionInputs | undefined;
+  /** The step that was given last, by skill. */
+  steps?: Record<string, string> | undefined;
+  /** The saved files, in the order in which they were first saved. */
+  outputs: ManifestOutput[];
+  /** What was made, or why it failed; given at the end. */
+  summary?: string | undefined;
+  /** When the session was created. */
+  created_at: string;
+  /** When the manifest was last changed. */
+  updated_at: string;
+  /** When the session was completed. */
+  completed_at?: string | undefined;
+}
+
+/** A saved file of a session. */
+export interface ManifestOutput {
+  /** Its path, relative to the session's folder. */
+  path: string;
+  /** Its size in bytes. */
+  bytes: number;
+  /** SHA-256 of its bytes, in hexadecimal. */
+  sha256: string;
+  /** When it was saved. */
+  saved_at: string;
+}
+
+/** Checks a saved file in a manifest. */
 const outputSchema = z.object({
-  /** Relative to the session's folder. */
   path: z.string(),
   bytes: z.int().nonnegative(),
   sha256: z.string(),
   saved_at: z.string(),
 });
 
-/** Checks a manifest that was read. */
-const manifestSchema = z.object({
+/** Checks a manifest. */
+export const manifestSchema = z.object({
   session_id: z.string(),
   status: z.enum(["active", "completed", "failed"]),
   workflow: z.string().optional(),
   agent: z.string().optional(),
   inputs: sessionInputsSchema.optional(),
-  /** Where it stands in skills with steps: the step that was given last, by skill. */
   steps: z.record(z.string(), z.string()).optional(),
   outputs: z.array(outputSchema),
   summary: z.string().optional(),
@@ -32,12 +75,7 @@ const manifestSchema = z.object({
   completed_at: z.string().optional(),
 });
 
-/** What is known of a session: whose it is, what it was begun with, what it has made, and where it stands. */
-export type Manifest = z.infer<typeof manifestSchema>;
-/** A file that a session has made. */
-export type ManifestOutput = z.infer<typeof outputSchema>;
-
-/** The manifest with a file that was saved; one that was there before keeps its place. */
+/** Adds a saved file. A file that was there before keeps its place in the list. */
 export function withOutput(manifest: Manifest, output: ManifestOutput): Manifest {
   const known = manifest.outputs.some(({ path }) => path === output.path);
   const outputs = known
@@ -46,12 +84,12 @@ export function withOutput(manifest: Manifest, output: ManifestOutput): Manifest
   return { ...manifest, outputs, updated_at: output.saved_at };
 }
 
-/** The manifest with the step of a skill that was given. */
+/** Sets the current step of a skill. */
 export function withStep(manifest: Manifest, skill: string, step: string, at: string): Manifest {
   return { ...manifest, steps: { ...manifest.steps, [skill]: step }, updated_at: at };
 }
 
-/** The manifest of a session that is over. */
+/** Ends a session. */
 export function withEnd(manifest: Manifest, status: "completed" | "failed", at: string, summary?: string): Manifest {
   return {
     ...manifest,
@@ -62,37 +100,36 @@ export function withEnd(manifest: Manifest, status: "completed" | "failed", at: 
   };
 }
 
-/** What a look at a session's folder has found, and the manifest that it was compared with. */
+/** The files found in a session's folder, and the manifest that they were compared with. */
 interface OutputsFound {
   readonly before: Manifest;
   readonly found: readonly ManifestOutput[];
 }
 
 /**
- * The manifest of a session that is gone on with, with the files that really are there. What another process has noted since
- * the look is newer than the look.
+ * Reopens a session with the files that exist in its folder. Entries that another process has added since the folder
+ * was read are newer, and stay.
  */
 export function reopened(manifest: Manifest, { before, found }: OutputsFound, at: string): Manifest {
   const { completed_at: _, ...rest } = manifest;
   const known = new Set(before.outputs.map((output) => JSON.stringify(output)));
   const since = manifest.outputs.filter((output) => !known.has(JSON.stringify(output)));
   const outputs = found.filter(({ path }) => !since.some((output) => output.path === path));
-  // In the order of saving, as they were noted: a folder has its own.
+  // By time, as they were added: a folder is listed by name.
   const sorted = [...outputs, ...since].sort((a, b) => a.saved_at.localeCompare(b.saved_at));
   return { ...rest, status: "active", outputs: sorted, updated_at: at };
 }
 
-/** A manifest as it lies in its file. */
 function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
-/** The largest manifest, in bytes: some twenty thousand outputs. */
+/** The largest manifest, in bytes: about 20,000 outputs. */
 const MANIFEST_BYTES = 8 * 1024 * 1024;
-/** How often a change is made anew when another process was first. */
+/** Attempts to change a manifest while other processes change it. */
 const TRIES_MAX = 50;
 
-/** Reads a session's manifest. Throws `FILE_NOT_FOUND`, and `INVALID_INPUT` for one that is broken. */
+/** Reads a session's manifest. Throws `FILE_NOT_FOUND`, and `INVALID_INPUT` if it is not valid. */
 export async function readManifest(sandbox: Sandbox, id: string): Promise<Manifest> {
   return (await readHashed(sandbox, id)).manifest;
 }
@@ -102,10 +139,7 @@ export async function writeManifest(sandbox: Sandbox, manifest: Manifest): Promi
   await sandbox.save(pathOf(manifest.session_id), { text: manifestText(manifest), maxBytes: MANIFEST_BYTES });
 }
 
-/**
- * Changes a manifest: on the text that it is made of, or again on the one that another process has put there meanwhile. So
- * nothing is lost where two processes write one session.
- */
+/** Changes a manifest. If another process was faster, the change is applied again to the new manifest. */
 export async function changeManifest(
   sandbox: Sandbox,
   id: string,
@@ -117,7 +151,7 @@ export async function changeManifest(
     const replacement = { text: manifestText(next), hash, maxBytes: MANIFEST_BYTES };
     if (await sandbox.replace(pathOf(id), replacement)) return next;
   }
-  throw new PhasegateError("CONFLICT", `the manifest of the session ${id} is written by too many at once`, {
+  throw new PhasegateError("CONFLICT", `too many processes write the manifest of the session ${id}`, {
     remedy: "Try again in a moment.",
     details: { sessionId: id },
   });
@@ -137,4 +171,12 @@ async function readHashed(sandbox: Sandbox, id: string) {
 
 function pathOf(id: string): string {
   return `${id}/${MANIFEST}`;
+}
+
+/** Builds the error for a manifest that the workspace cannot have written. */
+function brokenManifest(id: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `the manifest of the session ${id} is not valid`, {
+    remedy: "Call create_session without session_id for a new session, and tell the operator of this server.",
+    details: { field: "manifest.json", expected: "a manifest as the workspace writes it" },
+  });
 }

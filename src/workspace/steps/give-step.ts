@@ -1,7 +1,10 @@
-import { checkGate } from "../../gate/check-gate.js";
+/**
+ * Gives the steps of a skill and checks their gates: reads a step's file, remembers what a connection was given, and
+ * judges the evidence for a gate.
+ */
 import { checkEvidenceSafety } from "../../gate/evidence.js";
 import { exampleEvidence, requiredFormat } from "../../gate/format.js";
-import { compileRules } from "../../gate/gate-rules.js";
+import { judge } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
 import { readGateObject } from "../../workflow/files/choose-gate.js";
@@ -15,28 +18,47 @@ import { definitionInvalid } from "../preload/load-workflow.js";
 import { folderOf, inFolder, readWhole } from "../preload/parts.js";
 import type { OpenedSkill, SkillPlaces } from "../preload/skills.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter } from "./step-index.js";
-/** A step, whole. */
+
+/** A step of a skill. */
 export interface GivenStep {
+  /** The path of its file in the skill's folder, without `.md`: `steps/step-02-select-stack`. */
   readonly step: string;
+  /** Its title, from the name of its file. */
   readonly title: string;
-  /** Its place among all steps, from 1. */
+  /** Its position among all steps, from 1. */
   readonly number: number;
+  /** The number of steps. */
   readonly of: number;
+  /** Its file, as `read_file` accepts it. */
   readonly path: string;
+  /** Its whole text. */
   readonly content: string;
-  /** What its gate asks for before the next one is given. */
+  /** The requirements of its gate for the next step; missing without a gate. */
   readonly gate?: Omit<StepRefusal, "problems">;
-  /** The steps that may be asked for by name, where there are several. */
+  /** The next steps to choose from, if there are several. */
   readonly choices?: readonly string[];
 }
 
-/** A skill with steps, and where it lies. */
+/** The refusal of a step's gate. */
+export interface StepRefusal {
+  /** All problems of the evidence. */
+  readonly problems: readonly Problem[];
+  /** The evidence that the gate requires, as JSON Schema. */
+  readonly required: JsonObject;
+  /** Evidence of the required form; missing if the gate does not reveal it. */
+  readonly example?: JsonObject;
+}
+
+/** A skill with steps. */
 export interface SteppedSkill {
   readonly places: SkillPlaces;
   readonly skill: OpenedSkill;
 }
 
-/** The step that a session is at, or its first; undefined where there are several first ones. */
+/**
+ * Returns the current step of a session, and gives the first one if there is none; undefined if there are several first
+ * steps.
+ */
 export async function currentStep(connection: Connection, stepped: SteppedSkill): Promise<GivenStep | undefined> {
   const { index, text } = stepped.skill;
   const at = await stepAt(connection, stepped.skill.name);
@@ -47,7 +69,7 @@ export async function currentStep(connection: Connection, stepped: SteppedSkill)
   return shownStep(stepped, entry, await readEntry(stepped, entry));
 }
 
-/** Gives a step, and notes that it was. */
+/** Gives a step, and records that it is the current one. */
 export async function giveStep(connection: Connection, stepped: SteppedSkill, entry: StepEntry): Promise<GivenStep> {
   const step = shownStep(stepped, entry, await readEntry(stepped, entry));
   if (connection.sessionId === undefined) memoryOf(connection).steps.set(stepped.skill.name, entry.step);
@@ -81,72 +103,21 @@ function shownStep(
   };
 }
 
-/** A step's file, read. */
-interface ReadStep {
-  readonly text: string;
-  /** What must be shown before the next step is given. */
-  readonly gate?: FieldGate;
-  /** What its front matter says that follows. */
-  readonly nextStepFile?: string;
-}
-
-/**
- * Reads a step's front matter. Its `gate:` is what a gate file holds. Throws `DEFINITION_INVALID` where a gate may be meant
- * and can't be read, and for one that asks for verifiers or a person: a gate never opens because nobody understood it.
- */
-export async function readStep(skill: string, file: string, text: string): Promise<ReadStep> {
-  const report = createReport();
-  const { source, body } = await splitFrontMatter(file, text, report);
-  if (source === undefined) {
-    const front = text.slice(0, text.length - body.trimStart().length);
-    if (hasErrors(report.sorted()) && /^[^\S\r\n\u2028\u2029]*["']?gates?\b/im.test(front))
-      throw definitionInvalid(skill, lines(report));
-    return { text };
-  }
-  if (!isJsonObject(source.value)) return { text };
-  const reader = new ObjectReader(source, source.value, [], report);
-  // `date` is as near to `gate` as a slip of the finger, and a word of its own.
-  const { date, ...entries } = source.value;
-  refuseMisspelt(entries, ["gate"], reader, report);
-  const given = reader.object("gate");
-  const gate = given === undefined ? undefined : await readGateObject(given, report);
-  if (hasErrors(report.sorted())) throw definitionInvalid(skill, lines(report));
-  if (gate !== undefined) refuseUnrun(skill, file, gate);
-  return { text, ...(gate === undefined ? {} : { gate }), ...next(entries) };
-}
-
-function next({ nextStepFile }: JsonObject): { readonly nextStepFile?: string } {
-  return typeof nextStepFile === "string" ? { nextStepFile } : {};
-}
-
-function refuseUnrun(skill: string, file: string, { verify, approval }: FieldGate): void {
-  if (verify === undefined && approval === undefined) return;
-  const what = verify === undefined ? "a person's approval" : "verifiers";
-  throw definitionInvalid(skill, [`${file}: error: the gate asks for ${what}, which no step of a skill can have`]);
-}
-
-function lines(report: ReturnType<typeof createReport>): string[] {
-  return report
-    .sorted()
-    .filter(({ severity }) => severity === "error")
-    .map(formatDiagnostic);
-}
-
-/** What one connection was given. */
+/** The state of a connection: what it was given so far. */
 interface ConnectionMemory {
-  /** The revision of each file that was given, by its path. */
+  /** The revision of each file that it has, by path. */
   readonly given: Map<string, string>;
-  /** The step of each skill that was given last, as long as there is no session. */
+  /** The last step of each skill, while there is no session. */
   readonly steps: Map<string, string>;
-  /** How often a step's gate was not passed, by skill and step: a new session is no way to guess on. */
+  /** Failures of gates by skill and step. They survive a new session, so that it is not a way to continue guessing. */
   readonly failures: Map<string, number>;
-  /** Does one thing after the other: two calls at once must not both leave the same step. */
-  inTurn<T>(step: () => Promise<T>): Promise<T>;
+  /** Runs one task after the other: two concurrent calls must not both leave the same step. */
+  inTurn<T>(task: () => Promise<T>): Promise<T>;
 }
 
 const memories = new WeakMap<Connection, ConnectionMemory>();
 
-/** The memory of a connection, for as long as there is the connection. */
+/** Returns the memory of a connection. It is released with the connection. */
 export function memoryOf(connection: Connection): ConnectionMemory {
   const known = memories.get(connection) ?? newMemory();
   memories.set(connection, known);
@@ -154,8 +125,8 @@ export function memoryOf(connection: Connection): ConnectionMemory {
 }
 
 /**
- * The step of a skill that the connection's session was given last; undefined before the first. It stands in the manifest:
- * whoever goes on with a session goes on with its step.
+ * Returns the last step of a skill in the connection's session; undefined before the first. It is read from the
+ * manifest, so that a reopened session continues at its step.
  */
 export async function stepAt(connection: Connection, skill: string): Promise<string | undefined> {
   const { sessionId, sessions } = connection;
@@ -170,52 +141,96 @@ function newMemory(): ConnectionMemory {
     given: new Map(),
     steps: new Map(),
     failures: new Map(),
-    inTurn(step) {
-      const mine = last.then(step);
-      // Whoever comes next is told of its own faults alone.
+    inTurn(task) {
+      const mine = last.then(task);
+      // The next task runs even if this one fails.
       last = mine.catch(() => undefined);
       return mine;
     },
   };
 }
 
-/** A gate that was not passed: all that is wrong, and what is asked for. */
-export interface StepRefusal {
-  readonly problems: readonly Problem[];
-  /** What the gate asks for, as JSON Schema. */
-  readonly required: JsonObject;
-  /** Evidence that it would take, as far as it tells. */
-  readonly example?: JsonObject;
-}
-
-/** Where the evidence is handed in. */
+/** The circumstances of an attempt, which rules can read. */
 interface StepFacts {
   readonly session: string;
   readonly skill: string;
-  /** The step's place in the index, from 1. */
+  /** The step's position in the index, from 1. */
   readonly number: number;
   readonly attempt: number;
 }
 
-/** How large evidence may be: as much as an agent writes into one call. */
+/** Limits of evidence. */
 const EVIDENCE = { maxBytes: 1024 * 1024, maxDepth: 64 };
 
 /**
- * Takes evidence to a step's gate: undefined if it passes. Throws `EVIDENCE_UNSAFE` and `EVIDENCE_TOO_LARGE` for what is no
- * plain, bounded JSON.
+ * Checks evidence against a step's gate. Returns undefined if it passes. Throws `EVIDENCE_UNSAFE` and
+ * `EVIDENCE_TOO_LARGE` for evidence that is not plain, bounded JSON.
  */
 export async function judgeStep(gate: FieldGate, given: unknown, facts: StepFacts): Promise<StepRefusal | undefined> {
   const { evidence } = checkEvidenceSafety(given ?? {}, EVIDENCE);
-  const rules = await compileRules(gate);
   const { session: id, skill, number, attempt } = facts;
   const surroundings = { session: { id, workflowType: skill, target: "", phase: number, attempt } };
-  const verdict = checkGate(gate, evidence, { surroundings, ...(rules === undefined ? {} : { rules }) });
+  const { verdict } = await judge(gate, evidence, { surroundings: () => surroundings });
   if (verdict.passed) return undefined;
   return { problems: verdict.problems, ...asked(gate) };
 }
 
-/** What a gate asks for, as much of it as it shows. */
+/** Returns what a gate requires, as far as it reveals it. */
 function asked(gate: FieldGate): Omit<StepRefusal, "problems"> {
   const example = exampleEvidence(gate);
   return { required: requiredFormat(gate), ...(example === undefined ? {} : { example }) };
+}
+
+/** A step as its file describes it. */
+interface ReadStep {
+  readonly text: string;
+  /** The gate that must be passed before the next step is given. */
+  readonly gate?: FieldGate;
+  /** The next step according to its front matter. */
+  readonly nextStepFile?: string;
+}
+
+/**
+ * Reads a step's front matter. Its `gate:` has the content of a gate file. Throws `DEFINITION_INVALID` if a gate may be
+ * meant but cannot be read, and if it requires verifiers or an approval: a gate that is not understood must not be
+ * skipped.
+ */
+export async function readStep(skill: string, file: string, text: string): Promise<ReadStep> {
+  const report = createReport();
+  const { source, body } = await splitFrontMatter(file, text, report);
+  if (source === undefined) {
+    const front = text.slice(0, text.length - body.trimStart().length);
+    if (hasErrors(report.sorted()) && /^[^\S\r\n\u2028\u2029]*["']?gates?\b/im.test(front)) {
+      throw definitionInvalid(skill, errorLines(report));
+    }
+    return { text };
+  }
+  if (!isJsonObject(source.value)) return { text };
+  const reader = new ObjectReader(source, source.value, [], report);
+  // `date` is one letter away from `gate`, but it is not a typo.
+  const { date, ...entries } = source.value;
+  refuseMisspelt(entries, ["gate"], reader, report);
+  const given = reader.object("gate");
+  const gate = given === undefined ? undefined : await readGateObject(given, report);
+  if (hasErrors(report.sorted())) throw definitionInvalid(skill, errorLines(report));
+  if (gate !== undefined) refuseUnrun(skill, file, gate);
+  return { text, ...(gate === undefined ? {} : { gate }), ...next(entries) };
+}
+
+function next({ nextStepFile }: JsonObject): { readonly nextStepFile?: string } {
+  return typeof nextStepFile === "string" ? { nextStepFile } : {};
+}
+
+/** Refuses the parts of a gate that steps do not support. */
+function refuseUnrun(skill: string, file: string, { verify, approval }: FieldGate): void {
+  if (verify === undefined && approval === undefined) return;
+  const what = verify === undefined ? "an approval" : "verifiers";
+  throw definitionInvalid(skill, [`${file}: error: the gate requires ${what}, which steps of skills do not support`]);
+}
+
+function errorLines(report: ReturnType<typeof createReport>): string[] {
+  return report
+    .sorted()
+    .filter(({ severity }) => severity === "error")
+    .map(formatDiagnostic);
 }

@@ -1,5 +1,10 @@
-/** The steps of a skill, one by one: whoever loads ahead follows none of them whole. */
-
+/**
+ * Gives the steps of a skill one by one, since a model that has all steps skips some. The entry file of this folder;
+ * what is decided where:
+ * - next-step.ts: which step may be next; a gate between two steps is never skipped; 12 failures of a gate close it
+ * - give-step.ts: how a step and its gate are read, and what a connection remembers
+ * - step-index.ts: which files are steps, in which order, and where a step leads
+ */
 import { PhasegateError } from "../../errors.js";
 import { nearest, shown } from "../../workflow/names.js";
 import type { FieldGate } from "../../workflow/structure.js";
@@ -18,29 +23,29 @@ import {
 } from "./give-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
 
-/** How often a gate may be failed before a person must help. */
+/** The failures of a gate after which a person must help. */
 const FAILURES_MAX = 12;
 
-/** What is asked of `nextStep`. */
+/** The request of `nextStep`. */
 interface NextStepRequest {
   /** The skill's name, or the path of its folder. */
   readonly workflow: string;
-  /** What the gate of the step that is left asks for. */
+  /** The evidence for the gate of the current step. */
   readonly evidence?: unknown;
-  /** Which step, where the one that is left names several. */
+  /** The next step, if there are several. */
   readonly step?: string;
 }
 
-/** What `nextStep` gives: a step, the end, or what the gate of the step that was to be left says. */
+/** The result of `nextStep`: a step, the end, or the refusal of the current step's gate. */
 type NextStep =
   | { readonly status: "step"; readonly step: GivenStep }
   | { readonly status: "done"; readonly after: string }
   | { readonly status: "refused"; readonly at: string; readonly refusal: StepRefusal };
 
 /**
- * Gives a skill's next step in the connection's session: the first if none was given yet. The gate of the step that is left
- * must be passed. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps or a step that can't be next,
- * `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, and what unsafe evidence throws.
+ * Gives the next step of a skill in the connection's session, or the first one. The gate of the current step must be
+ * passed. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps and for a step that cannot be next,
+ * `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, `EVIDENCE_UNSAFE` and `EVIDENCE_TOO_LARGE`.
  */
 export function nextStep(connection: Connection, request: NextStepRequest): Promise<NextStep> {
   return memoryOf(connection).inTurn(async () => {
@@ -83,7 +88,7 @@ async function leave(
   return { status: "step", step: await giveStep(connection, stepped, gate ?? target) };
 }
 
-/** Takes evidence to the gate of the step that is left, and counts how often that was in vain. */
+/** Checks evidence against the gate of the current step, and counts failures. */
 async function judge(
   connection: Connection,
   { skill }: SteppedSkill,
@@ -102,7 +107,7 @@ async function judge(
   return refusal;
 }
 
-/** The steps with gates that lie before those that a step leads to: nobody gets past them. */
+/** Returns the steps with gates between a step and the steps that it leads to. They cannot be skipped. */
 async function gatesBefore(
   stepped: SteppedSkill,
   current: StepEntry,
@@ -117,11 +122,12 @@ function chosen(entries: readonly StepEntry[], wanted: string | undefined): Step
   return wanted === undefined ? entries[0] : entryOf(entries, wanted, ".");
 }
 
-/** A step that can't be next, or none where there are several. */
+/** Throws for a step that cannot be next, and for a missing choice. */
 function refuseChoice(wanted: string | undefined, entries: readonly StepEntry[]): never {
   const names = entries.map(({ step }) => step);
   const near = wanted === undefined ? undefined : nearest(wanted, names);
-  const problem = wanted === undefined ? "there are several steps to choose from" : `${shown(wanted)} can't be next`;
+  const problem =
+    wanted === undefined ? "there are several steps to choose from" : `${shown(wanted)} can't be the next step`;
   throw new PhasegateError("INVALID_INPUT", near === undefined ? problem : `${problem}; did you mean ${near}?`, {
     remedy:
       names.length === 0
@@ -131,26 +137,30 @@ function refuseChoice(wanted: string | undefined, entries: readonly StepEntry[])
   });
 }
 
-/** A skill that is one text. */
+/** Builds the error for a skill without steps in files. */
 function noSteps({ name }: OpenedSkill): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${shown(name)} has no steps in files of their own`, {
-    remedy: "Follow its text, which preload_workflow gives whole.",
+  return new PhasegateError("INVALID_INPUT", `${shown(name)} has no steps in separate files`, {
+    remedy: "Follow its text, which preload_workflow returns completely.",
     details: { field: "workflow", expected: "a skill with step files" },
   });
 }
 
-/** A step behind another one's gate. */
+/** Builds the error for a step after another one's gate. */
 function notPast(target: StepEntry, between: StepEntry): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${target.step} can't be next: ${between.step} before it has a gate`, {
-    remedy: `Go through ${between.step}: call next_step with that as step.`,
-    details: { field: "step", expected: between.step },
-  });
+  return new PhasegateError(
+    "INVALID_INPUT",
+    `${target.step} can't be the next step: ${between.step} before it has a gate`,
+    {
+      remedy: `Do ${between.step} first: call next_step with it as step.`,
+      details: { field: "step", expected: between.step },
+    },
+  );
 }
 
-/** A gate that somebody guesses at. */
+/** Builds the error for a gate with too many failures. */
 function exhausted({ step }: StepEntry, number: number, limit: number): PhasegateError<"ATTEMPTS_EXHAUSTED"> {
-  return new PhasegateError("ATTEMPTS_EXHAUSTED", `the gate of ${step} was failed ${limit} times`, {
-    remedy: "Stop guessing. Ask the user for what the gate asks for.",
+  return new PhasegateError("ATTEMPTS_EXHAUSTED", `the gate of ${step} failed ${limit} times`, {
+    remedy: "Stop guessing. Ask the user for what the gate requires.",
     details: { phase: number, attempts: limit, limit },
   });
 }

@@ -1,27 +1,28 @@
+/** The steps of a skill by the names of their files: which files are steps, in which order, and where each leads. */
 import { posix } from "node:path";
 
-/** A step's file in the index of its skill. */
+/** A step in the index of its skill. */
 export interface StepEntry {
-  /** The file below the skill's folder, without `.md`: `steps/step-02-select-stack`. */
+  /** The path of its file in the skill's folder, without `.md`: `steps/step-02-select-stack`. */
   readonly step: string;
   /** Missing for a branch without a number: `step-oneshot`. */
   readonly number?: number;
-  /** Out of the file's name. */
+  /** Its title, from the name of its file. */
   readonly title: string;
 }
 
 const STEP_FILE = /^step-(?:(\d+)([a-z]?)(?:[-_](.*))?|([a-z].*))\.md$/i;
-/** Folders that hold steps: `steps`, `steps-c`, `market-steps`. */
+/** A folder with steps: `steps`, `steps-c`, `market-steps`. */
 const STEP_FOLDER = /(?:^|[-_])steps(?:$|[-_])/i;
-/** A step's file as texts name it. */
+/** The file of a step as texts name it. */
 const MENTIONED = /(?<![\w.-])(?:[\w.-]+\/)?step-[\w-]+\.md/gi;
 
-/** Whether a folder's name says that there are steps in it. */
+/** Returns true if the name of a folder means that it contains steps. */
 export function isStepFolder(name: string): boolean {
   return STEP_FOLDER.test(name);
 }
 
-/** The index of a skill's steps, in their order: by folder, by number, then by letter. Other files are left out. */
+/** Builds the index of a skill's steps, sorted by folder, number and letter. Other files are left out. */
 export function stepIndex(paths: readonly string[]): readonly StepEntry[] {
   const entries = paths.flatMap((path) => {
     const { 1: digits, 2: letter = "", 3: title, 4: branch } = STEP_FILE.exec(posix.basename(path)) ?? [];
@@ -37,13 +38,13 @@ export function stepIndex(paths: readonly string[]): readonly StepEntry[] {
     .map(({ entry }) => entry);
 }
 
-/** The steps of an index that a text names, each once, in the text's order. `folder` is where its bare names lie. */
+/** Returns the steps that a text names, each once, in order. Names without a folder are in `folder`. */
 function mentionedSteps(index: readonly StepEntry[], text: string, folder: string): readonly StepEntry[] {
   const found = [...text.matchAll(MENTIONED)].map(([path]) => entryOf(index, path, folder));
   return [...new Set(found.filter((entry) => entry !== undefined))];
 }
 
-/** A step as an agent or a text names it: with or without its folder, with or without `.md`. */
+/** Finds a step by its name, with or without its folder and `.md`. */
 export function entryOf(index: readonly StepEntry[], name: string, folder: string): StepEntry | undefined {
   const path = name.replace(/\.md$/i, "");
   const base = posix.basename(path);
@@ -57,13 +58,13 @@ export function entryOf(index: readonly StepEntry[], name: string, folder: strin
   );
 }
 
-/** Where a skill begins: at the step that its text leads to, or at the only first one; several are to be chosen from. */
+/** Returns the first steps of a skill: those that its text names, or all with the lowest number. */
 export function firstSteps(index: readonly StepEntry[], text: string): readonly StepEntry[] {
   const least = Math.min(...index.map(({ number }) => number ?? Number.POSITIVE_INFINITY));
   const firsts = index.filter(({ number }) => number === least);
   const plain = firsts.filter(({ step }) => !/step-\d+[a-z](?:[-_]|$)/i.test(posix.basename(step)));
   const named = mentionedSteps(index, text, ".").filter((entry) => firsts.includes(entry));
-  // A text that lists all its steps names `step-01b` too, which is where `step-01` may lead, and no way in.
+  // A text that lists all steps also names `step-01b`. That one follows `step-01` and is not a first step.
   const ways = named.filter((entry) => plain.includes(entry));
   if (ways.length > 0) return ways;
   if (named.length > 0) return named;
@@ -71,8 +72,8 @@ export function firstSteps(index: readonly StepEntry[], text: string): readonly 
 }
 
 /**
- * Where a step leads: the first is the one that follows, the others may be asked for by name. What follows is what its
- * front matter calls `nextStepFile`, else the only later step that its text names, else the next number in its folder.
+ * Returns the steps that may follow a step; the first is the default. It is `nextStepFile` of the front matter, else
+ * the only later step that the text names, else the next number in the folder.
  */
 export function stepsAfter(
   index: readonly StepEntry[],
@@ -90,7 +91,7 @@ export function stepsAfter(
   return [...new Set([...(follows === undefined ? [] : [follows]), ...named])];
 }
 
-/** The steps between two of one folder, by their numbers: what nobody gets past without being let through. */
+/** Returns the steps between two steps of one folder, by their numbers. */
 export function stepsBetween(index: readonly StepEntry[], from: StepEntry, to: StepEntry): readonly StepEntry[] {
   const folder = posix.dirname(from.step);
   if (from.number === undefined || to.number === undefined || posix.dirname(to.step) !== folder) return [];

@@ -1,3 +1,5 @@
+/** The tools that read: `read_file` and `list_files`, and pages of a text that split no character. */
+
 import { posix } from "node:path";
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
@@ -5,20 +7,22 @@ import type { Connection } from "../connection.js";
 import type { Location } from "../roots/paths.js";
 import { decodeText } from "../roots/roots.js";
 import { defineTool, type ToolSuccess } from "./tool.js";
-/** What `read_file` has found. */
+
+/** The answer of `read_file`. */
 export interface FileRead extends ToolSuccess {
+  /** The text of the file, or of this part. */
   readonly content: string;
-  /** With its root: `{bundle-root}/workflows/x/workflow.yaml`. */
+  /** The path with its root: `{bundle-root}/workflows/x/workflow.yaml`. */
   readonly path: string;
-  /** Of the whole file, in bytes. */
+  /** The size of the whole file, in bytes. */
   readonly size: number;
-  /** Where the content begins, if not at the beginning. */
+  /** The byte at which the content begins; missing at the beginning of the file. */
   readonly offset?: number;
-  /** Where the next part begins; missing at the end. */
+  /** The byte at which the next part begins; missing at the end. */
   readonly next_offset?: number;
 }
 
-/** `read_file`: a text file, or a part of it. */
+/** Reads a text file, or a part of it. */
 export const readFileTool = defineTool({
   name: "read_file",
   title: "Read a file",
@@ -71,7 +75,7 @@ async function readPart({ roots }: Connection, location: Location, offset: numbe
 function behindEnd(offset: number, size: number): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError(
     "INVALID_INPUT",
-    `offset ${offset} lies behind the end of the file, which has ${size} bytes`,
+    `offset ${offset} is behind the end of the file, which has ${size} bytes`,
     {
       remedy: "Use the next_offset of the part before; without one, the file has been read to its end.",
       details: { field: "offset", expected: `0 to ${size}` },
@@ -88,18 +92,19 @@ async function notThere(roots: Connection["roots"], location: Location): Promise
   });
 }
 
-/** What `list_files` has found. */
+/** The answer of `list_files`. */
 export interface FilesListed extends ToolSuccess {
-  /** The folder, with its root. */
+  /** The path of the folder with its root. */
   readonly path: string;
-  /** Names; those of folders end with `/`. */
+  /** The names of the entries; those of folders end with `/`. */
   readonly entries: readonly string[];
-  /** How many more there are, behind `after`. */
+  /** The number of further entries, after `after`; missing on the last page. */
   readonly more?: number;
+  /** The last name of this page, for the call that lists the next one. */
   readonly after?: string;
 }
 
-/** `list_files`: what lies in a folder. */
+/** Lists a folder. */
 export const listFilesTool = defineTool({
   name: "list_files",
   title: "List files",
@@ -129,19 +134,17 @@ export const listFilesTool = defineTool({
   },
 });
 
-/** Pages of a text by bytes, none of which splits a character. Pure. */
-
 /** The longest character of UTF-8, in bytes. */
 const CHARACTER_MAX = 4;
 
-/** Where a page begins whose offset may lie inside a character: `bytes` begin up to three bytes before it. */
+/** Returns where a page begins: its offset may be inside a character. `bytes` begin up to three bytes before it. */
 function characterStart(bytes: Uint8Array, index: number): number {
   let start = index;
   while (start > 0 && index - start < CHARACTER_MAX - 1 && isInside(bytes[start])) start -= 1;
   return isInside(bytes[start]) ? index : start;
 }
 
-/** How many bytes are whole characters: the last one may be cut. What isn't UTF-8 at all is left as it is. */
+/** Returns the length in bytes without a character that is cut at the end. Bytes that aren't UTF-8 are kept. */
 function wholeCharacters(bytes: Uint8Array): number {
   const end = bytes.length;
   for (let back = 1; back <= Math.min(CHARACTER_MAX, end); back += 1) {
@@ -152,12 +155,12 @@ function wholeCharacters(bytes: Uint8Array): number {
   return end;
 }
 
-/** Whether a byte continues a character. */
+/** Checks whether a byte continues a character. */
 function isInside(byte = 0): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** How many bytes a character has that begins so. */
+/** Returns the length in bytes of the character that a byte begins. */
 function lengthOf(byte: number): number {
   if (byte >= 0xf0) return 4;
   if (byte >= 0xe0) return 3;

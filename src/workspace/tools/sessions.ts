@@ -1,3 +1,8 @@
+/**
+ * The tools that work in sessions: `create_session`, `save_output`, `complete_session`, and for workflows
+ * `preload_workflow` and `next_step`.
+ */
+
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import type { Connection } from "../connection.js";
@@ -6,39 +11,42 @@ import { ROOT_NAMES } from "../roots/folders.js";
 import { isSessionFolder } from "../session/folders.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
-import { noSession, notOwn } from "../session/recorder.js";
+import { noSession, notOwn } from "../session/refusals.js";
 import type { GivenStep, StepRefusal } from "../steps/give-step.js";
 import { nextStep } from "../steps/next-step.js";
 import { defineTool, type ToolSuccess } from "./tool.js";
 
-/** The most that inputs may hold together, in characters: they stand in each reading of the manifest. */
+/** The longest inputs of a session, in characters of JSON: they are in every reading of the manifest. */
 const INPUTS_MAX = 100_000;
-/** How many outputs of a session that is gone on with are named. */
+/** Limits the outputs that are named when a session is continued. */
 const OUTPUTS_SHOWN = 50;
 
-/** The session that this connection may save to from now on. */
+/** The answer of `create_session`: the connection may save to this session from now on. */
 export interface SessionOpened extends ToolSuccess {
+  /** The session's id. */
   readonly session_id: string;
+  /** How the session was opened. */
   readonly opened: "created" | "reopened" | "already yours";
-  /** What paths of outputs begin with. */
+  /** The beginning of paths of outputs. */
   readonly save_to: string;
+  /** The workflow's name, if one was given. */
   readonly workflow?: string;
-  /** What it has made so far, where it is gone on with; the newest. */
+  /** The newest outputs of a session that is continued. */
   readonly outputs?: readonly string[];
-  /** What came otherwise than it was asked for. */
+  /** The difference from what was asked for, such as another id. */
   readonly note?: string;
 }
 
-/** `create_session`: a session for the outputs of a workflow, or one that is gone on with. */
+/** Creates a session for the outputs of a workflow, or continues one. */
 export const createSessionTool = defineTool({
   name: "create_session",
   title: "Create a session",
   description:
-    "Makes a session's folder for outputs, and its manifest. With session_id and reopen: true it goes on with an earlier session.",
+    "Makes a session's folder for outputs, and its manifest. With session_id and reopen: true it continues an earlier session.",
   readOnly: false,
   input: z.strictObject({
     session_id: z.string().optional().describe("A UUID or YYYY-MM-DD-HHMMSS; one is made if not given"),
-    reopen: z.boolean().optional().describe("Go on with that session"),
+    reopen: z.boolean().optional().describe("Continue that session"),
     workflow: z.string().min(1).max(200).optional().describe("The workflow's name"),
     agent: z.string().min(1).max(200).optional().describe("The agent's name"),
     inputs: sessionInputsSchema
@@ -64,7 +72,7 @@ export const createSessionTool = defineTool({
 
 async function reopened(id: string | undefined, connection: Connection): Promise<SessionOpened> {
   if (id === undefined) throw notAnId(id);
-  // Whether it is there is told to nobody who may not have it.
+  // A client that may not have the session isn't told that it exists.
   if (!connection.owns(id) && !connection.mayReopen(id)) throw noSession(id, []);
   const kept = [...connection.kept];
   const manifest = await connection.sessions.reopen(id, kept);
@@ -86,7 +94,7 @@ function opened(manifest: Manifest, how: SessionOpened["opened"]): SessionOpened
 }
 
 function taken(id: string): string {
-  return `${id} exists already, so this is a new session. To go on with that one instead, call create_session with {"session_id": "${id}", "reopen": true}.`;
+  return `${id} exists already, so this is a new session. To continue that one instead, call create_session with {"session_id": "${id}", "reopen": true}.`;
 }
 
 function notAnId(given: string | undefined): PhasegateError<"INVALID_INPUT"> {
@@ -98,17 +106,17 @@ function notAnId(given: string | undefined): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** What `save_output` has saved. */
+/** The answer of `save_output`. */
 export interface OutputSaved extends ToolSuccess {
-  /** With its root: `{output-root}/<session_id>/report.md`. */
+  /** The path with its root: `{output-root}/<session_id>/report.md`. */
   readonly path: string;
-  /** In bytes. */
+  /** The size of the file, in bytes. */
   readonly size: number;
-  /** Whether there was a file before. */
+  /** True if an older file was replaced. */
   readonly replaced: boolean;
 }
 
-/** `save_output`: a file of a session of this connection. */
+/** Saves a file in a session of this connection. */
 export const saveOutputTool = defineTool({
   name: "save_output",
   title: "Save an output",
@@ -119,9 +127,9 @@ export const saveOutputTool = defineTool({
     path: z.string().describe("<session_id>/report.md"),
     content: z
       .string()
-      // What is saved must be what was given, and readable again.
-      .refine((text) => text.isWellFormed(), "it holds half a character (a lone surrogate)")
-      .refine((text) => !text.includes("\0"), "it holds a NUL, and outputs are text")
+      // A file must contain exactly what was given, and be readable again.
+      .refine((text) => text.isWellFormed(), "it contains half a character (a lone surrogate)")
+      .refine((text) => !text.includes("\0"), "it contains a NUL, and outputs are text")
       .describe("The whole file"),
   }),
   async run({ path, content }, connection): Promise<OutputSaved> {
@@ -131,7 +139,7 @@ export const saveOutputTool = defineTool({
   },
 });
 
-/** The session that a path begins with, if it is one of the connection's, and the path in it. */
+/** Returns the session that a path begins with, and the path in it. Throws unless it is one of the connection's. */
 async function ownPath(given: string, connection: Connection) {
   const location = connection.roots.resolve(given);
   const [id = "", ...names] = location.path.split("/");
@@ -145,7 +153,7 @@ async function ownPath(given: string, connection: Connection) {
   });
 }
 
-/** Who has only forgotten the session is told the path to use; who aims at another root is refused. */
+/** Returns the error for a path without a session: with the right path if only the session is missing. */
 function noSessionInPath(given: string, { roots, sessionId }: Connection): PhasegateError {
   const { root, path } = roots.resolve(given);
   const isForgotten = !given.trimStart().startsWith("{") || root === ROOT_NAMES.output;
@@ -160,19 +168,21 @@ function noSessionInPath(given: string, { roots, sessionId }: Connection): Phase
   return new PhasegateError("PATH_REFUSED", `nothing was saved: ${reason}`, { remedy, details: { reason } });
 }
 
-/** A session that is over. */
+/** The answer of `complete_session`. */
 export interface SessionCompleted extends ToolSuccess {
+  /** The session's id. */
   readonly session_id: string;
+  /** How the session ended. */
   readonly status: "completed" | "failed";
-  /** The files that it has made. */
+  /** The number of its outputs. */
   readonly outputs: number;
 }
 
-/** `complete_session`: the workflow is done, or can't be done. */
+/** Ends a session: the workflow is done, or can't be done. */
 export const completeSessionTool = defineTool({
   name: "complete_session",
   title: "Complete a session",
-  description: "Notes that the workflow is done; status: failed if it can't be done.",
+  description: "Ends a session: the workflow is done; status: failed if it can't be done.",
   readOnly: false,
   input: z.strictObject({
     session_id: z.string().optional().describe("Your last session if not given"),
@@ -199,10 +209,10 @@ function noneYet(): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** A workflow, loaded: whole files, and what is missing. */
+/** The answer of `preload_workflow`: whole files, and what is missing. */
 export interface WorkflowPreloaded extends ToolSuccess, PreloadedWorkflow {}
 
-/** `preload_workflow`: all files of a workflow in one call. */
+/** Loads all files of a workflow in one call. */
 export const preloadWorkflowTool = defineTool({
   name: "preload_workflow",
   title: "Preload a workflow",
@@ -213,7 +223,7 @@ export const preloadWorkflowTool = defineTool({
   input: z.strictObject({
     workflow: z.string().describe("Its name, such as intake, or the path of its folder"),
     cursor: z.string().optional().describe("From the page before"),
-    reload: z.boolean().optional().describe("Gives files once more that were given before"),
+    reload: z.boolean().optional().describe("Return files again that were returned before"),
   }),
   async run({ workflow, cursor, reload }, connection): Promise<WorkflowPreloaded> {
     const loaded = await preloadWorkflow(connection, {
@@ -225,14 +235,15 @@ export const preloadWorkflowTool = defineTool({
   },
 });
 
-/** The next step of a skill, or that there is none: then `done` is true. */
+/** The answer of `next_step`: the next step of a skill, if there is one. */
 export interface StepAnswered extends ToolSuccess, Partial<GivenStep> {
+  /** True if there is no further step. */
   readonly done: boolean;
-  /** For the model: what to do with it. */
+  /** Instructions for the model. */
   readonly message: string;
 }
 
-/** `next_step`: the next step of a skill, and no other. */
+/** Returns the next step of a skill, and no other. */
 export const nextStepTool = defineTool({
   name: "next_step",
   title: "Next step",

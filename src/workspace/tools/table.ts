@@ -1,3 +1,5 @@
+/** The table of a workspace's tools, in the order in which an agent usually needs them. */
+
 import { listFilesTool, readFileTool } from "./files.js";
 import {
   completeSessionTool,
@@ -7,7 +9,8 @@ import {
   saveOutputTool,
 } from "./sessions.js";
 import type { WorkspaceTool } from "./tool.js";
-/** All tools of a workspace, in the order in which an agent usually wants them. */
+
+/** All tools of a workspace. */
 export const WORKSPACE_TOOLS: readonly WorkspaceTool[] = [
   preloadWorkflowTool,
   readFileTool,

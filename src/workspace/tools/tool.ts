@@ -1,111 +1,92 @@
-import * as z from "zod";
+/**
+ * The tools of a workspace: their type, their answers, and the check of their arguments. The entry file of this folder:
+ * - table.ts: which tools there are, in which order
+ * - files.ts: what reading and listing return, and how a long file is paged
+ * - sessions.ts: which session a path is saved to, and what preloading and steps answer
+ */
+
+import type * as z from "zod";
 import { PhasegateError } from "../../errors.js";
-import { nearest, shown } from "../../workflow/names.js";
+import { type Action, action, type Failure } from "../../tools/dispatch.js";
+import { fieldNames, isOptional, unknownField } from "../../tools/request.js";
+import { type ObjectSchema, publishedSchema } from "../../tools/wire.js";
 import type { Connection } from "../connection.js";
-/** What a tool answers when it has done what was asked; each adds what it has found or made. */
+
+/** The answer of a tool that has done what was asked; each tool adds what it found or made. */
 export interface ToolSuccess {
+  /** True: the tool has done what was asked. */
   readonly success: true;
 }
 
-/** What a tool answers when it hasn't: what is wrong, and what to do next. Names no place on the disk. */
+/** The answer of a tool that has failed. It contains no absolute path. */
 export interface ToolFailure {
+  /** False: nothing was done. */
   readonly success: false;
+  /** What is wrong. */
   readonly error: string;
+  /** What to do next. */
   readonly remedy: string;
 }
 
 /** An answer of a tool. */
 export type ToolResult = ToolSuccess | ToolFailure;
 
-/** What a tool says of itself. */
+/** A tool as it is listed. */
 export interface ToolListing {
-  /** As agents call it. */
+  /** The name that agents call. */
   readonly name: string;
   /** For people. */
   readonly title: string;
-  /** For agents; short, for it is in every context all the time. */
+  /** For agents; short, since it is in every context all the time. */
   readonly description: string;
-  /** Whether it changes nothing. */
+  /** True if it changes nothing. */
   readonly readOnly: boolean;
-  /** What it takes. */
+  /** The schema of its arguments. */
   readonly input: z.ZodObject;
 }
 
-/** A tool as it stands in the table: MCP, the AI SDK and plain functions are made of it. */
-export interface WorkspaceTool extends ToolListing {
-  /** Does it with arguments that aren't checked yet. Throws a `PhasegateError` for what can't be done. */
-  run(input: unknown, connection: Connection): Promise<ToolSuccess>;
+/** A tool of the table. MCP tools, tools of the AI SDK and plain functions are made of it. */
+export interface WorkspaceTool<Done extends ToolSuccess = ToolSuccess>
+  extends ToolListing,
+    Pick<Action<Connection, Done>, "prepare"> {}
+
+/** A tool of the table, with the types of its arguments and its answer. */
+export interface DefinedTool<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess>
+  extends WorkspaceTool<Done> {
+  readonly input: z.ZodObject<Shape>;
 }
 
-/** What a tool is made of. */
-interface ToolDefinition<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess> {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly readOnly: boolean;
+interface ToolDefinition<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess> extends ToolListing {
   readonly input: z.ZodObject<Shape>;
   run(args: z.infer<z.ZodObject<Shape>>, connection: Connection): Promise<Done>;
 }
 
-/** A tool of the table, and the types of what it takes and gives. */
-export interface DefinedTool<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess> extends WorkspaceTool {
-  readonly input: z.ZodObject<Shape>;
-  run(input: unknown, connection: Connection): Promise<Done>;
+/** Creates a tool whose arguments are checked before it runs. */
+export function defineTool<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess>({
+  run,
+  ...listing
+}: ToolDefinition<Shape, Done>): DefinedTool<Shape, Done> {
+  const { prepare } = action(listing.input, (connection: Connection, args) => run(args, connection));
+  return { ...listing, prepare };
 }
 
-/** Puts the check of its arguments before a tool. */
-export function defineTool<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess>(
-  tool: ToolDefinition<Shape, Done>,
-): DefinedTool<Shape, Done> {
-  return { ...tool, run: (input, connection) => tool.run(checked(tool.name, tool.input, input), connection) };
-}
+/** Limits the faults that are named. */
+const FAULTS_MAX = 5;
 
-function checked<Shape extends z.core.$ZodLooseShape>(tool: string, schema: z.ZodObject<Shape>, input: unknown) {
-  const parsed = schema.safeParse(input ?? {});
-  if (parsed.success) return parsed.data;
-  const takes = Object.keys(schema.shape);
-  const faults = parsed.error.issues.flatMap((issue) =>
-    issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => unknownKey(key, takes))
-      : [`${issue.path.join(".") || "the arguments"}: ${issue.message}`],
+/** Returns why a tool was not run, as an error; a foreign error unchanged. */
+export function errorOf({ name, input }: ToolListing, failure: Failure): unknown {
+  if ("error" in failure) return failure.error;
+  const fields = fieldNames(input);
+  const faults = failure.faults.map(({ kind, field, message }) =>
+    kind === "unknown" ? unknownField(field, fields) : `${field || "the arguments"}: ${message}`,
   );
-  throw new PhasegateError("INVALID_INPUT", `${tool} was called wrongly: ${faults.slice(0, 5).join("; ")}`, {
-    remedy: `It takes ${takes.map((name) => (schema.shape[name]?.safeParse(undefined).success ? `${name}?` : name)).join(", ")}.`,
-    details: { expected: takes.join(", ") },
+  return new PhasegateError("INVALID_INPUT", `${name} was called wrongly: ${faults.slice(0, FAULTS_MAX).join("; ")}`, {
+    remedy: `It takes ${fields.map((field) => (isOptional(input, field) ? `${field}?` : field)).join(", ")}.`,
+    details: { expected: fields.join(", ") },
   });
 }
 
-function unknownKey(key: string, takes: readonly string[]): string {
-  const near = nearest(key, takes);
-  return near === undefined ? `${shown(key)} is not known` : `${shown(key)} is not known; did you mean ${near}?`;
-}
-
-/** A JSON Schema of an object, as faces list it. */
-export interface PublishedSchema {
-  readonly type: "object";
-  readonly [key: string]: unknown;
-}
-
-/** What only checks. */
-const CHECKS = [
-  "minimum",
-  "exclusiveMinimum",
-  "maximum",
-  "minLength",
-  "maxLength",
-  "maxItems",
-  "propertyNames",
-] as const;
-
-/** What a tool takes, as JSON Schema. Every word of it is in every context all the time: what only checks is left out. */
-export function publishedInput({ input }: Pick<ToolListing, "input">): PublishedSchema {
-  const { $schema: _, ...rest } = z.toJSONSchema(input, {
-    io: "input",
-    override: ({ jsonSchema }) => {
-      for (const key of CHECKS) delete jsonSchema[key];
-      // What the values of a record may be is said where they are wrong.
-      if (typeof jsonSchema.additionalProperties === "object") delete jsonSchema.additionalProperties;
-    },
-  });
-  return { ...rest, type: "object" };
+/** Returns the JSON Schema of a tool's arguments. */
+export function publishedInput({ input }: Pick<ToolListing, "input">): ObjectSchema {
+  return publishedSchema(input, { closed: true });
 }

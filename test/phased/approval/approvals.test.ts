@@ -1,4 +1,5 @@
-import { createApproverKeys, type NotificationName, signApproval } from "phasegate";
+import type { NotificationName } from "phasegate";
+import { createApproverKeys, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { makeAsking } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";

@@ -1,4 +1,5 @@
-import { createApproverKeys, MemoryStorage, type NotificationName } from "phasegate";
+import { MemoryStorage, type NotificationName } from "phasegate";
+import { createApproverKeys } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { commitHash } from "../../../src/log/commit.js";
 import { AlteredStorage } from "../../log/altered-storage.js";

@@ -1,5 +1,8 @@
-import { createWorkflowTool, Engine, MemoryContent, MemoryStorage, Session, signApproval } from "phasegate";
+import { createWorkflowTool, MemoryContent, MemoryStorage } from "phasegate";
+import { signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
+import { Engine } from "../../../src/phased/engine.js";
+import { Session } from "../../../src/phased/session.js";
 import { ACTION_NAMES, type Action } from "../../../src/tools/phased/actions.js";
 import { connectInMemory, readResource } from "../../mcp/connect-in-memory.js";
 import { askingFiles, makeAsking, people } from "../../support/approvals.js";

@@ -1,4 +1,5 @@
-import { PhasegateError, parsePlan, type SourceParser } from "phasegate";
+import { PhasegateError, type SourceParser } from "phasegate";
+import { parsePlan } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";

@@ -1,4 +1,5 @@
-import { type PlanReading, parsePlan, type SourceParser } from "phasegate";
+import type { SourceParser } from "phasegate";
+import { type PlanReading, parsePlan } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";

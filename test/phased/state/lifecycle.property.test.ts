@@ -1,20 +1,21 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { applyEvent } from "../../../src/phased/state/apply-event.js";
 import {
   type Actor,
   allowedCommands,
   rollbackTargets,
   type SessionCommand,
 } from "../../../src/phased/state/commands.js";
-import { inRanges, type Ranges, sessionEventSchema } from "../../../src/phased/state/events.js";
-import { type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
+import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
+import { inRanges, type Ranges } from "../../../src/phased/state/events.js";
+import { applyEvent, type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { artifacts, type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../../src/phased/state/history.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
+import { howOften } from "../../support/how-often.js";
 import { HASH, Model } from "./model.js";
 import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
 
-const RUNS = process.env.PHASEGATE_LONG === "1" ? 3_000 : 300;
+const RUNS = howOften(100, 3_000);
 /** How many commands a session that is over is still asked for. */
 const AFTER_END = 5;
 /** No head of six phases is larger, in characters of JSON, however long its log is. */

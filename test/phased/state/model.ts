@@ -1,4 +1,5 @@
-import type { AttemptLimits, SessionCommand } from "../../../src/phased/state/commands.js";
+import type { AttemptLimits } from "../../../src/gate/judge.js";
+import type { SessionCommand } from "../../../src/phased/state/commands.js";
 import type { WorkflowStructure } from "../../../src/workflow/structure.js";
 /** The hash that stands for any evidence in these tests. */
 export const HASH = "ab".repeat(32);

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addToRanges, cutRanges, inRanges, type Ranges, rangesSchema } from "../../../src/phased/state/events.js";
+import { rangesSchema } from "../../../src/phased/state/event-schemas.js";
+import { addToRanges, cutRanges, inRanges, type Ranges } from "../../../src/phased/state/events.js";
 
 const place = fc.nat({ max: 20 });
 const setOf = (ranges: Ranges) =>

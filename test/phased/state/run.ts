@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import type { AnyPhasegateError } from "../../../src/errors.js";
+import type { AttemptLimits } from "../../../src/gate/judge.js";
 import type { Problem, Verdict } from "../../../src/gate/verdict.js";
-import type { AttemptLimits, CommandOf, SessionCommand } from "../../../src/phased/state/commands.js";
+import type { CommandOf, SessionCommand } from "../../../src/phased/state/commands.js";
 import type { EventOf } from "../../../src/phased/state/events.js";
 import type { SessionHead } from "../../../src/phased/state/head.js";
 import type { RecordedEvent } from "../../../src/phased/state/history.js";

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../../src/errors.js";
-import { applyEvent } from "../../../src/phased/state/apply-event.js";
 import {
   allowedCommands,
   readingRefusal,
   type SessionCommand,
   submissionRefusal,
 } from "../../../src/phased/state/commands.js";
+import { applyEvent } from "../../../src/phased/state/head.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
 

@@ -1,4 +1,4 @@
-import { createApproverKeys, signApproval } from "phasegate";
+import { createApproverKeys, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import type { Verifier } from "../../../src/ports/verifier.js";
 import type { RoutedEngineOptions } from "../../../src/routed/options.js";

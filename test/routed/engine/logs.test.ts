@@ -1,5 +1,6 @@
-import { copySessions, MemoryStorage } from "phasegate";
+import { MemoryStorage } from "phasegate";
 import { ROUTED_SESSIONS } from "phasegate/routed";
+import { copySessions } from "phasegate/storage";
 import { describe, expect, it } from "vitest";
 import type { RoutedEvent } from "../../../src/routed/state/events.js";
 import { type RoutedEntry, RoutedHistory } from "../../../src/routed/state/history.js";

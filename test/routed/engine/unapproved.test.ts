@@ -1,8 +1,10 @@
-import { createApproverKeys, MemoryStorage, signApproval } from "phasegate";
-import { createHttpApi, createRoutedTools, RoutedEngine, type RoutedEngineOptions } from "phasegate/routed";
+import { MemoryStorage } from "phasegate";
+import { createApproverKeys, signApproval } from "phasegate/approval";
+import { createHttpApi, createRoutedTools, type RoutedEngineOptions } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.js";
-import { ALL_CALLS } from "../../../src/tools/routed/names.js";
+import { RoutedEngine } from "../../../src/routed/engine.js";
+import { ALL_CALLS } from "../../../src/tools/routed/calls.js";
 import { DEPTH_GATE, gardenWith } from "../../support/gated-garden.js";
 import { methodsOf, said, valuesIn } from "../../support/said.js";
 import { routed, Script } from "./garden.js";

@@ -9,7 +9,7 @@ import { makeCommit } from "../../../src/testing/commits.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 
 it("as many sessions are known as were used lately, each in its newest version", () => {
   const known = new KnownVersions();

@@ -18,7 +18,7 @@ const STOPS_EACH = 5;
 /** Sessions get a successor after so many kills, so that logs stay short enough to be compacted often. */
 const KILLS_EACH = 10;
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 const startAppender = appendWorkers();
 const startCompactor = workersOf(join(import.meta.dirname, "compact-worker.ts"));
 

@@ -7,15 +7,17 @@ import type { FileSystem } from "../../../src/storage/files/disk.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { collect, wins } from "../../../src/testing/contract.js";
+import { directFs } from "./direct-fs.js";
 import { systemError } from "./faulty-fs.js";
+import { eachInstant } from "./instants.js";
 import { createPausingFs } from "./pausing-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 
 const FILE_SYSTEMS: Readonly<Record<string, FileSystem>> = {
-  "with hard links": nodeFs,
-  "without hard links": { ...nodeFs, link: () => Promise.reject(systemError("EPERM")) },
+  "with hard links": directFs,
+  "without hard links": { ...directFs, link: () => Promise.reject(systemError("EPERM")) },
 };
 
 const payload = { hash: "a".repeat(64), body: "evidence" };
@@ -129,8 +131,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
     });
 
     it("is whole wherever its compaction dies", { timeout: 60_000 }, async () => {
-      let instants = 0;
-      for (let nth = 1; ; nth++) {
+      const instants = await eachInstant(async (nth) => {
         const { root, chain } = await filled(fs, 5, 3);
         const dying = createPausingFs(fs);
         const storage = await FileStorage.open(root, { fs: dying.fs });
@@ -148,15 +149,14 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
         await compactAll(root, other, chain[0].sessionId);
         await other.close();
         await checkWhole(root, fs, [...chain, next]);
-        if (!dying.disarm()) break;
-        instants++;
-      }
+        return dying.disarm();
+      });
       expect(instants).toBeGreaterThan(25);
     });
 
     it("is whole whatever others do while its compaction sleeps", { timeout: 120_000 }, async () => {
       for (const meanwhile of [["append"], ["compact"], ["append", "compact", "append", "compact"], ["remove"]]) {
-        for (let nth = 1; ; nth++) {
+        await eachInstant(async (nth) => {
           const { root, chain } = await filled(fs, 5, 3);
           const commits: Commit[] = [...chain];
           const pausing = createPausingFs(fs);
@@ -174,15 +174,15 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
             await other.close();
             await checkWhole(root, fs, commits);
           }
-          if (!reached) break;
-        }
+          return reached;
+        });
       }
     });
 
     it("loses no update of a writer that slept", { timeout: 120_000 }, async () => {
       const meanwhiles = [["compact"], ["append", "compact"], ["compact", "append"], ["compact", "append", "compact"]];
       for (const meanwhile of [...meanwhiles, ["compact", "remove"]]) {
-        for (let nth = 1; ; nth++) {
+        await eachInstant(async (nth) => {
           const { root, chain } = await filled(fs, 3);
           const commits: Commit[] = [...chain];
           const pausing = createPausingFs(fs);
@@ -206,8 +206,8 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
             for (const storage of [sleeper, other]) await checkIn(storage, log);
             if (isIn) expect(await other.payload(next.sessionId, late.hash)).toBe(late.body);
           }
-          if (!reached) break;
-        }
+          return reached;
+        });
       }
     });
   });
@@ -239,7 +239,7 @@ describe("a session that is begun with several commits", () => {
   for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
     it(`is there whole or not at all, and goes on, ${name}`, { timeout: 60_000 }, async () => {
       const chain = chainOf(5);
-      for (let nth = 1; ; nth++) {
+      await eachInstant(async (nth) => {
         const root = await newRoot();
         const dying = createPausingFs(fs);
         const storage = await FileStorage.open(root, { fs: dying.fs });
@@ -263,8 +263,8 @@ describe("a session that is begun with several commits", () => {
         await other.compact(next.sessionId);
         await checkIn(other, [...chain, next]);
         await other.close();
-        if (!isReached) break;
-      }
+        return isReached;
+      });
     });
   }
 

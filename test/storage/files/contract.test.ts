@@ -6,7 +6,7 @@ import { FileStorage, type FileStorageOptions } from "../../../src/storage/files
 import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 
 const withoutLinks: FileSystem = {
   ...nodeFs,

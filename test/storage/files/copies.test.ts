@@ -24,7 +24,7 @@ const RESTING_COMMITS = 6;
 const FRESH = LONG ? 20 : 10;
 
 const run = promisify(execFile);
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 const startTraffic = workersOf(join(import.meta.dirname, "traffic-worker.ts"));
 const workers: Worker[] = [];
 

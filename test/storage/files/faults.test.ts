@@ -4,10 +4,12 @@ import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { collect } from "../../../src/testing/contract.js";
+import { directFs } from "./direct-fs.js";
 import { createFaultyFs, type FaultyFs } from "./faulty-fs.js";
+import { eachInstant } from "./instants.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 
 const payload = { hash: "a".repeat(64), body: "evidence" };
 const first = makeCommit({ payloads: [payload] });
@@ -57,11 +59,11 @@ describe("FileStorage with a failing file system", () => {
     it(name, { timeout: 60_000 }, async () => {
       const failedCalls = new Set<string>();
       for (const [when, ...codes] of passesOf(name)) {
-        for (let nth = 1; ; nth++) {
+        await eachInstant(async (nth) => {
           const failed = await failNth({ nth, code: codes[nth % codes.length] ?? "EIO", when }, operation);
-          if (failed === undefined) break;
-          failedCalls.add(failed);
-        }
+          if (failed !== undefined) failedCalls.add(failed);
+          return failed !== undefined;
+        });
       }
       expect(failedCalls.size).toBeGreaterThan(0);
     });
@@ -69,7 +71,7 @@ describe("FileStorage with a failing file system", () => {
 
   it("open", async () => {
     for (const code of CODES) {
-      for (let nth = 1; ; nth++) {
+      await eachInstant(async (nth) => {
         const root = `${await newRoot()}/a/b`;
         const faulty = createFaultyFs();
         faulty.arm(nth, code, "before");
@@ -79,8 +81,8 @@ describe("FileStorage with a failing file system", () => {
         await storage?.close();
         const failed = faulty.disarm();
         await checkUsable(root, undefined);
-        if (failed === undefined) break;
-      }
+        return failed !== undefined;
+      });
     }
   });
 });
@@ -104,7 +106,7 @@ async function failNth(fault: Fault, operation: (storage: StorageAdapter) => Pro
 }
 
 async function fill(root: string): Promise<void> {
-  const storage = await FileStorage.open(root);
+  const storage = await FileStorage.open(root, { fs: directFs });
   for (const commit of [first, newest, other]) await storage.append(commit);
   await storage.close();
 }
@@ -131,7 +133,7 @@ function checkError(error: unknown, code: string): undefined {
 
 /** Old or new, but whole; and everything goes on, in the same process and in another. */
 async function checkUsable(root: string, same: StorageAdapter | undefined): Promise<void> {
-  const storage = await FileStorage.open(root);
+  const storage = await FileStorage.open(root, { fs: directFs });
   for (const one of same === undefined ? [storage] : [same, storage]) {
     const read = await one.read(id);
     const log = await collect(one.log(id));

@@ -1,6 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
-import * as nodeFs from "node:fs/promises";
 import type { FileSystem } from "../../../src/storage/files/disk.js";
+import { directFs } from "./direct-fs.js";
+
 /** A file system of which one call can be made to fail. */
 export interface FaultyFs {
   readonly fs: FileSystem;
@@ -47,7 +48,7 @@ export function createFaultyFs(): FaultyFs {
   }
 
   return {
-    fs: wrapped({ ...nodeFs }, ""),
+    fs: wrapped({ ...directFs }, ""),
     arm(nth, code, when) {
       left = nth;
       fault = { code, when };

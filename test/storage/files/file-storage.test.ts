@@ -11,7 +11,7 @@ import { collect } from "../../../src/testing/contract.js";
 import { systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 const HOURS_AGO = new Date(Date.now() - 2 * 3_600_000);
 
 async function openNew(options: FileStorageOptions = {}) {

@@ -7,7 +7,7 @@ import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 
 function failing(code: string) {
   return () => Promise.reject(systemError(code));

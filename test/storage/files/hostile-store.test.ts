@@ -74,7 +74,7 @@ describe("a commit whose time of creation is a path", () => {
   it("is damaged, and no marker is made where it leads", async () => {
     const root = await stored();
     const outside = await mkdtemp(join(tmpdir(), "o"));
-    onTestFinished(() => rm(outside, { recursive: true, force: true }));
+    onTestFinished(() => rm(outside, { recursive: true, force: true, maxRetries: 5 }));
     const file = fileOf(root, "2.json");
     const text = await readFile(file, "utf8");
     // Ten characters are the day's folder: from all/ two up, to a folder beside the store.

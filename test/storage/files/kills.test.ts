@@ -10,7 +10,7 @@ import { howOften } from "../../support/how-often.js";
 import type { Worker } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-/** In every run the storage contract kills 100 processes; here most of them are for the long one. */
+/** The storage contract kills processes, too; most are killed in the long form. */
 const KILLS = howOften(12, 320);
 const WORKERS = 3;
 

@@ -8,7 +8,7 @@ import { FileStorage } from "../../../src/storage/files/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 const DAY = "2026-01-02";
 const HOURS_AGO = new Date(Date.now() - 2 * 3_600_000);
 

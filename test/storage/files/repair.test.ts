@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { FileStorage } from "../../../src/storage/files/storage.js";
@@ -9,7 +11,7 @@ import { collect, wins } from "../../../src/testing/contract.js";
 import { createPausingFs } from "./pausing-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 
 afterEach(() => vi.useRealTimers());
 
@@ -92,6 +94,17 @@ describe("a copy of a folder", () => {
     // It is a store of its own from now on, and isn't looked through again.
     const { ino } = await nodeFs.stat(copy);
     expect(JSON.parse(await nodeFs.readFile(join(copy, "format.json"), "utf8"))).toMatchObject({ folder: String(ino) });
+  });
+
+  it("keeps a later head that another process wrote while this one waited to write its own", async () => {
+    const { root, storage } = await filled(first);
+    const elsewhere = await FileStorage.open(root);
+    // The first head is written at once, so that the second one waits.
+    while (!existsSync(join(folderOf(root), "head"))) await nextTurn();
+    await storage.append(paused);
+    await elsewhere.append(nextCommit(paused));
+    await Promise.all([storage.close(), elsewhere.close()]);
+    expect(JSON.parse(await nodeFs.readFile(join(folderOf(root), "head"), "utf8"))).toMatchObject({ version: 3 });
   });
 
   it("takes a head that is ahead for no sign that commits are gone", async () => {

@@ -1,22 +1,21 @@
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 
-/** Where a sync costs nothing, if there is such a place: for tests that open hundreds of stores. */
-const MEMORY = "/dev/shm";
-
-/** Gives folders that are deleted after the tests of a file. */
-export function temporaryRoots({ inMemory = false } = {}): () => Promise<string> {
-  const parent = inMemory && existsSync(MEMORY) ? MEMORY : tmpdir();
-  const roots: string[] = [];
-  afterAll(async () => {
-    for (const root of roots) await rm(root, { recursive: true, force: true });
+/** Returns what makes folders that are deleted together after the tests of a file. */
+export function temporaryRoots(): () => Promise<string> {
+  let parent: string | undefined;
+  let count = 0;
+  afterAll(() => {
+    if (parent !== undefined) rmSync(parent, { recursive: true, force: true, maxRetries: 5 });
   });
   return async () => {
-    const root = await mkdtemp(join(parent, "phasegate-"));
-    roots.push(root);
+    parent ??= mkdtempSync(join(tmpdir(), "phasegate-"));
+    count += 1;
+    const root = join(parent, `root-${count}`);
+    await mkdir(root);
     return root;
   };
 }

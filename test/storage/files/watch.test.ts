@@ -11,7 +11,7 @@ import { appendAll, type CommitParts, commitChain, makeCommit, nextCommit } from
 import { createFaultyFs, systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 const FAST: FileStorageOptions = { watchIntervalMs: 5 };
 
 /** Two adapters on one store, as two processes have them. */

@@ -30,7 +30,7 @@ for (const [name, place] of Object.entries(PLACES)) {
   describe(`PostgresStorage ${name}`, () => {
     const schemas = new WeakMap<StorageAdapter, string>();
     const openAt = async (schema: string) => {
-      const storage = await PostgresStorage.open({ ...place(), schema, maxCommitBytes: 2_000_000 });
+      const storage = await PostgresStorage.open({ ...place(), schema, maxCommitBytes: 2_000_000, pollMs: 100 });
       schemas.set(storage, schema);
       return storage;
     };

@@ -6,7 +6,7 @@ import { SqliteStorage, type SqliteStorageOptions } from "../../../src/storage/s
 import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 import { temporaryRoots } from "../files/temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 
 const VARIANTS: Readonly<Record<string, SqliteStorageOptions & { readonly handedOver: boolean }>> = {
   "on a file": { handedOver: false },

@@ -4,11 +4,14 @@ import type { SessionQuery, StorageAdapter } from "../../../src/ports/storage-ad
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { howOften } from "../../support/how-often.js";
 import { newDatabases } from "./new-database.js";
 
 const newDatabase = newDatabases();
 const STATUSES = ["active", "paused", "completed", "failed"] as const;
 const SESSIONS = 2600;
+/** Combinations of filters are tried in full in the long form; else every fifth of them. */
+const EACH = howOften(5, 1);
 
 /** Enough sessions that some filters leave few and some many. */
 async function fill(storages: readonly StorageAdapter[]): Promise<void> {
@@ -44,7 +47,7 @@ it("lists what any filters leave, page by page, as the storage in memory does", 
     idPrefix: [undefined, "few_", "many_1", ""],
     updatedBefore: [undefined, middle, "2026-01-02T00:00:00.000Z"],
   } as const;
-  let tried = 0;
+  let [at, tried] = [0, 0];
   for (const status of choices.status) {
     for (const workflowType of choices.workflowType) {
       for (const target of choices.target) {
@@ -53,14 +56,15 @@ it("lists what any filters leave, page by page, as the storage in memory does", 
             for (const updatedBefore of choices.updatedBefore) {
               const all = { status, workflowType, target, kind, idPrefix, updatedBefore };
               const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-              tried += await compare(sqlite, memory, { ...given, limit: 30 });
+              at += 1;
+              if (at % EACH === 0) tried += await compare(sqlite, memory, { ...given, limit: 30 });
             }
           }
         }
       }
     }
   }
-  expect(tried).toBeGreaterThan(1000);
+  expect(tried).toBeGreaterThan(1000 / EACH);
   for (const upTo of [0, 10, 1e9, Number.POSITIVE_INFINITY]) {
     expect(await sqlite.countActive(upTo)).toBe(await memory.countActive(upTo));
   }

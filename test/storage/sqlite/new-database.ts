@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { temporaryRoots } from "../files/temporary-root.js";
 /** Gives names of databases in folders that are deleted after the tests of a file. */
 export function newDatabases(): () => Promise<string> {
-  const newRoot = temporaryRoots({ inMemory: true });
+  const newRoot = temporaryRoots();
   return async () => join(await newRoot(), "sessions.db");
 }
 

@@ -21,9 +21,9 @@ describe("settling", () => {
     await storage.append({ ...first, payloads: [payload] });
     const frames = () => Number(query(file, "PRAGMA wal_checkpoint(PASSIVE)")[0]?.log);
     const before = frames();
-    await storage.settle(parseSessionId("nobody"));
+    await storage.makeDurable(parseSessionId("nobody"));
     // What is in the database needs no sync any more: the next write begins the log anew.
-    await storage.settle(first.sessionId);
+    await storage.makeDurable(first.sessionId);
     expect(before).toBeGreaterThan(0);
     expect(frames()).toBeGreaterThan(0);
     expect(frames()).toBeLessThan(before);

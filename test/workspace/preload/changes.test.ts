@@ -3,7 +3,6 @@ import { rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { keepNewest } from "../../../src/workspace/preload/cache.js";
 import { write } from "../make-workspace.js";
 import { done, makeOffice } from "./office.js";
 
@@ -86,16 +85,4 @@ describe("a workflow that was loaded before", () => {
     expect(await (await office.open()).preloadWorkflow(ALL)).toMatchObject({ success: false });
     expect(await load().catch(() => "refused")).toBe("refused");
   });
-});
-
-it("keeps the newest as far as their weights go", () => {
-  const kept = keepNewest<string>(5, (text) => text.length);
-  kept.put("a", "12");
-  kept.put("b", "12");
-  kept.put("a", "123");
-  expect([kept.get("a"), kept.get("b")]).toEqual(["123", "12"]);
-  kept.put("c", "1");
-  expect([kept.get("a"), kept.get("b"), kept.get("c")]).toEqual(["123", undefined, "1"]);
-  kept.put("d", "too long");
-  expect([kept.get("a"), kept.get("c"), kept.get("d")]).toEqual([undefined, undefined, undefined]);
 });

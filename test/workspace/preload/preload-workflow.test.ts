@@ -26,7 +26,7 @@ describe("a workflow of the classic shape", () => {
     expect(loaded.filesLoaded).toEqual(loaded.files.map(({ path }) => path));
     expect(loaded.missing).toEqual([]);
     expect(loaded.warnings).toEqual([]);
-    expect(loaded.message).toBe("All 7 files of meeting-notes are loaded here, whole: don't read them again.");
+    expect(loaded.message).toBe("All 7 files of meeting-notes are here, complete: don't read them again.");
     const yaml = loaded.files[0]?.content;
     expect(yaml).toContain('title: "Notes for Ada, Harbour"');
     expect(yaml).toContain('default_output_file: "{output-root}/notes/{{topic}}-{date}.md"');
@@ -70,7 +70,7 @@ describe("a workflow of the classic shape", () => {
     await writeFile(join(own.bundle, "workflows/meeting-notes/template.md"), "# Another\n");
     const changed = done(await workspace.preloadWorkflow({ workflow: "meeting-notes" }));
     expect(changed.files.map(({ content }) => content)).toEqual(["# Another\n"]);
-    expect(changed.message).toContain("1 of 7 files of meeting-notes are loaded here, whole");
+    expect(changed.message).toContain("1 of 7 files of meeting-notes are here, complete");
     const whole = done(await workspace.preloadWorkflow({ workflow: "meeting-notes", reload: true }));
     expect(whole.files).toHaveLength(7);
     const other = done(await workspace.connect().preloadWorkflow({ workflow: "meeting-notes" }));
@@ -118,11 +118,11 @@ describe("a workflow of the classic shape", () => {
     const { cursor = "" } = done(await workspace.preloadWorkflow({ workflow: "meeting-notes" }));
     expect(await workspace.preloadWorkflow({ workflow: "feature-brief", cursor })).toMatchObject({
       success: false,
-      error: expect.stringContaining("have changed since"),
+      error: expect.stringContaining("have changed"),
     });
     for (const wrong of ["?", btoa("[1]"), btoa("x")]) {
       expect(await workspace.preloadWorkflow({ workflow: "meeting-notes", cursor: wrong })).toMatchObject({
-        error: expect.stringContaining("none of this tool's"),
+        error: expect.stringContaining("this tool did not issue it"),
       });
     }
   });
@@ -150,7 +150,7 @@ describe("a workflow of the classic shape", () => {
       success: false,
       error: 'there is no workflow "meting-notes"; did you mean "meeting-notes"?',
       remedy:
-        "There are check-facts, feature-brief, meeting-notes, release, release-check. " +
+        "The workflows are check-facts, feature-brief, meeting-notes, release, release-check. " +
         "Give one of these names, or the path of a workflow's folder.",
     });
   });
@@ -184,13 +184,13 @@ describe("a workflow.yaml", () => {
     [
       "that is an alias bomb",
       `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${"*a,".repeat(9)}*a]\nc: &c [${"*b,".repeat(9)}*b]\nd: [${"*c,".repeat(9)}*c]\n`,
-      "workflow.yaml:2:8: error: aliases stand for more than 100 values",
+      "workflow.yaml:2:8: error: aliases expand to more than 100 values",
     ],
   ])("%s is refused with its line", async (_, text, problem) => {
     expect(await preloadOf(text)).toEqual({
       success: false,
       error: expect.stringContaining(problem),
-      remedy: expect.stringContaining("must be mended"),
+      remedy: expect.stringContaining("correct the file"),
     });
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
@@ -231,7 +231,7 @@ describe("a workflow.yaml", () => {
     expect(loaded.filesLoaded).toHaveLength(3);
     expect(loaded.missing).toEqual([]);
     expect(loaded.warnings).toEqual([
-      "named, not loaded: {bundle-root}/workflows/made/market.md (read it if the instructions choose it)",
+      "not loaded: {bundle-root}/workflows/made/market.md (read it if the instructions choose it)",
     ]);
   });
 
@@ -245,7 +245,7 @@ describe("a workflow.yaml", () => {
 
   it("names values that go round in a circle", async () => {
     const loaded = done(await preloadOf("a: '{b}'\nb: '{a}'\n"));
-    expect(loaded.warnings).toEqual(["values name each other in a circle: {b} → {a} → {b}"]);
+    expect(loaded.warnings).toEqual(["values refer to each other in a cycle: {b} → {a} → {b}"]);
   });
 
   it("is loaded without a configuration that can't be read, whose lines are told", async () => {
@@ -281,7 +281,7 @@ describe("workflows that invoke others", () => {
     const office = await makeOffice({ ...invoking("a", "{bundle-root}/workflows/b"), ...invoking("b", "a") });
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "a" }));
     const [a, b] = ["a", "b"].map((name) => `{bundle-root}/workflows/${name}/workflow.yaml`);
-    expect(loaded.warnings).toEqual([`workflows lead to each other in a circle: ${a} → ${b} → ${a}`]);
+    expect(loaded.warnings).toEqual([`workflows refer to each other in a cycle: ${a} → ${b} → ${a}`]);
     expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/b/i.md");
   });
 
@@ -291,7 +291,7 @@ describe("workflows that invoke others", () => {
     );
     const office = await makeOffice(Object.assign({}, ...chain));
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "w0" }));
-    expect(loaded.warnings).toEqual([expect.stringContaining("not loaded, since 6 workflows lead to it")]);
+    expect(loaded.warnings).toEqual([expect.stringContaining("not loaded: it is 6 workflows deep")]);
     expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/w5/i.md");
     expect(loaded.filesLoaded).not.toContain("{bundle-root}/workflows/w6/i.md");
   });
@@ -301,7 +301,7 @@ describe("workflows that invoke others", () => {
     const paths = names.map((name) => `{bundle-root}/workflows/${name}`);
     const office = await makeOffice(Object.assign({}, ...names.map((name) => invoking(name, ...paths))));
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "w0" }));
-    expect(loaded.warnings).toContain("workflows are invoked more than 100 times: the others are not loaded");
+    expect(loaded.warnings).toContain("more than 100 workflows are invoked: the others are not loaded");
     expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/w9/i.md");
   });
 
@@ -309,7 +309,7 @@ describe("workflows that invoke others", () => {
     const lines = Array.from({ length: 5000 }, (_, index) => `f${index}: ./none-${index}.md`);
     const office = await makeOffice({ "bundle/workflows/many/workflow.yaml": lines.join("\n") });
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "many" }));
-    expect(loaded.warnings).toContain("4800 more files are named, and not loaded: 200 are");
+    expect(loaded.warnings).toContain("4800 more named files are not loaded: the limit is 200");
     expect(loaded.missing.length).toBeLessThan(201);
   });
 
@@ -325,9 +325,7 @@ describe("workflows that invoke others", () => {
     const all = groups.map((_, group) => `{bundle-root}/workflows/g${group}`);
     const office = await makeOffice(Object.assign(invoking("top", ...all), ...groups));
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "top" }));
-    expect(loaded.missing.map(({ reason }) => reason)).toContain(
-      "not loaded: the workflow comes to more than 500 files",
-    );
+    expect(loaded.missing.map(({ reason }) => reason)).toContain("not loaded: the workflow has more than 500 files");
   });
 
   it("may be missing, broken, or skills with steps", async () => {
@@ -348,7 +346,7 @@ describe("workflows that invoke others", () => {
       "nobody",
     ]);
     expect(loaded.missing[1]?.reason).toContain("workflow.yaml:2:1");
-    expect(loaded.warnings).toContain("release-check has steps: preload it by itself when you come to it");
+    expect(loaded.warnings).toContain("release-check has steps: call preload_workflow for it when you get to it");
     expect(loaded.filesLoaded).toContain("{bundle-root}/skills/release-check/SKILL.md");
     expect(loaded.filesLoaded.some((path) => path.includes("/steps/"))).toBe(false);
   });

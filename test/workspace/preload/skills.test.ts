@@ -34,7 +34,9 @@ describe("a skill", () => {
       ],
     });
     expect(loaded.message).toContain("{skill-root} is {bundle-root}/skills/release-check.");
-    expect(loaded.message).toContain("You are at step 1 of 3. Do it whole, then call next_step; read no step ahead.");
+    expect(loaded.message).toContain(
+      "You are at step 1 of 3. Do all of it, then call next_step. Don't read later steps.",
+    );
     const texts = loaded.files.map(({ content }) => content).join("\n");
     expect(texts).not.toContain("Nothing goes out that is red.");
   });
@@ -87,7 +89,7 @@ describe("a skill", () => {
     });
     const workspace = await office.open();
     const circle = done(await workspace.preloadWorkflow({ workflow: "one" }));
-    expect(circle.warnings).toEqual(["skills point to each other in a circle: one → two → one"]);
+    expect(circle.warnings).toEqual(["skills point to each other in a cycle: one → two → one"]);
     const lost = done(await workspace.preloadWorkflow({ workflow: "three" }));
     expect(lost.warnings).toEqual(["{bundle-root}/skills/three/SKILL.md names nobody, which was not found"]);
   });
@@ -98,7 +100,7 @@ describe("a skill", () => {
     );
     const office = await makeOffice(Object.assign({}, ...chain));
     const { warnings, filesLoaded } = done(await (await office.open()).preloadWorkflow({ workflow: "s0" }));
-    expect(warnings).toEqual([expect.stringContaining("pointers are followed no further: s0 → s1")]);
+    expect(warnings).toEqual([expect.stringContaining("too many pointers to follow: s0 → s1")]);
     expect(filesLoaded).toHaveLength(6);
   });
 
@@ -166,7 +168,7 @@ describe("a skill's customization", () => {
   it("of a project that the host doesn't let be read is not read, which is said", async () => {
     const office = await makeOffice({ "_bmad/custom/release-check.toml": team });
     const loaded = done(await (await office.open()).preloadWorkflow(SKILL));
-    expect(loaded.warnings).toEqual([expect.stringContaining("the host must give {project-root}/_bmad/custom")]);
+    expect(loaded.warnings).toEqual([expect.stringContaining("the host must add {project-root}/_bmad/custom")]);
     expect(JSON.stringify(loaded)).not.toContain("Ada decides.");
   });
 });
@@ -209,7 +211,7 @@ describe("the steps of a skill", () => {
     }
     done(await workspace.createSession());
     expect(await workspace.nextStep({ ...SKILL, evidence: GOOD })).toMatchObject({
-      error: "the gate of steps/step-02-verify was failed 12 times",
+      error: "the gate of steps/step-02-verify failed 12 times",
       remedy: expect.stringContaining("Ask the user"),
     });
   });
@@ -273,15 +275,17 @@ describe("the steps of a skill", () => {
         ...(evidence && { evidence }),
       });
     expect(await call()).toMatchObject({ error: "there are several steps to choose from" });
-    expect(await call("a-steps/step-04-end")).toMatchObject({ error: expect.stringContaining("can't be next") });
+    expect(await call("a-steps/step-04-end")).toMatchObject({
+      error: expect.stringContaining("can't be the next step"),
+    });
     const first = done(await call("step-01-x"));
     expect(first.choices).toEqual(["a-steps/step-02-left", "a-steps/step-02b-right", "a-steps/step-04-end"]);
     expect(first.message).toContain("give one as step");
     expect(await call("step-04-end.md")).toMatchObject({
-      error: "a-steps/step-04-end can't be next: a-steps/step-03-check before it has a gate",
+      error: "a-steps/step-04-end can't be the next step: a-steps/step-03-check before it has a gate",
     });
     expect(done(await call("step-02b-right")).content).toContain("# Right");
-    expect(await call("step-03-chekc")).toMatchObject({ error: expect.stringContaining("can't be next") });
+    expect(await call("step-03-chekc")).toMatchObject({ error: expect.stringContaining("can't be the next step") });
     expect(done(await call()).step).toBe("a-steps/step-03-check");
     expect(done(await call(undefined, { done: true })).step).toBe("a-steps/step-04-end");
     expect(done(await call("step-02-left")).content).toBe("# Left");
@@ -302,7 +306,7 @@ describe("the steps of a skill", () => {
   it("are none of a skill that is one text", async () => {
     const office = await makeOffice(skill("plain", { "SKILL.md": "# Plain" }));
     expect(await (await office.open()).nextStep({ workflow: "plain" })).toMatchObject({
-      error: '"plain" has no steps in files of their own',
+      error: '"plain" has no steps in separate files',
     });
   });
 

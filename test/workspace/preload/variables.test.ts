@@ -51,8 +51,8 @@ describe("variables of a workflow", () => {
     expect(resolve("{a}")).toBe("x {a}");
     expect(resolve("{self}")).toBe("{self}");
     expect([...faults]).toEqual([
-      "values name each other in a circle: {a} → {b} → {c} → {a}",
-      "values name each other in a circle: {self} → {self}",
+      "values refer to each other in a cycle: {a} → {b} → {c} → {a}",
+      "values refer to each other in a cycle: {self} → {self}",
     ]);
   });
 
@@ -60,7 +60,7 @@ describe("variables of a workflow", () => {
     const circle = createVariables({ a: "{config_source}:b" }, { b: "{c}", c: "{b}" }, ROOTS);
     circle.resolve("{a}");
     expect([...circle.faults]).toEqual([
-      "values name each other in a circle: {config_source}:b → {config_source}:c → {config_source}:b",
+      "values refer to each other in a cycle: {config_source}:b → {config_source}:c → {config_source}:b",
     ]);
   });
 
@@ -98,7 +98,7 @@ describe("variables of a workflow", () => {
     expect([...short.faults]).toEqual([]);
     const long = createVariables(chain(20_000), undefined, ROOTS);
     expect(long.resolve("{v0}")).toBe("{v100}");
-    expect([...long.faults]).toEqual(["{v100} is left as it is: more than 100 values name each other in a chain"]);
+    expect([...long.faults]).toEqual(["{v100} is not replaced: a chain of references is longer than 100"]);
   });
 
   it("take the configuration's value for one that names itself", () => {

@@ -33,7 +33,7 @@ describe("a step's front matter", () => {
     [
       "with a verifier",
       "---\ngate:\n  evidence_schema: {f: {type: string, verify: file_exists}}\n---\n",
-      "asks for verifiers",
+      "requires verifiers",
     ],
     [
       "with an approval",

@@ -1,0 +1,94 @@
+/**
+ * Checks a person's decision: the gate must allow the person, and the signature must be by the key that the host
+ * has for that name.
+ */
+
+import type { ErrorDetails, PhasegateError } from "../errors.js";
+import { isSignedBy, keyIdOf } from "./keys.js";
+import {
+  type ApprovalQuestion,
+  type ApprovalRequested,
+  type ApprovalSignature,
+  approvalMessage,
+  approvalRefused,
+} from "./message.js";
+
+/** Which approvals count. */
+export interface ApprovalOptions {
+  /** Public keys by name. */
+  readonly approvers: ReadonlyMap<string, string>;
+  /** True if unsigned approvals count. */
+  readonly unsigned: boolean;
+}
+
+/** A question with those who may answer it. */
+export type AskedApproval = ApprovalQuestion & Pick<ApprovalRequested, "approvers">;
+
+/** A person's decision as it arrives. */
+export interface GivenDecision {
+  readonly decision: "approve" | "deny";
+  readonly by: string;
+  readonly note?: string | undefined;
+  readonly signature?: ApprovalSignature | undefined;
+}
+
+/** A decision that counts: whether it was signed, and with which key. */
+interface Authentication {
+  readonly authenticated: boolean;
+  readonly signature?: ApprovalSignature;
+  readonly keyId?: string;
+}
+
+/** Why an approval does not count. */
+export type Distrust = ErrorDetails["APPROVAL_REFUSED"]["reason"];
+
+/** The outcome of checking a decision. */
+type CheckedDecision = { readonly accepted: Authentication } | { readonly refusal: PhasegateError<"APPROVAL_REFUSED"> };
+
+/**
+ * Checks a decision on a question. An invalid signature is refused even where none is required: its sender expects
+ * it to count.
+ */
+export async function checkDecision(
+  { approvers, unsigned }: ApprovalOptions,
+  question: AskedApproval,
+  { decision, by, note, signature }: GivenDecision,
+): Promise<CheckedDecision> {
+  const { phase } = question;
+  const allowed = question.approvers;
+  if (allowed !== undefined && !allowed.includes(by)) {
+    const remedy = `Ask one of those that the gate names: ${allowed.join(", ")}.`;
+    return refused("not_an_approver", phase, `${by} is none of those who may approve phase ${phase}`, remedy);
+  }
+  if (signature === undefined) {
+    if (unsigned) return { accepted: { authenticated: false } };
+    const remedy = "Sign it with an approver's key (`phasegate approve --key`); only the host can allow unsigned ones.";
+    return refused("unsigned", phase, `an approval of phase ${phase} must be signed`, remedy);
+  }
+  const publicKey = approvers.get(by);
+  if (publicKey === undefined) {
+    const remedy = "The host must be given that approver's public key, under exactly that name.";
+    return refused("unknown_approver", phase, `there is no key for an approver called ${by}`, remedy);
+  }
+  const message = approvalMessage(question, { decision, by, note, signedAt: signature.signedAt });
+  if (await isSignedBy(publicKey, message, signature.value)) {
+    return { accepted: { authenticated: true, signature, keyId: keyIdOf(publicKey) } };
+  }
+  const remedy = "Sign what waits now with that approver's own key: a signature holds for one request alone.";
+  return refused("signature", phase, `the signature is not ${by}'s word on what phase ${phase} waits for`, remedy);
+}
+
+/** The same, for a decision that is about to be recorded. Throws `APPROVAL_REFUSED` if it does not count. */
+export async function requireDecision(
+  options: ApprovalOptions,
+  question: AskedApproval,
+  given: GivenDecision,
+): Promise<Authentication> {
+  const checked = await checkDecision(options, question, given);
+  if ("refusal" in checked) throw checked.refusal;
+  return checked.accepted;
+}
+
+function refused(reason: Distrust, phase: number, message: string, remedy: string): CheckedDecision {
+  return { refusal: approvalRefused(message, remedy, { phase, reason }) };
+}

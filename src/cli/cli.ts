@@ -1,0 +1,147 @@
+/**
+ * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
+ * subcommand is in the file of its name; the other files have what several of them share:
+ *
+ * - exit-codes.ts: the exit codes, and which error ends with which of them
+ * - options.ts: options of several commands, and the checks of their values
+ * - trust.ts: options for approvers, the hash key, and what verifiers may run
+ * - state.ts: opens what `--state` names, and an engine for a session of any kind
+ * - terminal.ts: output that cannot steer the terminal or show a password
+ * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
+ * - transfer-lines.ts: the file format of `export` and `import`
+ * - server.ts: runs what `serve` serves; products.ts: phased, routed and workspace; serve-http.ts: HTTP; log.ts: the log
+ */
+import { Command, CommanderError } from "commander";
+import { isPhasegateError } from "../errors.js";
+import { decideCommand } from "./approve.js";
+import { auditCommand } from "./audit.js";
+import { backupCommand } from "./backup.js";
+import { compactCommand } from "./compact.js";
+import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
+import { exportCommand } from "./export.js";
+import { gateCommand } from "./gate.js";
+import { importCommand } from "./import.js";
+import { keygenCommand } from "./keygen.js";
+import { planCommand } from "./plan.js";
+import { repairCommand } from "./repair.js";
+import { restoreCommand } from "./restore.js";
+import { serveCommand } from "./serve.js";
+import { sessionsCommand } from "./sessions.js";
+import { showCommand } from "./show.js";
+import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
+import { testStorageCommand } from "./test-storage.js";
+import { validateCommand } from "./validate.js";
+
+/** Runs `phasegate` with these arguments, and returns its exit code. Never rejects. */
+export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const program = createProgram(terminal, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Commander has printed the error. Its code is 1 for wrong usage, and 0 for --help and --version.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    printError(terminal, error, { stack: wantsStack(args) });
+    return exitCodeOf(error);
+  }
+}
+
+const EXIT_CODES = `
+Exit codes:
+  0  done
+  1  problems were found, or the session does not exist
+  2  wrong usage: an option is missing, unknown or has the wrong type
+  3  the environment failed: a folder, a disk, a package that is not installed`;
+
+const EXAMPLES = `
+Examples:
+  phasegate validate workflows
+  phasegate gate freeze workflows/my_workflow --phase 1
+  phasegate plan specs/login/tasks.md
+  phasegate serve --workflows workflows --state .phasegate --project .
+  phasegate sessions --state .phasegate --status active
+  phasegate show my_workflow_readme_20260101_120000 --state .phasegate
+  phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json
+  phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
+  phasegate backup --state .phasegate /backups/phasegate`;
+
+/** The commands, in the order in which the help lists them. */
+const COMMANDS = [
+  serveCommand,
+  validateCommand,
+  gateCommand,
+  planCommand,
+  sessionsCommand,
+  showCommand,
+  keygenCommand,
+  decideCommand("approve"),
+  decideCommand("deny"),
+  auditCommand,
+  testStorageCommand,
+  exportCommand,
+  importCommand,
+  backupCommand,
+  restoreCommand,
+  compactCommand,
+  repairCommand,
+];
+
+/** Creates the commands. They throw a `CommanderError` where commander would end the process. */
+function createProgram(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const program = new Command("phasegate")
+    .description("Phase-gated workflows for AI agents: work done in order, and proved at every gate.")
+    .version(packageVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print help")
+    .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
+  for (const command of COMMANDS) program.addCommand(command(terminal, setExitCode));
+  for (const command of withSubcommands(program)) configure(command, terminal);
+  return program;
+}
+
+function withSubcommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)];
+}
+
+/** Sets where a command writes and how it ends: added commands do not inherit this from their program. */
+function configure(command: Command, { stdout, stderr }: Terminal): void {
+  command.exitOverride().showHelpAfterError("(use --help to list the options)");
+  command.configureOutput({
+    writeOut: (text) => void stdout.write(text),
+    writeErr: (text) => void stderr.write(text),
+    outputError: (text, write) => write(withoutPasswords(`phasegate: ${text}`)),
+  });
+}
+
+/** Reads the log level by hand: an error may occur before the options are parsed, or be about them. */
+function wantsStack(args: readonly string[]): boolean {
+  const at = args.lastIndexOf("--log-level");
+  const joined = args.findLast((arg) => arg.startsWith("--log-level="))?.slice("--log-level=".length);
+  const level = joined ?? (at === -1 ? process.env.PHASEGATE_LOG_LEVEL : args[at + 1]);
+  return level === "debug" || level === "trace";
+}
+
+/** Prints an error and what to do about it; with `stack`, also the stacks of the error and its causes. */
+export function printError({ stderr }: Terminal, error: unknown, { stack }: { readonly stack: boolean }): void {
+  const message = error instanceof Error ? error.message : String(error);
+  stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(message)}\n`);
+  const hint = hintOf(error);
+  if (hint !== undefined) stderr.write(`${styled(stderr, "cyan", "  hint:")} ${shown(hint)}\n`);
+  if (!stack) return;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    stderr.write(`${shown(cause.stack ?? cause.message, { lines: true })}\n`);
+  }
+}
+
+/** Removes passwords: a driver's message may quote the address that it was given. */
+function shown(text: string, options?: { readonly lines: boolean }): string {
+  return printable(withoutPasswords(text), options);
+}
+
+function hintOf(error: unknown): string | undefined {
+  if (error instanceof CommandFailure) return error.hint;
+  if (isPhasegateError(error)) return error.remedy;
+  return "Run it again with --log-level debug to see where the error occurred.";
+}

@@ -1,0 +1,244 @@
+/**
+ * What `serve` can serve: phased workflows, routed workflows and a workspace. Each of them is prepared from the options,
+ * opened on the storage that they share, and registered with an MCP server; {@link PRODUCTS} lists them.
+ */
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import process from "node:process";
+import type { McpServer } from "@modelcontextprotocol/server";
+import { FilePlans, FileTexts } from "../content/file-plans.js";
+import { FileContent } from "../content/files.js";
+import type { OnExchange } from "../deciders/exchange.js";
+import { GeminiDecider } from "../deciders/gemini.js";
+import { LinearDecider } from "../deciders/linear.js";
+import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
+import {
+  registerRoutedTools,
+  registerWorkflowPrompt,
+  registerWorkflowTool,
+  registerWorkspaceTools,
+} from "../mcp/tools.js";
+import { createEngine } from "../phased/engine.js";
+import type { EngineOptions } from "../phased/options.js";
+import type { StepDecider } from "../ports/step-decider.js";
+import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
+import { createProjectRoot } from "../sandbox/sandbox.js";
+import type { Action } from "../tools/phased/actions.js";
+import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { createWorkspace } from "../workspace/create-workspace.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import {
+  type LogFiles,
+  type Logs,
+  logPhased,
+  logRouted,
+  logRoutedWorkflows,
+  logWorkflows,
+  logWorkspace,
+} from "./log.js";
+import { type LogLevel, requireFolder } from "./options.js";
+import { openVerifiers, readHashKey, readTrust, type TrustOptions, type VerifierOptions } from "./trust.js";
+
+/** The options of `serve`, complete and checked. */
+export interface ServeOptions extends TrustOptions, VerifierOptions {
+  /** Missing if only a workspace is served, and its sessions are not recorded. */
+  readonly state?: string;
+  readonly logLevel: LogLevel;
+  /** Missing if the log goes to stderr only. */
+  readonly logFiles?: LogFiles;
+  /** The folders of phased workflows; empty if none are served. */
+  readonly workflows: readonly string[];
+  readonly toolName: string;
+  readonly actions?: readonly Action[];
+  readonly enforcement: "strict" | "as-defined";
+  readonly agentSync: "keeps-gates" | "any";
+  readonly poll: number;
+  readonly maxAttempts: number;
+  readonly maxAttemptsTotal: number;
+  readonly maxSessions: number;
+  readonly maxEvidence: number;
+  readonly maxTokens: number;
+  readonly allowUnsignedApprovals?: true;
+  /** The folder of routed workflows; missing if none are served. */
+  readonly routed?: string;
+  readonly includeRoot?: readonly string[];
+  readonly decider?: DeciderName;
+  readonly firstStep: "first" | "decider";
+  readonly routedTools: "separate" | "single";
+  /** The port, if routed workflows are served over HTTP. */
+  readonly http?: number;
+  /** Missing if no workspace is served. */
+  readonly workspace?: WorkspaceFolders;
+}
+
+/** The folders of a workspace: workflows that the client's model reads and follows by itself. */
+export interface WorkspaceFolders {
+  readonly bundle: string;
+  readonly output: string;
+  readonly core?: string;
+}
+
+/** The decider that picks the next step of a routed workflow. */
+export type DeciderName = "gemini" | "sampling" | "linear";
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The options that phased and routed engines have in common. */
+type EngineBasis = Pick<
+  EngineOptions,
+  "storage" | "enforcement" | "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals" | "limits"
+>;
+
+/** A product that is open. */
+export interface Served {
+  /** Adds the product's tools to a server. What it returns is disposed of when the server is no longer used. */
+  register(server: McpServer): { dispose(): void } | undefined;
+  /** The engine that can be served over HTTP. */
+  readonly routed?: RoutedEngine;
+}
+
+/** Opens a product on the shared storage; without a storage, only a workspace can be opened. */
+export type Open = (basis: EngineBasis | undefined) => Promise<Served | undefined>;
+
+/** Checks everything that the options name, before any state is created. Returns undefined if it is not served. */
+type Prepare = (options: ServeOptions, logs: Logs) => Promise<Open | undefined>;
+
+/** The products, in the order in which they are prepared, opened and registered. */
+export const PRODUCTS: readonly Prepare[] = [preparePhased, prepareRouted, prepareWorkspace];
+
+/** Reads the options that phased and routed engines have in common. */
+export async function engineBasis(options: ServeOptions): Promise<Omit<EngineBasis, "storage">> {
+  const { enforcement, maxAttempts, maxAttemptsTotal, maxSessions, maxEvidence } = options;
+  return {
+    enforcement,
+    ...(await readTrust(options)),
+    verifiers: await openVerifiers(options, process.env),
+    allowUnsignedApprovals: options.allowUnsignedApprovals === true,
+    limits: {
+      maxAttempts,
+      maxAttemptsTotal,
+      maxEvidenceBytes: maxEvidence,
+      maxActiveSessions: maxSessions === 0 ? Number.POSITIVE_INFINITY : maxSessions,
+    },
+  };
+}
+
+async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
+  const { workflows, project, agentSync, toolName: name, maxTokens, actions, poll } = options;
+  if (workflows.length === 0) return undefined;
+  const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
+  const content = new FileContent({ roots });
+  return async (basis) => {
+    if (basis === undefined) return undefined;
+    const engine = createEngine({
+      ...basis,
+      content,
+      agentSync,
+      // Plans are read from the project folder. Without one, workflows whose phases come from a plan cannot be started.
+      ...(project === undefined
+        ? {}
+        : { targets: await createProjectRoot(project), plans: new FilePlans({ root: project }) }),
+    });
+    logPhased(engine, log);
+    await logWorkflows(content, log);
+    const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
+    const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...polling };
+    return { register: (server) => registerWorkflowTool(server, engine, toolOptions) };
+  };
+}
+
+async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<Open | undefined> {
+  const { routed, includeRoot: includeRoots = [], firstStep, routedTools: tools, maxTokens } = options;
+  if (routed === undefined) return undefined;
+  const root = await requireFolder(routed, "the folder of routed workflows");
+  // A sampling decider asks the client of the newest server.
+  let current: McpServer | undefined;
+  const { name, decider } = openDecider(options, {
+    env: process.env,
+    server: () => current?.server,
+    ...(ai === undefined ? {} : { onExchange: (exchange) => ai.info(exchange, "exchange") }),
+  });
+  const workflows = new RoutedFolders({ source: new FileTexts({ root }), includeRoots });
+  return async (basis) => {
+    if (basis === undefined) return undefined;
+    const engine = createRoutedEngine({ ...basis, workflows, decider, firstStep });
+    logRouted(engine, log);
+    log.info({ decider: name }, "decider");
+    await logRoutedWorkflows(engine, log);
+    return {
+      routed: engine,
+      register: (server) => {
+        current = server;
+        registerRoutedTools(server, engine, { tools, maxTokens });
+        return undefined;
+      },
+    };
+  };
+}
+
+async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
+  if (options.workspace === undefined) return undefined;
+  const { bundle, core, output } = options.workspace;
+  const bundleRoot = await requireFolder(bundle, "the bundle");
+  const coreRoot = core === undefined ? undefined : await requireFolder(core, "the core folder");
+  return async (basis) => {
+    const outputRoot = resolve(output);
+    // Created if it does not exist, as the folder of the state is.
+    await mkdir(outputRoot, { recursive: true, mode: 0o700 });
+    const workspace = await createWorkspace({
+      bundleRoot,
+      outputRoot: await requireFolder(outputRoot, "the output folder"),
+      ...(coreRoot === undefined ? {} : { coreRoot }),
+      ...(options.project === undefined ? {} : { projectRoot: options.project }),
+      ...(basis === undefined ? {} : { storage: basis.storage }),
+      ...(await readHashKey(options)),
+    });
+    logWorkspace(workspace, log);
+    log.info({ variables: workspace.variables, recorded: basis !== undefined }, "workspace");
+    return {
+      register(server) {
+        registerWorkspaceTools(server, workspace);
+        registerWorkflowPrompt(server, workspace);
+        return undefined;
+      },
+    };
+  };
+}
+
+/** The environment of a decider. */
+interface DeciderContext {
+  readonly env: Environment;
+  /** The server whose client is asked; undefined while there is none. */
+  readonly server: () => SamplingServer | undefined;
+  readonly onExchange?: OnExchange;
+}
+
+/** Creates the decider that the options and the environment name. Throws if it cannot work here. */
+function openDecider(
+  options: Pick<ServeOptions, "decider" | "http">,
+  { env, server, onExchange }: DeciderContext,
+): { readonly name: DeciderName; readonly decider: StepDecider } {
+  const name = deciderName(options.decider, env);
+  const hook = onExchange === undefined ? {} : { onExchange };
+  switch (name) {
+    case "linear":
+      return { name, decider: new LinearDecider() };
+    case "gemini":
+      return { name, decider: GeminiDecider.fromEnv(env, hook) };
+    case "sampling":
+      if (options.http !== undefined) throw noClient();
+      return { name, decider: new SamplingDecider({ server, ...hook }) };
+  }
+}
+
+function deciderName(decider: DeciderName | undefined, env: Environment): DeciderName {
+  if (decider !== undefined) return decider;
+  if (env.USE_STUB_AI_CLIENT?.trim().toLowerCase() === "true") return "linear";
+  return env.GEMINI_API_KEY?.trim() ? "gemini" : "sampling";
+}
+
+function noClient(): CommandFailure {
+  const hint = "Set GEMINI_API_KEY, or give --decider linear.";
+  return new CommandFailure("HTTP clients have no model that a sampling decider could ask", EXIT.usage, hint);
+}

@@ -1,0 +1,127 @@
+/**
+ * Runs what `serve` serves: opens the storage and the products, connects them to a client, and ends in order when the
+ * client or a signal ends it. This file is loaded by `import()`, since it needs the MCP SDK.
+ */
+import process from "node:process";
+import { McpServer } from "@modelcontextprotocol/server";
+import type { Logger } from "pino";
+import { serveOverStdio } from "../mcp/stdio.js";
+import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
+import { type Logs, openLogs } from "./log.js";
+import { requireFolder } from "./options.js";
+import { engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
+import { serveHttp } from "./serve-http.js";
+import { openState } from "./state.js";
+import type { Terminal } from "./terminal.js";
+
+/** A message carries evidence, and JSON may need six bytes for a character. */
+const MESSAGE_BYTES = 32 * 1024 * 1024;
+const BYTES_PER_CHARACTER = 6;
+/** Time for calls under way after the server was told to end. */
+const DRAIN_MS = 10_000;
+/** Clients on this machine need far less time for a request. */
+const HTTP_TIMES = { headers: 10_000, request: 60_000, drain: DRAIN_MS };
+
+/** A connection or an HTTP server that is running. */
+interface Serving {
+  /** Why it ended; `abandoned` if calls were still under way, `broken` if no answer can be sent any more. */
+  readonly ended: Promise<"closed" | "input ended" | "broken" | "abandoned">;
+  close(): void;
+}
+
+/** The exit code, and whether something that was started may still run. */
+interface Outcome {
+  readonly code: ExitCode;
+  readonly running: boolean;
+}
+
+/** Serves until the client or a signal ends it. Answers are sent first, then the storage is closed. */
+export async function serve(options: ServeOptions, terminal: Terminal): Promise<ExitCode> {
+  const { code, running } = await serveClosing(options, terminal);
+  // A call that never ends, or an answer that is never read, would keep the process alive.
+  if (running) terminal.exit?.(code);
+  return code;
+}
+
+async function serveClosing(options: ServeOptions, terminal: Terminal): Promise<Outcome> {
+  const logs = openLogs(options.logLevel, terminal, options.logFiles);
+  try {
+    return await serveLogged(options, terminal, logs);
+  } finally {
+    logs.close();
+    // A client that keeps its end of the pipe open would keep the process alive.
+    terminal.stdin.destroy();
+  }
+}
+
+async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<Outcome> {
+  const { log } = logs;
+  const { project, http, state } = options;
+  const prepared: (Open | undefined)[] = [];
+  for (const prepare of PRODUCTS) prepared.push(await prepare(options, logs));
+  if (project !== undefined) await requireFolder(project, "the project folder");
+  const basis = await engineBasis(options);
+  const storage = state === undefined ? undefined : await openState(state, { create: true });
+  try {
+    const served: Served[] = [];
+    for (const open of prepared) {
+      const product = await open?.(storage && { ...basis, storage });
+      if (product !== undefined) served.push(product);
+    }
+    const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
+    const serving =
+      http === undefined || routed === undefined
+        ? connect(served, options, terminal, log)
+        : await serveHttp(routed, http, log, HTTP_TIMES);
+    const release = endOnSignals(serving, log);
+    const reason = await serving.ended;
+    release();
+    log.info({ reason }, "stopped");
+    const code = reason === "broken" ? EXIT.environment : EXIT.ok;
+    return { code, running: reason === "broken" || reason === "abandoned" };
+  } finally {
+    await storage?.close?.();
+  }
+}
+
+function connect(
+  served: readonly Served[],
+  { maxEvidence }: ServeOptions,
+  { stdin, stdout }: Terminal,
+  log: Logger,
+): Serving {
+  let dispose = () => {};
+  const factory = () => {
+    // The SDK made the previous server to answer a probe, and no longer uses it.
+    dispose();
+    const server = new McpServer({ name: "phasegate", version: packageVersion() });
+    const registrations = served.map((product) => product.register(server));
+    dispose = () => {
+      for (const registration of registrations) registration?.dispose();
+    };
+    return server;
+  };
+  const connection = serveOverStdio(factory, {
+    input: stdin,
+    output: stdout,
+    maxMessageBytes: Math.max(MESSAGE_BYTES, maxEvidence * BYTES_PER_CHARACTER),
+    drainMs: DRAIN_MS,
+    onError: (err) => log.warn({ err }, "connection"),
+  });
+  const ended = connection.ended.finally(() => dispose());
+  return { ended, close: () => connection.close() };
+}
+
+/** Ends on the first signal. A second one ends the process at once, as it would by default. */
+function endOnSignals(serving: Serving, log: Logger): () => void {
+  const end = (signal: NodeJS.Signals) => {
+    release();
+    log.info({ signal }, "ending");
+    serving.close();
+  };
+  const release = () => {
+    process.off("SIGTERM", end).off("SIGINT", end);
+  };
+  process.on("SIGTERM", end).on("SIGINT", end);
+  return release;
+}

@@ -1,0 +1,23 @@
+/**
+ * Gates outside of an engine: checks evidence against a gate, as an engine does when a phase is handed in. For hosts that
+ * show what a gate would say, and for tests of workflows. Needs nothing of Node's.
+ *
+ * @packageDocumentation
+ */
+
+export { checkGate, conceal, type GateContext, verifierNames } from "./gate/check-gate.js";
+export { compileRules } from "./gate/gate-rules.js";
+export type { CompiledRules, RuleSession, RuleSurroundings } from "./gate/rule-set.js";
+export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
+export type {
+  ApprovalDefinition,
+  FieldDefinition,
+  FieldGate,
+  FieldType,
+  GateDefinition,
+  OpenGate,
+  PlanGate,
+  RuleDefinition,
+  SchemaGate,
+  VerifyDefinition,
+} from "./workflow/structure.js";

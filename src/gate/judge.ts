@@ -1,0 +1,81 @@
+/**
+ * Takes evidence to a gate, and counts the attempts. Phases, routed steps and the steps of skills share it. Rules
+ * come first; verifiers, which may be slow, run only for evidence without other problems.
+ */
+
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { JsonObject } from "../workflow/json.js";
+import type { GateDefinition } from "../workflow/structure.js";
+import { checkGate } from "./check-gate.js";
+import { compileRules } from "./gate-rules.js";
+import type { RuleSurroundings } from "./rule-set.js";
+import type { Enforcement, Problem, Verdict } from "./verdict.js";
+
+/** The verdict of a gate, with the results of its verifiers if any were run. */
+export interface Judged<Verification> {
+  readonly verdict: Verdict;
+  readonly verification?: readonly Verification[];
+}
+
+/** The results of verifiers, and the problems among them: these block whatever `strict` and `enforcement` say. */
+export interface Verified<Verification> {
+  readonly problems: readonly Problem[];
+  readonly verification: readonly Verification[];
+}
+
+/** What a gate's checks need from the engine. */
+interface Checks<Verification> {
+  readonly enforcement?: Enforcement;
+  /** The result of the gate's schema; required for a gate with one. */
+  readonly schemaResult?: StandardSchemaV1.Result<unknown> | undefined;
+  /** Returns what rules can read in addition to the evidence. Called only if the gate has rules. */
+  readonly surroundings: () => RuleSurroundings | Promise<RuleSurroundings>;
+  /** Runs the gate's verifiers; undefined if there are none. Called only if nothing else is wrong. */
+  readonly verify?: () => Promise<Verified<Verification>> | undefined;
+}
+
+/** Takes evidence to a gate. Not a promise if there is nothing to wait for. */
+export function judge<Verification>(
+  gate: GateDefinition,
+  evidence: JsonObject,
+  { enforcement = "strict", schemaResult, surroundings, verify }: Checks<Verification>,
+): Judged<Verification> | Promise<Judged<Verification>> {
+  if (schemaResult !== undefined) return verified(checkGate(gate, evidence, { schemaResult }), verify);
+  const compiling = compileRules(gate);
+  if (compiling === undefined) return verified(checkGate(gate, evidence, { enforcement }), verify);
+  return Promise.all([compiling, surroundings()]).then(([rules, facts]) =>
+    verified(checkGate(gate, evidence, { enforcement, rules, surroundings: facts }), verify),
+  );
+}
+
+/** Limits how often a gate may be tried. */
+export interface AttemptLimits {
+  /** After this many failures in a row the session is `failed`. Default 3. */
+  readonly maxAttempts: number;
+  /** After this many failures in total at one phase only the host can grant more attempts. Default 12. */
+  readonly maxAttemptsTotal: number;
+}
+
+/** Failures at a gate. */
+interface Failures {
+  /** Since the phase was entered or last retried. */
+  readonly inARow: number;
+  readonly inTotal: number;
+}
+
+/** Returns the number of attempts left; 0 if the last failure was the last attempt. */
+export function attemptsLeft({ inARow, inTotal }: Failures, limits: AttemptLimits): number {
+  return Math.max(0, Math.min(limits.maxAttempts - inARow, limits.maxAttemptsTotal - inTotal));
+}
+
+function verified<Verification>(
+  verdict: Verdict,
+  verify: Checks<Verification>["verify"],
+): Judged<Verification> | Promise<Judged<Verification>> {
+  const verifying = verdict.passed ? verify?.() : undefined;
+  if (verifying === undefined) return { verdict };
+  return verifying.then(({ problems, verification }) => {
+    if (problems.length === 0) return { verdict, verification };
+    return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification };
+  });
+}

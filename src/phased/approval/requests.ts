@@ -1,0 +1,227 @@
+/**
+ * What sessions ask people, and their decisions. An approval is bound to the evidence that the person saw: new
+ * evidence needs a new approval.
+ */
+
+import { type GivenDecision, requireDecision } from "../../approval/decision.js";
+import type { ApprovalSignature } from "../../approval/message.js";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { keyedRequest } from "../../log/machine.js";
+import { visibleText } from "../../workflow/field-types.js";
+import { isSessionId, parseSessionId, type SessionId, shown } from "../../workflow/names.js";
+import { loadEvidence, readEvents } from "../artifacts.js";
+import { believed, checkWorkflow, execute, sessionNotFound } from "../context.js";
+import type { EngineContext, LoadedSession } from "../engine-context.js";
+import { type CompleteResult, describe } from "../gate-answer.js";
+import type { PhasedCommit, PhasedSession } from "../pinned.js";
+import type { SessionCommand } from "../state/commands.js";
+import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
+import type { EventOf } from "../state/events.js";
+import { begunBy, withBegun } from "../verify/snapshots.js";
+import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial, notBelieved } from "./ledger.js";
+
+/** A question and its commit. */
+interface Asked {
+  readonly commit: PhasedCommit;
+  readonly event: EventOf<"approval_requested">;
+}
+
+/** Returns the question that a session waits on; undefined if there is none. */
+async function loadAsked({ kernel }: EngineContext, session: PhasedSession): Promise<Asked | undefined> {
+  const { awaiting, status } = session.head;
+  if (awaiting === undefined || status !== "active") return undefined;
+  const commit = await kernel.at(session.sessionId, awaiting.version);
+  const event = commit.events.find((candidate) => candidate.type === "approval_requested");
+  return event === undefined ? undefined : { commit, event };
+}
+
+/** Returns the approval that a session waits for; undefined if there is none. */
+export async function viewAwaited(
+  context: EngineContext,
+  session: PhasedSession,
+): Promise<AwaitedApproval | undefined> {
+  const asked = await loadAsked(context, session);
+  return asked === undefined ? undefined : awaitedBy(asked.commit, asked.event);
+}
+
+/**
+ * Returns the awaited approval with its evidence. Throws `APPROVAL_REFUSED` if the session passed a gate
+ * with an approval that does not count.
+ */
+export async function viewRequest(
+  context: EngineContext,
+  { session, unapproved }: LoadedSession,
+): Promise<ApprovalRequest | undefined> {
+  if (unapproved !== undefined) throw notBelieved(unapproved);
+  const asked = await loadAsked(context, session);
+  if (asked === undefined) return undefined;
+  const { commit, event } = asked;
+  return {
+    ...awaitedBy(commit, event),
+    target: commit.head.target,
+    evidence: await loadEvidence(context, commit, event.evidence),
+    verification: event.verification ?? [],
+    warnings: event.warnings ?? [],
+    unsignedAllowed: context.options.approvals.unsigned,
+  };
+}
+
+/** Returns the denial that ended the last submission at the current phase; undefined if it ended otherwise. */
+export async function viewDenial({ kernel }: EngineContext, session: PhasedSession): Promise<Denial | undefined> {
+  const { submission, awaiting } = session.head;
+  if (submission === undefined || awaiting !== undefined) return undefined;
+  const { events, at } = await kernel.at(session.sessionId, submission.version);
+  const denied = events.find((event) => event.type === "denied");
+  return denied && { by: denied.by, note: denied.note, authenticated: denied.authenticated, at };
+}
+
+/** The number of sessions that are listed at once. */
+const PAGE = 100;
+
+/** Lists the approvals that all active sessions wait for, newest session first. Reads the head of each. */
+export async function listApprovals(context: EngineContext): Promise<readonly AwaitedApproval[]> {
+  const { options } = context;
+  const found: AwaitedApproval[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = {
+      kind: "phased",
+      status: ["active"],
+      limit: PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    } as const;
+    const page = await options.storage.list(query);
+    for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {
+      const awaited = isSessionId(id) ? await awaitedIn(context, id) : undefined;
+      if (awaited !== undefined) found.push(awaited);
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return found;
+}
+
+/**
+ * Reports a tampered session, or one with an approval that this host does not accept, to the host and omits
+ * it, so that it does not hide the others.
+ */
+async function awaitedIn(context: EngineContext, sessionId: SessionId): Promise<AwaitedApproval | undefined> {
+  try {
+    const session = await context.kernel.find(sessionId);
+    if (session?.head.awaiting === undefined) return undefined;
+    const { unapproved } = await believed(context, session);
+    if (unapproved !== undefined) throw notBelieved(unapproved);
+    return await viewAwaited(context, session);
+  } catch (error) {
+    if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
+    context.notifications.report("approvals", error);
+    return undefined;
+  }
+}
+
+/** A person's approval. */
+export interface ApproveRequest {
+  /** The name of the person, as the host and the gate know it; at most 200 characters. */
+  readonly by: string;
+  /** A comment, recorded with the decision. */
+  readonly note?: string;
+  /** The hash of the evidence that the person has seen. */
+  readonly evidenceHash: string;
+  /**
+   * The approver's signature, from `signApproval`. Required unless the host allows unsigned
+   * approvals.
+   */
+  readonly signature?: ApprovalSignature;
+  /** A repeated call with the same key gets the same answer. */
+  readonly idempotencyKey?: string;
+}
+
+/** A person's denial. */
+export interface DenyRequest extends ApproveRequest {
+  /** What to fix. */
+  readonly note: string;
+}
+
+/** The gate's answer after a person's decision. */
+export type ApprovalResult = CompleteResult & {
+  /** The name of the person. */
+  readonly by: string;
+  /** True if it was signed with the key that the host has for that name. */
+  readonly authenticated: boolean;
+};
+
+/** Takes a person's answer to what a session waits for. Throws `APPROVAL_REFUSED`. */
+export async function decide(
+  context: EngineContext,
+  sessionId: string,
+  decision: "approve" | "deny",
+  request: ApproveRequest,
+): Promise<ApprovalResult> {
+  const id = parseSessionId(sessionId);
+  const { by, note, evidenceHash, signature, idempotencyKey } = request;
+  requireText("by", by);
+  if (decision === "deny") requireText("note", note);
+  // The signature is not part of the key: a call that is repeated after a crash has a new one.
+  const keyed =
+    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note, evidenceHash]);
+  const prepare = async (session: PhasedSession | undefined) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    checkWorkflow(context, session);
+    const command = await commandFor(context, session, { decision, by, note, signature }, evidenceHash);
+    const structure = await context.pinned.structure(session);
+    const begun = await begunBy(context, session, structure, command);
+    return withBegun({ command, structure, limits: context.options.limits }, begun);
+  };
+  const outcome = await execute(context, id, prepare, keyed);
+  const word = outcome.events.find(({ type }) => type === "approved" || type === "denied");
+  if (word?.type !== "approved" && word?.type !== "denied") throw new Error("a decision that is not in its commit");
+  const answer = describe(context, outcome, await context.pinned.structure(outcome));
+  return { ...answer, by: word.by, authenticated: word.authenticated };
+}
+
+/** The longest name of an approver, in characters. */
+const NAME_MAX = 200;
+
+function requireText(field: "by" | "note", text: unknown): void {
+  const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= limit) return;
+  const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "what is to be mended, in words";
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
+    remedy: `Give '${field}': it is recorded with the decision.`,
+    details: { field, expected },
+  });
+}
+
+async function commandFor(
+  context: EngineContext,
+  session: PhasedSession,
+  word: GivenDecision,
+  evidenceHash: string,
+): Promise<SessionCommand> {
+  const structure = await context.pinned.structure(session);
+  const refusal = decisionRefusal(session.head, structure, word.decision, evidenceHash);
+  if (refusal !== undefined) throw await nameFirst(context, session, evidenceHash, refusal);
+  const asked = await loadAsked(context, session);
+  if (asked === undefined) throw notWaiting(session.head.phase);
+  const found = await requireDecision(context.options.approvals, awaitedBy(asked.commit, asked.event), word);
+  const { by, note, decision } = word;
+  const decided = { by, evidenceHash, asked: { version: asked.commit.version, event: asked.event }, ...found };
+  if (decision === "deny") return { type: "deny", note: note ?? "", ...decided };
+  return { type: "approve", ...decided, ...(note === undefined ? {} : { note }) };
+}
+
+/** Of two concurrent decisions, the second is told who was first. */
+async function nameFirst<E extends Error>(
+  context: EngineContext,
+  session: PhasedSession,
+  evidenceHash: string,
+  refusal: E,
+): Promise<E | PhasegateError<"APPROVAL_REFUSED">> {
+  const { head } = session;
+  if (head.status === "deleted" || head.awaiting !== undefined) return refusal;
+  const events = await readEvents(context, session);
+  const last = events.findLast(({ event }) => event.type === "approved" || event.type === "denied")?.event;
+  if (last?.type !== "approved" && last?.type !== "denied") return refusal;
+  return last.evidenceHash === evidenceHash
+    ? notWaiting(last.phase, `${last.by} has ${last.type} that already`)
+    : refusal;
+}

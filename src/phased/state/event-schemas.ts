@@ -1,0 +1,171 @@
+/**
+ * The storage format of a phased session's events. A change that old logs don't match needs a new `SESSION_SCHEMA`, and an
+ * upcast in the machine of phased sessions. events.ts says what the members mean.
+ */
+
+import * as z from "zod/mini";
+import { signatureSchema } from "../../approval/message.js";
+import { problemSchema } from "../../gate/verdict.js";
+import { approvalSchema } from "../../workflow/gate-definition.js";
+import { storedObjectSchema, storedValueSchema } from "../../workflow/json.js";
+import { structureSchema } from "../../workflow/structure.js";
+
+/** The version of the format of events and heads. */
+export const SESSION_SCHEMA = 1;
+
+const phase = z.int();
+const position = z.int().check(z.nonnegative());
+const text = z.optional(z.string());
+const texts = z.array(z.string());
+
+const payload = z.object({ payload: z.string(), characters: z.number(), names: texts });
+const valueRefSchema = z.union([z.object({ inline: storedValueSchema }), payload]);
+const evidenceRefSchema = z.union([z.object({ inline: storedObjectSchema }), payload]);
+
+/** Checks a stored snapshot of a verifier. */
+export const snapshotSchema = z.object({
+  verifier: z.string(),
+  check: z.string(),
+  value: z.optional(valueRefSchema),
+  failed: text,
+});
+
+/** Checks the stored result of a verifier. */
+export const verificationSchema = z.object({
+  verifier: z.string(),
+  field: text,
+  ok: z.boolean(),
+  failed: z.optional(z.literal(true)),
+  message: z.string(),
+  ran: text,
+  exit: z.optional(z.number()),
+  digest: text,
+  output: z.optional(texts),
+  at: z.string(),
+});
+
+const begun = { snapshots: z.optional(z.array(snapshotSchema)) };
+const verified = { verification: z.optional(z.array(verificationSchema)) };
+
+const accepted = {
+  phase,
+  position,
+  attempt: z.int(),
+  evidence: evidenceRefSchema,
+  output: z.optional(valueRefSchema),
+  warnings: z.optional(z.array(problemSchema)),
+  ...verified,
+};
+
+const decided = {
+  phase,
+  by: z.string(),
+  evidenceHash: z.string(),
+  asked: z.int().check(z.positive()),
+  authenticated: z.boolean(),
+  signature: z.optional(signatureSchema),
+  keyId: text,
+};
+
+const actor = z.enum(["agent", "host"]);
+
+const changeSchema = z.object({
+  phase: z.int(),
+  id: text,
+  name: z.string(),
+  from: text,
+  to: text,
+  behind: z.optional(z.literal(true)),
+});
+
+const list = z.array(changeSchema);
+const count = z.int().check(z.nonnegative());
+
+const planChangesSchema = z.object({
+  added: list,
+  removed: list,
+  renamed: list,
+  moved: list,
+  dependencies: list,
+  criteria: list,
+  gate: list,
+  other: list,
+  count,
+  counts: z.object({
+    added: count,
+    removed: count,
+    renamed: count,
+    moved: count,
+    dependencies: count,
+    criteria: count,
+    gate: count,
+    other: count,
+  }),
+  takenAway: list,
+});
+
+/** Checks stored ranges. */
+export const rangesSchema = z.array(z.tuple([z.int(), z.int()]));
+
+/** Checks a stored event. */
+export const sessionEventSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("started"),
+    target: z.string(),
+    options: storedObjectSchema,
+    structure: structureSchema,
+  }),
+  z.object({ type: z.literal("phase_entered"), phase, position, ...begun }),
+  z.object({ type: z.literal("approval_requested"), ...accepted, ...approvalSchema.shape, evidenceHash: z.string() }),
+  z.object({ type: z.literal("approved"), ...decided, note: text }),
+  z.object({ type: z.literal("denied"), ...decided, note: z.string() }),
+  z.object({
+    type: z.literal("gate_passed"),
+    ...accepted,
+    ticks: z.optional(z.literal(true)),
+    stood: z.optional(texts),
+  }),
+  z.object({
+    type: z.literal("gate_failed"),
+    phase,
+    attempt: z.int(),
+    evidence: evidenceRefSchema,
+    problems: z.array(problemSchema),
+    ...verified,
+  }),
+  z.object({ type: z.literal("gate_overridden"), phase, position, by: z.string(), reason: z.string() }),
+  z.object({ type: z.literal("phase_skipped"), phase, position, by: z.string(), reason: z.string() }),
+  z.object({ type: z.literal("paused"), note: text }),
+  z.object({ type: z.literal("resumed"), pausedSeconds: z.number() }),
+  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor, ...begun }),
+  z.object({
+    type: z.literal("rolled_back"),
+    from: phase,
+    to: phase,
+    position,
+    cleared: z.array(phase),
+    by: actor,
+    unticksFrom: z.optional(position),
+  }),
+  z.object({ type: z.literal("completed") }),
+  z.object({ type: z.literal("failed"), phase, attempts: z.int() }),
+  z.object({ type: z.literal("migrated"), structure: structureSchema, position, by: z.string(), ...begun }),
+  z.object({
+    type: z.literal("plan_synced"),
+    structure: structureSchema,
+    position,
+    by: actor,
+    changes: planChangesSchema,
+    places: z.optional(z.array(z.tuple([position, position]))),
+  }),
+  z.object({
+    type: z.literal("plan_ticked"),
+    ticks: rangesSchema,
+    unticks: rangesSchema,
+    ticked: texts,
+    unticked: texts,
+    missing: texts,
+    unwritable: z.optional(texts),
+  }),
+  z.object({ type: z.literal("deleted"), reason: text }),
+]);

@@ -1,0 +1,234 @@
+/**
+ * Has the pending report of a session decided. The decider is asked once at a time per report; concurrent
+ * calls wait for its answer. A failure of the decider or of the workflow's texts is recorded before it is
+ * thrown.
+ */
+
+import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import { singleLine } from "../workflow/report.js";
+import { FINISH, matchName, type RoutedDefinition, type RoutedStep } from "../workflow/routed-definition.js";
+import { askDecider, type Decided } from "./ask-decider.js";
+import type { DecisionRequest, StepReport } from "./decision/request.js";
+import { beginStep } from "./judge.js";
+import type { RoutedContext } from "./options.js";
+import { allowedNext, type PendingDecision, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
+import type { RoutedEntry } from "./state/history.js";
+import type { RoutedCommit, RoutedSession } from "./state/machine.js";
+
+/** Has the pending report decided; returns the commit that answers it, whoever made it. */
+export function decidePending(
+  context: RoutedContext,
+  session: RoutedSession,
+  pending: PendingDecision,
+): Promise<RoutedCommit> {
+  const key = `${session.sessionId} ${pending.version}`;
+  const asked = context.asking.get(key);
+  if (asked !== undefined) return asked;
+  const answer = decide(context, session, pending).finally(() => context.asking.delete(key));
+  context.asking.set(key, answer);
+  return answer;
+}
+
+/**
+ * Returns the commit that answers the report of a version, whoever made it, also if a client that came back
+ * replaced that report. The newest one if nothing is decided yet.
+ */
+export async function answerAfter(
+  { kernel }: RoutedContext,
+  sessionId: RoutedCommit["sessionId"],
+  version: number,
+): Promise<RoutedCommit> {
+  let last = await kernel.at(sessionId, version);
+  if (last.head.pending === undefined) return last;
+  for await (const commit of kernel.log(sessionId, { version, hash: last.hash })) {
+    last = commit;
+    if (commit.head.pending === undefined) break;
+  }
+  return last;
+}
+
+/** Returns the current texts of a workflow. Throws `DEFINITION_UNAVAILABLE` if they can't be read. */
+export async function loadTexts(
+  { options, notifications }: RoutedContext,
+  workflow: string,
+): Promise<RoutedDefinition> {
+  try {
+    const definition = await options.workflows.definition(workflow);
+    if (definition !== undefined) return definition;
+  } catch (error) {
+    if (isPhasegateError(error)) throw unavailable(workflow, error.message, error);
+    // A foreign error may contain paths: only the host gets it.
+    notifications.notify("internalError", { operation: "definition", error });
+    throw unavailable(workflow, "its texts can't be read", error);
+  }
+  throw unavailable(workflow, "there is no such workflow any more");
+}
+
+/** The instruction at the end. */
+const COMPLETE = "Workflow complete.";
+
+/** Returns a step's instructions. Throws `DEFINITION_UNAVAILABLE` if the step is gone. */
+export function instructionsOf(definition: RoutedDefinition, name: string): string {
+  return name === FINISH ? COMPLETE : requireStep(definition, name).instructions;
+}
+
+/** The errors that fail an instance. An unreadable storage is not among them: the next call continues. */
+const RECORDED: ReadonlySet<ErrorCode> = new Set(["DECIDER_FAILED", "DEFINITION_UNAVAILABLE", "TOO_LARGE"]);
+
+async function decide(context: RoutedContext, session: RoutedSession, pending: PendingDecision): Promise<RoutedCommit> {
+  const { sessionId } = session;
+  const structure = await context.pinned.structure(session);
+  await context.approvals.check(session, structure);
+  const begun = performance.now();
+  let decided: Decided;
+  try {
+    const definition = await loadTexts(context, structure.name);
+    const request = await requestFor(context, session, pending, structure, definition);
+    const { deciderDeadlineMs: deadlineMs, maxContextBytes } = context.options.limits;
+    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes });
+  } catch (error) {
+    if (!isPhasegateError(error) || !RECORDED.has(error.code)) throw error;
+    throw await recordFailure(context, session, pending, error, Math.round(performance.now() - begun));
+  }
+  const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = decided;
+  // Coming back to the current step does not enter it again.
+  const stays = pending.operation === "resume" && next === session.head.step;
+  const counted = !stays && next !== FINISH && stepOf(structure, next)?.maxVisits !== undefined;
+  const command = {
+    ...{
+      type: "decide" as const,
+      pending: pending.version,
+      next,
+      status,
+      contextUpdates,
+      milliseconds,
+      notes,
+      counted,
+      stays,
+    },
+    context: decided.context,
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(usage === undefined ? {} : { usage }),
+  };
+  const prepare = async (current: RoutedSession | undefined) => {
+    if (!isPending(current?.head, pending)) return ANSWERED;
+    if (stays) return { command };
+    const { payloads, ...begun } = await beginStep(context, session, structure, next);
+    return { command: { ...command, ...begun }, payloads };
+  };
+  // This engine read or wrote the question itself: the append detects if it is outdated.
+  const commit = await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
+  return "answer" in commit ? answerAfter(context, sessionId, pending.version) : commit;
+}
+
+/** Another writer has answered the question meanwhile. */
+const ANSWERED = { answer: "answered already" } as const;
+
+function unavailable(workflow: string, why: string, cause?: unknown): PhasegateError<"DEFINITION_UNAVAILABLE"> {
+  return new PhasegateError("DEFINITION_UNAVAILABLE", `the workflow ${workflow} could not be loaded: ${why}`, {
+    remedy: "Have the workflow's files mended, then retry.",
+    details: { workflowType: workflow },
+    cause,
+  });
+}
+
+async function requestFor(
+  context: RoutedContext,
+  session: RoutedSession,
+  pending: PendingDecision,
+  structure: RoutedStructure,
+  workflow: RoutedDefinition,
+): Promise<DecisionRequest> {
+  const { head, sessionId } = session;
+  const entries = await context.histories.recent(session);
+  const asked = entries.at(-1)?.version === pending.version ? entries.at(-1) : undefined;
+  const shown = context.options.historyShown;
+  const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");
+  const names = workflow.steps.map(({ name }) => name);
+  const existing = new Set([...names, FINISH]);
+  const following = allowedNext(structure, head.step, head.visits);
+  // A client that comes back may stay on its step, whatever `next` allows.
+  const here = pending.operation === "resume" && head.step !== undefined ? [head.step] : [];
+  const allowed = [...new Set([...following, ...here])].filter((name) => existing.has(name));
+  if (allowed.length === 0) throw nowhere(head);
+  return {
+    operation: pending.operation,
+    instanceId: sessionId,
+    workflow,
+    allowed,
+    ...(head.step === undefined ? {} : { currentStep: head.step }),
+    ...(pending.assumedStep === undefined ? {} : { assumedStep: assumedStepOf(pending.assumedStep, names) }),
+    status: "RUNNING",
+    context: head.context,
+    history: shown === 0 ? [] : history.slice(-shown).map(asHistory),
+    ...reportOf(asked ?? (await entryOf(context, session, pending))),
+  };
+}
+
+function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
+  return new PhasegateError("DECIDER_FAILED", `nothing may follow ${step ?? "the start"} any more`, {
+    remedy: "Every step that may follow has been entered as often as it may be: start a new instance.",
+    details: { reason: "unavailable", retryable: false },
+  });
+}
+
+/**
+ * Returns the step that a client means, by its name in the definition; the client's own text if there is
+ * none.
+ */
+function assumedStepOf(assumed: string, names: readonly string[]): string {
+  const line = singleLine(assumed);
+  return matchName(line, names) ?? line;
+}
+
+function asHistory({ timestamp, stepName, report, outcomeStatus, determinedNextStep }: RoutedEntry) {
+  return {
+    timestamp,
+    stepName,
+    outcomeStatus,
+    ...(report === undefined ? {} : { report }),
+    ...(determinedNextStep === undefined ? {} : { determinedNextStep }),
+  };
+}
+
+function reportOf(entry: Pick<RoutedEntry, "report"> | undefined): { report?: StepReport } {
+  return entry?.report === undefined ? {} : { report: entry.report };
+}
+
+/** Reads an entry that is no longer among the last ones. */
+async function entryOf(
+  { kernel }: RoutedContext,
+  { sessionId }: RoutedSession,
+  { version, operation }: PendingDecision,
+) {
+  if (operation === "start") return undefined;
+  const { events } = await kernel.at(sessionId, version);
+  const reported = events.find(({ type }) => type === "reported");
+  if (reported?.type !== "reported") return undefined;
+  const report: StepReport = { ...reported.report, status: String(reported.report.status) };
+  return { report };
+}
+
+async function recordFailure(
+  { kernel }: RoutedContext,
+  { sessionId }: RoutedSession,
+  pending: PendingDecision,
+  error: AnyPhasegateError,
+  milliseconds: number,
+): Promise<AnyPhasegateError> {
+  const { code, message: reason } = error;
+  const command = { type: "fail", pending: pending.version, code, reason, milliseconds } as const;
+  // If another writer got an answer, the failure concerns only this caller.
+  await kernel.execute(sessionId, (current) => (isPending(current?.head, pending) ? { command } : ANSWERED));
+  return error;
+}
+
+function isPending(head: RoutedHead | undefined, { version }: PendingDecision): boolean {
+  return head?.status === "RUNNING" && head.pending?.version === version;
+}
+
+function requireStep({ name: workflow, steps }: RoutedDefinition, name: string): RoutedStep {
+  const step = steps.find((one) => one.name === name);
+  if (step !== undefined) return step;
+  throw unavailable(workflow, `it has no step ${name} any more`);
+}

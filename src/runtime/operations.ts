@@ -1,0 +1,138 @@
+/**
+ * The wrapper around every operation of an engine or a workspace: a limit on how many run at once, metrics, and
+ * one class of errors. A foreign error of a port becomes `INTERNAL`, so that its text never reaches an agent.
+ */
+
+import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
+
+/** What operations need from their engine. */
+interface OperationsOptions<Context> {
+  /** Gives what the operations work with; not a promise once it is loaded. */
+  readonly context: () => Context | Promise<Context>;
+  readonly notifications: { report(operation: string, error: unknown): void };
+  /** Default: no limit. */
+  readonly maxConcurrent?: number;
+}
+
+/** Runs the operations of an engine or a workspace. */
+export class Operations<Context> {
+  readonly metrics = new Metrics();
+  readonly #options: OperationsOptions<Context>;
+  readonly #maxConcurrent: number;
+  #running = 0;
+
+  constructor(options: OperationsOptions<Context>) {
+    this.#options = options;
+    this.#maxConcurrent = options.maxConcurrent ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Runs an operation; `succeeded` tells if an outcome counts as a success in the metrics. */
+  async run<T>(
+    operation: string,
+    work: (context: Context) => Promise<T>,
+    succeeded?: (outcome: T) => boolean,
+  ): Promise<T> {
+    if (this.#running >= this.#maxConcurrent) {
+      throw this.#toKnownError(operation, busy(this.#running, this.#maxConcurrent));
+    }
+    this.#running += 1;
+    const begun = performance.now();
+    let success = false;
+    try {
+      const loading = this.#options.context();
+      // No await once it is loaded, so that an operation begins with the call.
+      const outcome = await work(loading instanceof Promise ? await loading : loading);
+      success = succeeded?.(outcome) ?? true;
+      return outcome;
+    } catch (error) {
+      throw this.#toKnownError(operation, error);
+    } finally {
+      this.#running -= 1;
+      this.metrics.record(operation, performance.now() - begun, success);
+    }
+  }
+
+  /** Runs something that is not an operation and has no duration, such as a watch; handles only its errors. */
+  async guard<T>(name: string, work: (context: Context) => Promise<T>): Promise<T> {
+    try {
+      return await work(await this.#options.context());
+    } catch (error) {
+      throw this.#toKnownError(name, error);
+    }
+  }
+
+  /** Notifies the host of an error, and returns the error for the caller. */
+  #toKnownError(operation: string, error: unknown): AnyPhasegateError | PhasegateError {
+    this.#options.notifications.report(operation, error);
+    if (isPhasegateError(error)) return error;
+    return new PhasegateError("INTERNAL", `${operation} failed: internal error`, {
+      remedy: "Call it again. If it fails again, tell the operator of this server: the cause is in its log.",
+      details: { ...(error instanceof Error ? { cause: error.name } : {}) },
+      cause: error,
+    });
+  }
+}
+
+function busy(running: number, limit: number): PhasegateError<"BUSY"> {
+  return new PhasegateError("BUSY", `${running} operations are running, which is as many as this host allows`, {
+    remedy: "Wait a moment, then call again.",
+    details: { running, limit },
+  });
+}
+
+/** The statistics of one operation since the engine was created; times in milliseconds. */
+export interface OperationMetrics {
+  /** How many calls have ended. */
+  readonly count: number;
+  /** Calls that threw, and submissions that a gate refused. */
+  readonly errors: number;
+  /** The mean duration of all calls. */
+  readonly mean: number;
+  /** The median of the last 512 calls. */
+  readonly p50: number;
+  /** The 95th percentile of the last 512 calls. */
+  readonly p95: number;
+}
+
+interface Series {
+  count: number;
+  errors: number;
+  total: number;
+  readonly recent: Float64Array;
+}
+
+/** How many durations are kept for each operation. */
+const SAMPLES = 512;
+
+/** Counts operations in bounded memory. */
+export class Metrics {
+  readonly #series = new Map<string, Series>();
+
+  /** Adds one call. */
+  record(operation: string, milliseconds: number, succeeded: boolean): void {
+    let series = this.#series.get(operation);
+    if (series === undefined) {
+      series = { count: 0, errors: 0, total: 0, recent: new Float64Array(SAMPLES) };
+      this.#series.set(operation, series);
+    }
+    series.recent[series.count % SAMPLES] = milliseconds;
+    series.count += 1;
+    series.total += milliseconds;
+    if (!succeeded) series.errors += 1;
+  }
+
+  /** Returns the statistics of every operation that was called. */
+  report(): Record<string, OperationMetrics> {
+    return Object.fromEntries([...this.#series].map(([operation, series]) => [operation, figures(series)]));
+  }
+}
+
+function figures({ count, errors, total, recent }: Series): OperationMetrics {
+  const sorted = recent.slice(0, Math.min(count, SAMPLES)).sort();
+  return { count, errors, mean: total / count, p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
+}
+
+/** Returns the nearest-rank quantile of sorted samples. */
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+}

@@ -1,0 +1,233 @@
+/**
+ * Refusals: the answer to a wrong request, which has all its faults and a valid call, and to each error. The message of
+ * a foreign error is never shown: it may contain anything.
+ */
+
+import * as z from "zod/mini";
+import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
+import { nearest, shown } from "../../workflow/names.js";
+import { shortMessage, WIRE_ERRORS } from "../errors.js";
+import { type Fault, unknownField } from "../request.js";
+import { compact, type WireObject } from "../wire.js";
+import {
+  type Action,
+  exampleCall,
+  isAction,
+  isParameter,
+  PARAMETERS,
+  type Parameter,
+  parametersOf,
+} from "./actions.js";
+import { phaseCall, taskCall } from "./next-call.js";
+import { planWords } from "./plan.js";
+
+/** Returns the answer to a call whose action is missing, unknown, or not given to agents. */
+export function unknownActionAnswer(fault: Fault | undefined, action: unknown, allowed: readonly Action[]): WireObject {
+  const meant = typeof action === "string" ? nearest(action, allowed) : undefined;
+  return badRequestAnswer({
+    action: typeof action === "string" ? shown(action).slice(1, -1) : "",
+    error: actionProblem(fault, action),
+    remediation: meant === undefined ? "Use one of valid_actions." : `Did you mean '${meant}'?`,
+    example: isAction(meant) ? exampleCall(meant) : undefined,
+    valid_actions: allowed,
+  });
+}
+
+function actionProblem(fault: Fault | undefined, action: unknown): string {
+  if (fault?.kind === "no object") return "the input must be an object with an 'action'";
+  return action === undefined ? "'action' is missing" : `Unknown action: ${shown(action)}`;
+}
+
+/** Limits the problems that are named. */
+const PROBLEMS_MAX = 20;
+
+/** Returns the answer to a call with wrong parameters: what is missing first, then the others in the order given. */
+export function badParametersAnswer(action: Action, faults: readonly Fault[], given: WireObject): WireObject {
+  const { all } = parametersOf(action);
+  const names = Object.keys(given);
+  const placeOf = ({ kind, field }: Fault) => (kind === "missing" ? -1 : names.indexOf(field));
+  const found = [...faults].sort((one, other) => placeOf(one) - placeOf(other));
+  const more = found.length - PROBLEMS_MAX;
+  const problems = found.slice(0, PROBLEMS_MAX).map((fault) => problemWith(action, fault, given));
+  if (more > 0) problems.push(`and ${more} more`);
+  const wrong = new Set(faults.map(({ field }) => field));
+  const right = Object.entries(given).filter(([name, value]) => !wrong.has(name) && isRepeatable(value));
+  const repeated = Object.fromEntries(right);
+  const example = exampleCall(
+    action,
+    all.filter((name) => Object.hasOwn(repeated, name)),
+  );
+  const takes = all.length === 0 ? "no parameters" : all.join(", ");
+  return badRequestAnswer({
+    action,
+    error: `${action}: ${problems.join("; ")}`,
+    remediation: `${action} takes ${takes}. Call it like the example.`,
+    example: { ...example, ...repeated },
+  });
+}
+
+function badRequestAnswer({ action, error, remediation, ...more }: WireObject): WireObject {
+  return compact({
+    status: "error",
+    action,
+    error,
+    error_type: "ValueError",
+    code: "INVALID_INPUT",
+    remediation,
+    ...more,
+  });
+}
+
+function problemWith(action: Action, { field, kind }: Fault, given: WireObject): string {
+  if (kind === "missing") return `'${field}' is missing`;
+  if (!isParameter(field)) return unknownField(field, parametersOf(action).all);
+  if (kind === "unknown") return `${action} does not take '${field}'`;
+  return `'${field}' must be ${expected(field)}, got ${shown(given[field])}`;
+}
+
+function expected(name: Parameter): string {
+  const schema: z.ZodMiniType = PARAMETERS[name];
+  if (schema instanceof z.ZodMiniEnum) return `one of ${schema.options.join(", ")}`;
+  if (schema instanceof z.ZodMiniCustom) return "an object";
+  if (schema instanceof z.ZodMiniBoolean) return "true or false";
+  return schema instanceof z.ZodMiniNumber ? "a whole number" : "a string";
+}
+
+/** The longest value that is repeated in an example, in characters. */
+const REPEATED_MAX = 200;
+
+/** Returns true if a valid parameter may be repeated in the example: short, and not a claim. */
+function isRepeatable(value: unknown): boolean {
+  return typeof value !== "object" && String(value).length <= REPEATED_MAX;
+}
+
+/** Returns an error as an answer; a foreign error without its message. */
+export function errorAnswer(tool: string, action: string, error: unknown, sessionId?: string): WireObject {
+  if (!isPhasegateError(error)) {
+    return {
+      status: "error",
+      action,
+      error: "internal error of the server",
+      error_type: "RuntimeError",
+      code: "INTERNAL",
+      remediation: "Call it again. If it fails again, tell the operator of this server.",
+    };
+  }
+  const message = shortMessage(inToolWords(error.message));
+  const hint = shortMessage(remediation(tool, error));
+  return compact({
+    status: "error",
+    action,
+    session_id: sessionId,
+    error: message,
+    error_type: WIRE_ERRORS[error.code].type,
+    code: error.code,
+    remediation: hint,
+    ...violation(error),
+    ...planWords(error, message, hint),
+    next: nextAfter(error, sessionId),
+  });
+}
+
+/**
+ * Replaces the command at the beginning of a message, such as `completePhase is not possible`. Only there:
+ * names of phases and tasks must stay unchanged.
+ */
+function inToolWords(message: string): string {
+  return message.replace(/^\w+(?= (?:failed:|is not possible))/, (command) => actionOf(command) ?? command);
+}
+
+/** The tool's actions by the engine's names of commands and operations. */
+const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
+  listWorkflows: "list_workflows",
+  getPhase: "get_phase",
+  getTask: "get_task",
+  completePhase: "complete_phase",
+  getState: "get_state",
+  getFullState: "get_state",
+  getOptions: "get_session",
+  listSessions: "list_sessions",
+  delete: "delete_session",
+  deleteSession: "delete_session",
+  retryPhase: "retry_phase",
+  syncPlan: "sync_plan",
+  errors: "get_errors",
+  history: "get_history",
+};
+
+/** Returns the action for a command of the engine; undefined if agents have none. */
+function actionOf(command: string): Action | undefined {
+  if (Object.hasOwn(ACTIONS_BY_NAME, command)) return ACTIONS_BY_NAME[command];
+  return isAction(command) ? command : undefined;
+}
+
+function remediation(tool: string, error: AnyPhasegateError): string {
+  switch (error.code) {
+    case "SESSION_NOT_FOUND":
+    case "SESSION_LIMIT":
+      return `${error.remedy} Use ${tool}(action='list_sessions').`;
+    case "WORKFLOW_NOT_FOUND":
+      return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;
+    case "INVALID_TRANSITION": {
+      const actions = allowedActions(error.details.allowed);
+      return actions.length === 0 ? error.remedy : `Possible now: ${actions.join(", ")}.`;
+    }
+    default:
+      return error.remedy;
+  }
+}
+
+function allowedActions(commands: readonly string[]): Action[] {
+  return commands.flatMap((command) => actionOf(command) ?? []);
+}
+
+/** Returns the additional fields of refusals by phase. */
+function violation(error: AnyPhasegateError): WireObject {
+  switch (error.code) {
+    case "PHASE_LOCKED":
+      return {
+        violation_type: "attempted_skip",
+        required_action: `Complete Phase ${error.details.current} checkpoint first`,
+      };
+    case "PHASE_ALREADY_COMPLETED":
+      return {
+        violation_type: "already_completed",
+        current_phase: error.details.current,
+        required_action: `Continue with Phase ${error.details.current}`,
+      };
+    case "INVALID_TRANSITION":
+      return { session_status: error.details.status, valid_actions: allowedActions(error.details.allowed) };
+    default:
+      return {};
+  }
+}
+
+function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): WireObject | undefined {
+  switch (error.code) {
+    case "WORKFLOW_NOT_FOUND":
+      return { action: "list_workflows" };
+    case "SESSION_NOT_FOUND":
+    case "SESSION_LIMIT":
+      return { action: "list_sessions" };
+    case "PHASE_LOCKED":
+    case "PHASE_ALREADY_COMPLETED":
+    case "PHASE_OUT_OF_RANGE":
+    case "TASK_NOT_FOUND":
+      return sessionId === undefined ? undefined : phaseCall(sessionId);
+    case "TASK_LOCKED": {
+      const [ready] = error.details.ready;
+      if (sessionId === undefined) return undefined;
+      return ready === undefined ? phaseCall(sessionId) : taskCall(sessionId, error.details.phase, ready);
+    }
+    case "INVALID_TRANSITION":
+      if (sessionId !== undefined && error.details.status === "paused")
+        return { action: "resume", session_id: sessionId };
+      return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
+    case "APPROVAL_REFUSED":
+    case "CONFLICT":
+    case "STORAGE_FAILED":
+      return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
+    default:
+      return undefined;
+  }
+}

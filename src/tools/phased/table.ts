@@ -1,0 +1,117 @@
+/** The table of the workflow tool: what each action runs, and how answers are completed. Loaded with the first call. */
+
+import { isPhasegateError } from "../../errors.js";
+import { isJsonObject } from "../../workflow/json.js";
+import { isSessionId } from "../../workflow/names.js";
+import { fits, type ShrinkRules } from "../budget.js";
+import { action, type Call, dispatch, type Failure, type Product } from "../dispatch.js";
+import { compact, type WireObject } from "../wire.js";
+import { type Action, isAction, REQUESTS } from "./actions.js";
+import { complete } from "./complete.js";
+import type { ToolContext, WorkflowResponse } from "./context.js";
+import { deleteSession, getErrors, getHistory, getMetrics, listSessions, listWorkflows, pause } from "./lists.js";
+import { errorsCall, phaseCall } from "./next-call.js";
+import { getPhase, getSession, getState, getTask, resume, retryPhase, rollback, start } from "./phases.js";
+import { syncPlan } from "./plan.js";
+import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
+import { phaseContent } from "./shapes.js";
+
+const WORKFLOW: Product<ToolContext, Action> = {
+  actions: {
+    list_workflows: action(REQUESTS.list_workflows, listWorkflows, "own"),
+    start: action(REQUESTS.start, start),
+    get_phase: action(REQUESTS.get_phase, getPhase, "own"),
+    get_task: action(REQUESTS.get_task, getTask, "own"),
+    complete_phase: action(REQUESTS.complete_phase, complete),
+    get_state: action(REQUESTS.get_state, getState, "own"),
+    list_sessions: action(REQUESTS.list_sessions, listSessions, "own"),
+    get_session: action(REQUESTS.get_session, getSession, "own"),
+    delete_session: action(REQUESTS.delete_session, deleteSession),
+    pause: action(REQUESTS.pause, pause),
+    resume: action(REQUESTS.resume, resume),
+    retry_phase: action(REQUESTS.retry_phase, retryPhase),
+    rollback: action(REQUESTS.rollback, rollback),
+    sync_plan: action(REQUESTS.sync_plan, syncPlan, ({ preview }) => (preview === true ? "own" : "none")),
+    get_errors: action(REQUESTS.get_errors, getErrors, "own"),
+    get_history: action(REQUESTS.get_history, getHistory, "own"),
+    get_metrics: action(REQUESTS.get_metrics, getMetrics),
+  },
+  choose({ actions }, input) {
+    if (!isJsonObject(input)) return undefined;
+    const { action: name, ...fields }: WireObject = input;
+    return isAction(name) && actions.includes(name) ? { name, fields } : undefined;
+  },
+  callOf: (_, name, fields) => ({ action: name, ...fields }),
+  finish: restrict,
+  refuse,
+  shrink: ({ actions }) => ({ kept: KEPT, next: (answer, leftOut) => callThatShows(answer, leftOut, actions) }),
+};
+
+/** Executes a call, and counts it. Never rejects. */
+export async function dispatchCounted(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
+  const begun = performance.now();
+  const { body } = await dispatch(WORKFLOW, context, input);
+  const { status, action: name, ...rest } = body;
+  const isSuccess = status === "success";
+  context.metrics.record(isAction(name) ? name : "unknown", performance.now() - begun, isSuccess);
+  return { status: isSuccess ? "success" : "error", action: String(name), ...rest };
+}
+
+/** Removes actions that the host has not given to its agents. */
+function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
+  const { next, valid_actions: valid } = answer;
+  const isGiven = (name: unknown) => isAction(name) && actions.includes(name);
+  if (valid === undefined && (!isJsonObject(next) || isGiven(next.action))) return compact(answer);
+  return compact({
+    ...answer,
+    ...(isJsonObject(next) && !isGiven(next.action) ? { next: undefined } : {}),
+    ...(Array.isArray(valid) ? { valid_actions: valid.filter(isGiven) } : {}),
+  });
+}
+
+/** The keys that an answer must have. */
+const KEPT: ShrinkRules["kept"] = new Set(["status", "action", "session_id", "error", "error_type", "code", "next"]);
+
+/** The problems at a gate: an agent can read omitted ones in `get_errors`. */
+const PROBLEMS: readonly string[] = ["problems", "validation_errors", "missing_tasks", "unclaimed_items"];
+
+/** Returns the call that shows what was omitted; the answer's own next call if there is none. */
+function callThatShows({ session_id: id, next }: WireObject, leftOut: readonly string[], actions: readonly Action[]) {
+  if (typeof id !== "string" || next === null) return next;
+  if (leftOut.includes("phase_content") && actions.includes("get_phase")) return phaseCall(id);
+  const isShown = leftOut.some((key) => PROBLEMS.includes(key)) && actions.includes("get_errors");
+  return isShown ? errorsCall(id) : next;
+}
+
+/** Returns the answer to a call that was not executed; for a phase that is ahead, with the current phase. */
+async function refuse(context: ToolContext, { name, given }: Call<Action>, failure: Failure): Promise<WireObject> {
+  const { engine, name: tool, actions } = context;
+  if ("faults" in failure) {
+    const { faults } = failure;
+    if (name === undefined) return unknownActionAnswer(faults[0], given.action, actions);
+    return badParametersAnswer(name, faults, given);
+  }
+  const { error } = failure;
+  if (!isPhasegateError(error)) engine.reportError(`tool ${tool} ${name ?? ""}`.trim(), error);
+  const { session_id: id } = given;
+  const refusal = errorAnswer(tool, name ?? "", error, isSessionId(id) ? id : undefined);
+  if (!isPhasegateError(error, "PHASE_LOCKED")) return refusal;
+  try {
+    return await withCurrentPhase(context, refusal, String(id));
+  } catch {
+    // The refusal is complete without the phase, which agents can ask for.
+    return refusal;
+  }
+}
+
+async function withCurrentPhase({ engine, maxChars }: ToolContext, refusal: WireObject, sessionId: string) {
+  const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
+  const whole = {
+    ...refusal,
+    current_phase_content: { ...phaseContent(view), content: view.content.text },
+    progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
+  };
+  if (fits(whole, maxChars)) return whole;
+  const { number, name } = view.phase;
+  return { ...whole, current_phase_content: { phase_number: number, title: name, content: "too long: see get_phase" } };
+}

@@ -1,0 +1,90 @@
+/**
+ * Answers of tools, and the JSON Schemas that tools publish. Every word of a schema is in an agent's context
+ * all the time, so what only validates is left out.
+ */
+
+import * as z from "zod/mini";
+
+/** An answer of a tool, or a part of one. */
+export type WireObject = { [key: string]: unknown };
+
+/** Returns an object without its undefined keys. */
+export function compact(entries: WireObject): WireObject {
+  const object: WireObject = {};
+  for (const key in entries) if (entries[key] !== undefined) object[key] = entries[key];
+  return object;
+}
+
+/** Shortens a text from a definition for a brief answer. */
+export function brief(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}
+
+/** A JSON Schema as MCP lists it: an object's. */
+export interface ObjectSchema {
+  /** The type of the schema. */
+  readonly type: "object";
+  /** The other keywords, such as `properties` and `required`. */
+  readonly [key: string]: unknown;
+}
+
+/** The keywords of a schema that only validate. */
+const VALIDATING = [
+  "minimum",
+  "exclusiveMinimum",
+  "maximum",
+  "minLength",
+  "maxLength",
+  "maxItems",
+  "pattern",
+  "propertyNames",
+] as const;
+
+/** Returns the JSON Schema of an object, as input; `closed` keeps that it takes no other keys. */
+export function publishedSchema(schema: z.core.$ZodType, { closed = false } = {}): ObjectSchema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      for (const key of VALIDATING) delete jsonSchema[key];
+      if (!closed || jsonSchema.additionalProperties !== false) delete jsonSchema.additionalProperties;
+    },
+  });
+  return { ...rest, type: "object" };
+}
+
+/** A Standard Schema, as the AI SDK and MCP servers take it. It publishes a JSON Schema; the tool itself checks calls. */
+export interface PassedSchema {
+  /** The properties of a Standard Schema. */
+  readonly "~standard": {
+    /** The version of Standard Schema. */
+    readonly version: 1;
+    /** The library that the schema comes from. */
+    readonly vendor: string;
+    /** Accepts everything. */
+    readonly validate: (value: unknown) => { readonly value: unknown };
+    /** The published schema. */
+    readonly jsonSchema: {
+      /** The JSON Schema of a call's arguments. */
+      readonly input: () => Record<string, unknown>;
+      /** The same schema. */
+      readonly output: () => Record<string, unknown>;
+    };
+  };
+}
+
+/**
+ * Returns a schema that publishes a JSON Schema and accepts everything. Servers answer a wrong call with their
+ * validator's message; the tool knows the action that was meant, and tells the agent what to write instead.
+ */
+export function passThroughSchema(schema: ObjectSchema): PassedSchema {
+  const published = () => ({ ...schema });
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "phasegate",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: published, output: published },
+    },
+  };
+}
