@@ -59,7 +59,7 @@ export type {
 } from "./routed/types.js";
 export type { Listener } from "./runtime/notifier.js";
 export type { PersonsAnswer } from "./tools/dispatch.js";
-export type { RoutedCallOptions } from "./tools/routed/context.js";
+export type { RoutedCallOptions } from "./tools/routed/calls.js";
 export type { RoutedCall } from "./tools/routed/requests.js";
 export {
   createRoutedTools,

@@ -17,8 +17,7 @@ import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
-import { secretIn } from "../workflow/kept-back.js";
-import { nearest, shown } from "../workflow/names.js";
+import { nearest, secretIn, shown } from "../workflow/names.js";
 import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
 
 /** A workflow of either kind. */

@@ -4,7 +4,7 @@ import type { PlanSource, PlanText, TextSource } from "../ports/content-provider
 import { sha256 } from "../sandbox/replace.js";
 import { isFolder, openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
-import { secretIn } from "../workflow/kept-back.js";
+import { secretIn } from "../workflow/names.js";
 import { notAPlan, planPlaces } from "./memory.js";
 
 /** The options of {@link FilePlans}. */

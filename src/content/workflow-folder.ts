@@ -9,7 +9,7 @@ import type { Sandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../workflow/files/read-workflow.js";
 import { FILE_MAX, isGateFile, looksLikeGate, withoutMark } from "../workflow/files/workflow-files.js";
-import { secretIn } from "../workflow/kept-back.js";
+import { secretIn } from "../workflow/names.js";
 
 /** A cached value, and the state of the files that it was read from. */
 interface Kept<T> {

@@ -26,8 +26,14 @@ import type {
 } from "../workflow/structure.js";
 import { exampleBy, expectedBy, schemaAt } from "./evidence.js";
 import { checkPlanGate } from "./plan-gate.js";
-import { type CompiledRules, hasRules, type RuleSurroundings } from "./rule-set.js";
-import type { Enforcement, Problem, Verdict } from "./verdict.js";
+import {
+  type CompiledRules,
+  type Enforcement,
+  hasRules,
+  type Problem,
+  type RuleSurroundings,
+  type Verdict,
+} from "./verdict.js";
 
 /** What a gate needs in addition to the evidence: the results of checks that ran elsewhere. */
 export interface GateContext {

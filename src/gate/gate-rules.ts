@@ -4,7 +4,7 @@
  */
 
 import type { FieldGate, GateDefinition } from "../workflow/structure.js";
-import { type CompiledRules, hasRules } from "./rule-set.js";
+import { type CompiledRules, hasRules } from "./verdict.js";
 
 const byGate = new WeakMap<FieldGate, Promise<CompiledRules>>();
 

@@ -8,8 +8,7 @@ import type { JsonObject } from "../workflow/json.js";
 import type { GateDefinition } from "../workflow/structure.js";
 import { checkGate } from "./check-gate.js";
 import { compileRules } from "./gate-rules.js";
-import type { RuleSurroundings } from "./rule-set.js";
-import type { Enforcement, Problem, Verdict } from "./verdict.js";
+import type { Enforcement, Problem, RuleSurroundings, Verdict } from "./verdict.js";
 
 /** The verdict of a gate, with the results of its verifiers if any were run. */
 export interface Judged<Verification> {

@@ -11,8 +11,7 @@ import { exampleOf } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../workflow/structure.js";
-import { type CompiledRules, type RuleSession, type RuleSurroundings, rulesOf } from "./rule-set.js";
-import type { Problem } from "./verdict.js";
+import { type CompiledRules, type Problem, type RuleSession, type RuleSurroundings, rulesOf } from "./verdict.js";
 
 /** The variables of a rule by name. `value` and `params` are replaced for each rule. */
 type Variables = Record<string, unknown>;

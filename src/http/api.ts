@@ -7,7 +7,7 @@
  * - refusals.ts: the statuses and messages of refusals by HTTP itself
  */
 import type { RoutedEngine } from "../routed/engine.js";
-import type { RoutedContext } from "../tools/routed/context.js";
+import type { RoutedContext } from "../tools/routed/calls.js";
 import type { Refusal } from "../tools/routed/refusals.js";
 import { carryOut } from "../tools/routed/table.js";
 import { REFUSALS, URL_MAX, wrongMethod } from "./refusals.js";

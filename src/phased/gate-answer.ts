@@ -6,8 +6,7 @@
 import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
-import { hasRules, type RuleSurroundings, rulesOf } from "../gate/rule-set.js";
-import type { Problem } from "../gate/verdict.js";
+import { hasRules, type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, Reveal, WorkflowStructure } from "../workflow/structure.js";

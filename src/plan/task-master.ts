@@ -3,7 +3,7 @@
  */
 
 import * as z from "zod/mini";
-import { ENGLISH } from "../workflow/english.js";
+import { ENGLISH } from "../workflow/json.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { UniqueIds } from "./drafts.js";
 import { reportRepeated } from "./finish.js";

@@ -1,8 +1,10 @@
 /** JSON values, canonical JSON, and digests. Digests are synchronous and use the runtime's own crypto if it has one. */
+
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod/mini";
+import en from "zod/v4/locales/en.js";
 
 /** A value that survives `JSON.stringify` and `JSON.parse` unchanged. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
@@ -15,6 +17,9 @@ export const storedObjectSchema = z.custom<JsonObject>(isJsonObject, "expected a
 
 /** Any value that comes from `JSON.parse`; see {@link storedObjectSchema}. */
 export const storedValueSchema = z.custom<JsonValue>((value) => value !== undefined, "expected a value");
+
+/** The texts of problems that zod finds, in English: `zod/mini` comes without any. Pass it to `parse` and `safeParse`. */
+export const ENGLISH = { error: en().localeError };
 
 /** Checks whether a value is an object, but neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {

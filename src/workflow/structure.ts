@@ -7,8 +7,8 @@
  * - define-workflow.ts: what a workflow defined in code must fulfil
  * - workflow-input.ts: the input types of `defineWorkflow`
  * - routed-definition.ts: the definition of a routed workflow, and when two step names are the same
- * - names.ts: which ids, types and paths from outside are accepted, and which characters are escaped
- * - kept-back.ts: which files are never shown to agents because they hold secrets
+ * - names.ts: which ids, types and paths from outside are accepted, which characters are escaped, and which
+ *   files are never shown to agents because they hold secrets
  * - field-types.ts: the words for field types, and when a value is blank
  * - json.ts: canonical JSON, digests and revisions
  * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value

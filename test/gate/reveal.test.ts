@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { conceal, revealOf, verifierNames } from "../../src/gate/check-gate.js";
-import type { Problem } from "../../src/gate/verdict.js";
-import { problemSchema } from "../../src/gate/verdict.js";
+import { type Problem, problemSchema } from "../../src/gate/verdict.js";
 import type { WorkflowStructure } from "../../src/workflow/structure.js";
 import { field, fieldGate } from "./fields.js";
 

@@ -33,8 +33,8 @@ import { readRoutedWorkflow } from "../../src/workflow/files/routed-workflow.js"
 import { findRequirements } from "../../src/workflow/infer/document-gate.js";
 import { findExamples } from "../../src/workflow/infer/examples.js";
 import { isJsonObject } from "../../src/workflow/json.js";
-import { keptBack, secretIn } from "../../src/workflow/kept-back.js";
 import { readMarkdownFacts } from "../../src/workflow/markdown-facts.js";
+import { keptBack, secretIn } from "../../src/workflow/names.js";
 import { createReport } from "../../src/workflow/report.js";
 import type { FieldGate, PlanGate } from "../../src/workflow/structure.js";
 import { splitFrontMatter } from "../../src/workflow/yaml.js";

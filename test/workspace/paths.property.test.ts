@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { beforeEach, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { isInside } from "../../src/sandbox/resolve.js";
-import { keptBack } from "../../src/workflow/kept-back.js";
+import { keptBack } from "../../src/workflow/names.js";
 import { openFolders, placesOf } from "../../src/workspace/roots/folders.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
 import { makeWorkspace } from "./make-workspace.js";

@@ -6,8 +6,7 @@
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
-import { ENGLISH } from "../../workflow/english.js";
-import type { JsonObject } from "../../workflow/json.js";
+import { ENGLISH, type JsonObject } from "../../workflow/json.js";
 import { parseRelativePath } from "../../workflow/names.js";
 import {
   type DynamicDefinition,

@@ -9,7 +9,7 @@ import type { Plan, PlanReading } from "../../plan/plan.js";
 import { builtInParsers } from "../../plan/source-parsers.js";
 import type { PlanSource, PlanText, SourceParser } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
-import { ENGLISH } from "../../workflow/english.js";
+import { ENGLISH } from "../../workflow/json.js";
 import { nearest } from "../../workflow/names.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { ResolvedOptions } from "../options.js";

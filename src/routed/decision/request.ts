@@ -5,8 +5,7 @@
  */
 
 import * as z from "zod/mini";
-import { ENGLISH } from "../../workflow/english.js";
-import { isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
+import { ENGLISH, isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
 
 /** The states of an instance of a routed workflow, as on the wire. */

@@ -1,14 +1,19 @@
-/** The calls as tools publish them: names, descriptions and schemas. A host may choose other names. */
-
+/**
+ * The calls as tools publish them: names, descriptions and schemas, and the context that a call runs in. A host may choose
+ * other names.
+ */
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
+import type { RoutedEngine } from "../../routed/engine.js";
+import type { RoutedQuestion } from "../../routed/types.js";
 import { nearest } from "../../workflow/names.js";
+import type { PersonsAnswer } from "../dispatch.js";
 import { type ObjectSchema, publishedSchema } from "../wire.js";
 import { cursorSchema, REQUESTS, type RoutedCall } from "./requests.js";
 
 /** The name and description of a call. */
-export interface CallText {
+interface CallText {
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -142,4 +147,24 @@ export function answerOutput(): ObjectSchema {
 function shapeOf(call: RoutedCall): Readonly<Record<string, z.core.$ZodType>> {
   const { shape } = REQUESTS[call];
   return READING.has(call) ? { ...shape, cursor: z.optional(cursorSchema) } : shape;
+}
+
+/** The options that a host adds to a call. */
+export interface RoutedCallOptions {
+  /** Asks a person, if one is present; returns undefined if there is no answer. */
+  readonly askPerson?: (question: RoutedQuestion) => Promise<PersonsAnswer | undefined>;
+}
+
+/** An interface to a routed engine: MCP's tools, or HTTP. */
+export interface RoutedContext extends RoutedCallOptions {
+  readonly engine: RoutedEngine;
+  /** The calls that clients are given, each under the name that they know it by. */
+  readonly names: ReadonlyMap<RoutedCall, string>;
+  /** The budget of a page of a history, in characters of JSON. */
+  readonly pageChars: number;
+}
+
+/** Translates operations of the engine into calls that clients have. */
+export function toCalls({ names }: RoutedContext, operations: readonly string[]): string[] {
+  return [...names].flatMap(([call, name]) => (operations.includes(call) ? [name] : []));
 }

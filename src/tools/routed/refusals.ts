@@ -11,7 +11,7 @@ import { shortMessage, WIRE_ERRORS } from "../errors.js";
 import { type Fault, fieldNames, isOptional } from "../request.js";
 import { compact, type WireObject } from "../wire.js";
 import type { errorSchema } from "./answers.js";
-import { type RoutedContext, toCalls } from "./context.js";
+import { type RoutedContext, toCalls } from "./calls.js";
 import { REQUESTS, type RoutedCall } from "./requests.js";
 
 /** A refusal: its HTTP status and body. */

@@ -12,8 +12,16 @@ import type { RoutedEngine } from "../../routed/engine.js";
 import { maxCharsFor } from "../budget.js";
 import { dispatch } from "../dispatch.js";
 import type { ObjectSchema } from "../wire.js";
-import { ALL_CALLS, actionInput, answerOutput, CALL_TEXTS, callInput, describe, namedCalls } from "./calls.js";
-import type { RoutedCallOptions } from "./context.js";
+import {
+  ALL_CALLS,
+  actionInput,
+  answerOutput,
+  CALL_TEXTS,
+  callInput,
+  describe,
+  namedCalls,
+  type RoutedCallOptions,
+} from "./calls.js";
 import type { RoutedCall } from "./requests.js";
 import { ROUTED, type RoutedToolContext } from "./table.js";
 

@@ -19,7 +19,7 @@ import { pageItems } from "../pages.js";
 import { verificationNews } from "../phased/shapes.js";
 import { brief } from "../wire.js";
 import type { historySchema, listSchema, resultSchema, statusSchema } from "./answers.js";
-import { type RoutedContext, toCalls } from "./context.js";
+import { type RoutedContext, toCalls } from "./calls.js";
 
 /** The answer of a call that moves an instance. */
 type ResultOnWire = z.input<typeof resultSchema>;

@@ -9,7 +9,7 @@ import type { ShrinkRules } from "../budget.js";
 import { type Action, action, type Call, type Performed, type Product, perform } from "../dispatch.js";
 import { givenFields, keyed } from "../request.js";
 import type { WireObject } from "../wire.js";
-import type { RoutedContext } from "./context.js";
+import type { RoutedContext } from "./calls.js";
 import { type Refusal, refusalOf } from "./refusals.js";
 import { REQUESTS, type RoutedCall } from "./requests.js";
 import { historyOnWire, listOnWire, type Moved, resultOnWire, statusOnWire } from "./shapes.js";

@@ -5,7 +5,6 @@
 import * as z from "zod/mini";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/content-provider.js";
-import { ENGLISH } from "../english.js";
 import {
   type ApprovalDefinition,
   approvalSchema,
@@ -17,7 +16,7 @@ import {
   ruleSchema,
   verifySchema,
 } from "../gate-definition.js";
-import { canonicalJson, type JsonObject, type JsonValue, revisionOf, storedObjectSchema } from "../json.js";
+import { canonicalJson, ENGLISH, type JsonObject, type JsonValue, revisionOf, storedObjectSchema } from "../json.js";
 import { isWorkflowType, shown } from "../names.js";
 import { FINISH, plainName, type RoutedDefinition, type RoutedStep } from "../routed-definition.js";
 

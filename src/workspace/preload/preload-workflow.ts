@@ -7,10 +7,9 @@
  * - load-workflow.ts: which paths in a workflow.yaml are its files
  * - mapping.ts: which variables of a workflow.yaml are replaced
  * - instruction-tags.ts: tags in comments and code do not count
- * - skills.ts: when a skill is only a pointer to another one
+ * - skills.ts: when a skill is only a pointer to another one; when the text of a file is read again
  * - customization.ts: how a skill's defaults, the team's and the user's customization are merged
  * - repeated-call.ts: a workflow is loaded again if any file or folder that it depends on has changed
- * - cache.ts: a text is read again if its file's signature has changed, or is too recent to tell
  * - parts.ts: the files, missing files and warnings of a workflow
  */
 import * as z from "zod";

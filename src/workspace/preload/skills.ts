@@ -1,9 +1,11 @@
 /**
  * Opens skills, as BMAD writes them since version 6: a folder with a SKILL.md, often a workflow.md, and steps in files.
- * Follows skills that only point to another one.
+ * Follows skills that only point to another one. Texts are cached by the signature of their file.
  */
 import { posix } from "node:path";
 import { isPhasegateError } from "../../errors.js";
+import { RecentMap } from "../../runtime/cache.js";
+import type { FileSignature } from "../../sandbox/read.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { createReport } from "../../workflow/report.js";
@@ -11,8 +13,8 @@ import { splitFrontMatter } from "../../workflow/yaml.js";
 import type { Connection } from "../connection.js";
 import { ROOT_NAMES } from "../roots/folders.js";
 import type { Location } from "../roots/paths.js";
+import type { Roots } from "../roots/roots.js";
 import { isStepFolder, type StepEntry, stepIndex } from "../steps/step-index.js";
-import { keptSource } from "./cache.js";
 import { findWorkflow } from "./find.js";
 import {
   type FileSource,
@@ -24,9 +26,9 @@ import {
   nameOf,
   type Parts,
   readWhole,
+  type WholeText,
   warned,
 } from "./parts.js";
-
 /** An opened skill: its own texts, and the index of its steps. */
 export interface OpenedSkill {
   readonly name: string;
@@ -196,4 +198,52 @@ function followedPaths(text: string): string[] {
 
 function matches(pattern: RegExp, text: string): string[] {
   return [...text.matchAll(pattern)].flatMap(({ 1: target }) => (target === undefined ? [] : [target]));
+}
+
+/** A cached text, and the signature of its file. */
+interface Kept extends WholeText {
+  readonly key: string;
+}
+
+/** The most characters of texts in memory. The oldest texts are dropped first. */
+const KEPT_SOURCES_MAX = 8_000_000;
+/** A second change within so many milliseconds may leave a file's signature the same. */
+const SETTLED = 2000;
+
+const sources = new WeakMap<Roots, FileSource>();
+
+/** Returns the caching source of some roots. All connections share it. */
+function keptSource(roots: Roots): FileSource {
+  const known = sources.get(roots) ?? createSource(roots);
+  sources.set(roots, known);
+  return known;
+}
+
+function createSource(roots: Roots): FileSource {
+  const kept = new RecentMap<string, Kept>(KEPT_SOURCES_MAX, ({ text }) => text.length);
+  return {
+    known: roots.known,
+    found: new Map(),
+    resolve: (path, options) => roots.resolve(path, options),
+    expand: (text) => roots.expand(text),
+    list: (location) => roots.list(location),
+    nearest: (location) => roots.nearest(location),
+    show: (location) => roots.show(location),
+    async read(location: Location, options) {
+      const path = roots.show(location);
+      const known = kept.get(path);
+      if (known !== undefined && known.size <= options.maxBytes) {
+        const signature = await roots.sandbox(location).signature(location.path);
+        if (known.key === signature?.key) return known;
+      }
+      const { text, size, signature } = await roots.read(location, options);
+      // The text may be newer than the signature, never older. Then the file is only read once more.
+      if (isSettled(signature)) kept.set(path, { key: signature.key, text, size });
+      return { text, size };
+    },
+  };
+}
+
+function isSettled({ changedAt }: FileSignature): boolean {
+  return Date.now() - changedAt > SETTLED;
 }

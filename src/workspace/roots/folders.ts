@@ -8,7 +8,7 @@ import { PhasegateError } from "../../errors.js";
 import { isInside } from "../../sandbox/resolve.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { openSandbox } from "../../sandbox/sandbox.js";
-import { keptBack } from "../../workflow/kept-back.js";
+import { keptBack } from "../../workflow/names.js";
 
 /** The folders of a workspace: absolute paths, or relative to the process's working folder. */
 export interface WorkspaceFolders {
