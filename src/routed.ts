@@ -1,4 +1,4 @@
-/** Routed workflows: after each report a decider picks the next step, inside walls. */
+/** Routed workflows: after each report a decider picks the next step, within those that the workflow allows. */
 
 export type { ErrorCode } from "./errors.js";
 export type { CorsOptions } from "./http/api.js";

@@ -8,6 +8,9 @@
  * - run-gate-rules.ts: a rule that fails or can't be evaluated is a problem
  * - fill-params.ts: what placeholders in a verifier's params may become
  * - format.ts: what an agent is told that a gate expects
+ * - verdict.ts: what a problem and a verdict are
+ *
+ * Which gate a phase has, the file's or the text's, is decided in workflow/files/choose-gate.ts.
  */
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -139,7 +142,7 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
   return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
 }
 
-/** Limits for how many missing fields a similar name is searched in the evidence. */
+/** At most this many missing fields get a hint at a similar name that was sent. */
 const SUGGESTIONS_MAX = 100;
 
 function fieldProblems({ fields }: FieldGate, evidence: JsonObject): Problem[] {

@@ -36,7 +36,7 @@ export const TASKS_FIELD = "tasks_completed";
 /** The field of evidence that claims validation items. */
 export const ITEMS_FIELD = "validation_gate";
 
-/** Limits for how many unclaimed tasks a similar claim is searched. */
+/** At most this many unclaimed tasks get a hint at a similar claim. */
 const SUGGESTIONS_MAX = 100;
 
 function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {

@@ -1,17 +1,21 @@
 /**
  * The operations on phased sessions, loaded by `import()` with the first call of an engine: a host that
- * only defines workflows, reads plans or checks gates never loads them. What is decided in this folder
+ * only defines workflows, reads plans or checks gates never loads them. The entry file of this folder; what is decided
  * where:
+ * - engine.ts, session.ts: the public methods; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows (commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes a person's decision, ledger.ts checks those in the log; the rules that routed
  *   sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), and what they compare with (snapshots.ts)
- * - plan/: pinned plans: which changes a sync accepts (rebuild.ts), and when ticks are written (ticks.ts)
+ * - views.ts: what can be read of a session; a phase ahead is refused
+ * - gate-answer.ts: what a submission is answered
+ * - pinned.ts: which definition a session is bound to
+ * - plan/: pinned plans: which changes a sync accepts (rebuild.ts), and which ticks are written (ticks.ts)
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked
- * - context.ts: how a session is loaded, and how a command is executed
+ * - context.ts: how a session is loaded, how a command is executed, and when ticks are written
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
  *   cleanup deletes
  */

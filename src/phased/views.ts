@@ -132,7 +132,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   return {
     ...(plan === undefined ? {} : { plan }),
     ...(awaiting === undefined ? {} : { awaiting }),
-    ...standingOf(context, session),
+    ...factsOf(context, session),
     workflowType: head.workflowType,
     phase,
     artifacts: await context.artifactNames.before(session, number),
@@ -158,7 +158,7 @@ export async function viewTask(
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
   return {
     ...(plan === undefined ? {} : { plan }),
-    ...standingOf(context, session),
+    ...factsOf(context, session),
     phase,
     task,
     ...(await viewText(context, structure, phase, task)),
@@ -224,8 +224,8 @@ export async function startOptions({ kernel }: EngineContext, sessionId: Session
   return started?.type === "started" ? started.options : {};
 }
 
-/** Returns this part of a session's state. */
-export function standingOf(
+/** Returns the facts about a session that decide what is possible. */
+export function factsOf(
   { options }: EngineContext,
   { sessionId, head }: { readonly sessionId: SessionId; readonly head: SessionHead },
 ): SessionFacts {
@@ -253,7 +253,7 @@ function stateOf(context: EngineContext, { session, structure }: LoadedSession):
   const numbers = (ranges: Ranges) =>
     structure.phases.filter((_, position) => inRanges(ranges, position)).map(({ number }) => number);
   return {
-    ...standingOf(context, session),
+    ...factsOf(context, session),
     version,
     hash,
     head,

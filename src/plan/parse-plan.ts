@@ -2,7 +2,7 @@
  * Reads a tasks.md as a plan, without I/O: source, rows, outline, drafts and plan, in this order. This is the entry file
  * of the folder.
  *
- * Rules that are decided in this folder:
+ * What is decided where:
  * - source.ts: which lines are code or comments
  * - rows.ts: headings, list items and lines of text
  * - titles.ts: titles of phases, tasks and gates, and labels

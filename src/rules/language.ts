@@ -2,7 +2,7 @@
  * The language of rules: CEL (cel.dev) with declared types for what the rules of a gate can see. It is loaded when the
  * first definition has a rule. This is the entry file of the folder.
  *
- * Rules that are decided in this folder:
+ * What is decided where:
  * - environment.ts: what rules see, and the operators and functions that they can use
  * - compile.ts: which texts are rules; a rule that could take more than 1,000,000 steps is not run
  * - patterns.ts: regular expressions, in linear time

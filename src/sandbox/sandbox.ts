@@ -2,7 +2,7 @@
  * The sandbox: the only way from a path given by a host, an agent or a file to a file on the disk. A path outside the
  * root throws `PATH_REFUSED`, and no message names the root's location.
  *
- * Rules of this folder:
+ * What is decided where:
  * - resolve.ts: a path may follow links only while they stay inside the root.
  * - read.ts: only regular files are opened, and the opened file must be the checked one.
  * - list.ts: a walk skips names that begin with `.` and does not follow cyclic links.

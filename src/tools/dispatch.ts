@@ -19,7 +19,7 @@ import { type Fault, givenFields, parseRequest } from "./request.js";
 import type { WireObject } from "./wire.js";
 
 /**
- * How a long answer is delivered. `own`: it is a page of a text or a list; `json`: it comes as pages of its JSON only;
+ * How a long answer is delivered. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
  * `none`: the call has changed something and can't be repeated, so the answer is shortened.
  */
 type Paging = "own" | "json" | "none";

@@ -1,7 +1,7 @@
 /**
  * Creates the built-in verifiers of a project. This is the entry file of the folder.
  *
- * Rules that are decided in this folder:
+ * What is decided where:
  * - file-exists.ts, lines.ts, markdown-headings.ts, json-value.ts: checks of files
  * - changed-since-phase-start.ts: which changes count as work
  * - command.ts, run-process.ts: which commands run, with which environment and limits

@@ -2,7 +2,7 @@
  * The definition of a workflow as plain JSON: what a session pins when it starts. This is the entry file of the folder.
  * The interfaces say what each member means; the schemas below check the same when a definition is read from a store.
  *
- * Rules that are decided in this folder:
+ * What is decided where:
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
  * - define-workflow.ts: what a workflow defined in code must fulfil
  * - workflow-input.ts: the input types of `defineWorkflow`

@@ -8,7 +8,7 @@ import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
 import { type Actor, invalidTransition } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
-import { type SessionFacts, standingOf } from "../views.js";
+import { factsOf, type SessionFacts } from "../views.js";
 import { changesByKind } from "./compare.js";
 import { hostWanted, needsHost, type Rebuilt, rereadPlan } from "./rebuild.js";
 
@@ -83,7 +83,7 @@ export async function syncPlan(
   const { plan } = event.structure;
   const { ticks, replayed } = outcome;
   return {
-    ...{ ...standingOf(context, await sessionNow(context, outcome)), replayed },
+    ...{ ...factsOf(context, await sessionNow(context, outcome)), replayed },
     ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift, needsHost: false },
     ...(ticks === undefined ? {} : { ticks }),
   };
@@ -103,7 +103,7 @@ function foundOf(
   preview: boolean,
 ): SyncResult {
   return {
-    ...standingOf(context, session),
+    ...factsOf(context, session),
     path: structure.plan?.path ?? "",
     preview,
     changed: matters,

@@ -62,7 +62,7 @@ export class CommitAppender {
       if (first.version === 1) await beginSession(this.#parts, first, at);
       else await checkPrevious(this.#parts, first, at);
       const staged = await this.#prepare(written, at, markers);
-      // A watch that begins now may find the commit before the second call below and take it for an old one.
+      // Told twice: a watch that begins between publishing and the second call would count this commit as an old one.
       this.#parts.watchers.tell(first);
       await this.#publish(first, at, staged);
       await orUnknown(markers.keep());

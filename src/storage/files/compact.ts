@@ -85,7 +85,7 @@ export class SessionCompactor {
     return true;
   }
 
-  /** Does the same for all packed sessions. */
+  /** Deletes the files of packed versions in all sessions. */
   async tidyAll(): Promise<void> {
     const { disk, layout } = this.#parts;
     for (const name of await disk.names(layout.top("packed"))) {

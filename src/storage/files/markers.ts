@@ -12,6 +12,7 @@ import type { CommitHeader } from "./commit-file.js";
 import type { Disk } from "./disk.js";
 import { type Background, FolderNames, type Folders, inOrder, type StoreLayout } from "./layout.js";
 import type { CommitReader, NewestVersion } from "./read.js";
+
 /** The two indexes: all sessions, and the active ones. */
 export type Tree = "all" | "active";
 

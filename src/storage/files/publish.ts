@@ -7,6 +7,7 @@ import { PhasegateError } from "../../errors.js";
 import { type Disk, type Publisher, temporaryName } from "./disk.js";
 import { errnoOf, isMissing, oddityOf, outcomeUnknown, storageFailed } from "./failures.js";
 import type { StoreLayout } from "./layout.js";
+
 /**
  * Links a staged file to its version, then deletes the temp name. The two names exist only briefly: backup tools that
  * preserve hard links would otherwise confuse later contents of the two names.

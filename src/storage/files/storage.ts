@@ -2,11 +2,13 @@
  * FileStorage: sessions in a folder, one immutable file per commit, without locks. This class opens the folder and
  * delegates to one file per operation.
  *
- * Rules of this folder:
+ * What is decided where:
  * - layout.ts: the paths of a store, and why a plain file copy of it is consistent.
  * - publish.ts: a version is claimed by a hard link, or by a rename where there are none.
  * - append.ts: markers and payloads are on the disk before the commit, and the commit before the answer.
  * - commit-file.ts: a commit is two lines of JSON; a pack is several commits with an index at the end.
+ * - disk.ts: every call of the file system, and the renames that Windows may refuse at first.
+ * - list.ts: a list is made of markers, and each entry is checked against its session.
  * - read.ts: `head` is a hint only; the newest version is the last one that exists.
  * - markers.ts: lists are ordered by file names; a marker may be false but is never missing.
  * - compact.ts: packed versions are deleted only after the copy window.

@@ -16,7 +16,7 @@ import type { TrashEntry } from "./tidy.js";
 
 /** Sessions read in parallel, and inactive sessions polled per round. */
 const BATCH = 64;
-/** Days in which sessions begin, polled in every round; of the older days, one per round. */
+/** Sessions that began in the newest days are polled in every round; of the older days, one per round. */
 const NEWEST_DAYS = 2;
 
 /** The last known state of a session. */

@@ -1,7 +1,7 @@
 /**
  * PostgresStorage: sessions in PostgreSQL. This class opens the connections and delegates to one file per operation.
  *
- * Rules of this folder:
+ * What is decided where:
  * - options.ts: options and defaults, and the part of `pg` that is used.
  * - hosts.ts: which server is used when an address names several.
  * - connections.ts: how connections are shared, and which failures are retried.

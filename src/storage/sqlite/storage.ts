@@ -2,7 +2,7 @@
  * SqliteStorage: sessions in a SQLite database. Statements run synchronously in the calling thread; locks of other
  * processes are awaited without blocking the event loop.
  *
- * Rules of this folder:
+ * What is decided where:
  * - open.ts: how a database is opened and secured against power failures.
  * - connection.ts: a write fails if the database's file was moved or replaced; locks are retried until `busyTimeout`.
  * - schema.ts: migrations, which are never changed once released.

@@ -2,7 +2,7 @@
  * Reads a workflow's folder, given as texts, into a definition. Pure: the same texts give the same definition and
  * diagnostics, whether they come from a disk, a bundle or a test. This is the entry file of the folder.
  *
- * Rules that are decided in this folder:
+ * What is decided where:
  * - workflow-files.ts: file size limit, which file names are gate files, and how long a list waits for one definition
  * - metadata.ts: the keys of metadata.json, and phase counts that don't match
  * - phases.ts: where phases and templates are found

@@ -3,7 +3,7 @@
  * from sentences. Each name becomes one field, however often the text mentions it. This is the entry file of the
  * folder.
  *
- * Rules that are decided in this folder:
+ * What is decided where:
  * - sentences.ts: which sentences ask for evidence
  * - items.ts: which list items ask, and warnings for passages that are not read
  * - tables.ts: which tables ask, and what their columns mean

@@ -65,9 +65,8 @@ export function withinCall(source: FileSource, name: string): LoadingCall {
       const known = source.found.size;
       const loaded = await load();
       const read = { files: await files.results(), folders: await folders.results() };
-      // The names next to a missing file are not among the results. After a search of all folders the next call need
-      // not
-      // search again.
+      // Not if a file is missing: the names next to it were not recorded. Nor after a search of all folders: the next call
+      // finds the workflow without one.
       const isReusable = loaded.parts.missing.length === 0 && source.found.size === known;
       calls.set(name, isReusable ? { ...call, built: { file: source.show(file), loaded, ...read } } : call);
       return loaded;

@@ -1,7 +1,7 @@
 /**
  * Sessions with everything that belongs to them: folder, manifest, log, figures and notifications. The entry file of
  * this folder; what is decided where:
- * - keeper.ts: the order of writes: a file before its log entry, the end of a log before the manifest's
+ * - keeper.ts: the order of writes: a file before its log entry; at the end of a session, the log before the manifest
  * - folders.ts: ids of sessions, limits, and where an output may be saved
  * - manifest.ts: the format of `manifest.json`; a change is compare-and-swap
  * - machine.ts: what may happen to a recorded session, and the format of its log
