@@ -10,7 +10,10 @@ import { run } from "./run-cli.js";
 async function aState() {
   const folder = await temporaryFolder();
   const state = join(folder, "state");
-  const { ids } = await livedIn(await FileStorage.open(state));
+  const storage = await FileStorage.open(state);
+  const { ids } = await livedIn(storage);
+  // What it writes after its answers is there, too.
+  await storage.close();
   return { state, ids, backup: join(folder, "backup"), restored: join(folder, "restored") };
 }
 
