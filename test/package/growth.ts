@@ -1,6 +1,5 @@
 /** Whether a reader's time grows faster than its text: measured as the processor's time, since others use the machine. */
 import { PhasegateError } from "../../src/errors.js";
-import { howOften } from "../support/how-often.js";
 
 /** Something that reads a text. */
 export interface Reader {
@@ -31,10 +30,8 @@ const RATIO_MAX = 2.6;
 const WORK = 80;
 /** A second of that machine, in milliseconds of this one as busy as it is now. */
 const SECOND = 1000 * Math.max(1, (await least(5, work)) / WORK);
-/** Characters; in the short form, texts are a quarter as long, which is long enough to show a square. */
-const LENGTH = howOften(25_000, 100_000);
 /** How many milliseconds a text of which length may take. */
-const BAR = { length: LENGTH, milliseconds: (SECOND * LENGTH) / 100_000 };
+const BAR = { length: 100_000, milliseconds: SECOND };
 
 /** All texts for a reader: a word over and over, two in turn, and many of one behind many of the other. */
 export function* inputsOf({ words, frames = [["", ""]] }: Reader): Generator<Input> {

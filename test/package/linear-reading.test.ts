@@ -13,7 +13,7 @@ import { READERS } from "./readers.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** So many texts each reader is given; all in the long form. */
-const TEXTS = process.env.PHASEGATE_LONG === "1" ? Number.POSITIVE_INFINITY : 8;
+const TEXTS = process.env.PHASEGATE_LONG === "1" ? Number.POSITIVE_INFINITY : 20;
 
 describe("reading", () => {
   const found = new Map<string, readonly string[]>();
@@ -53,9 +53,9 @@ describe("the measurement", { timeout: 120_000 }, () => {
       const before = process.cpuUsage();
       while (process.cpuUsage(before).user < 1000 * milliseconds);
     };
-    const reader = { name: "", words, read: (text: string) => wait(text.length / 250) };
+    const reader = { name: "", words, read: (text: string) => wait(text.length / 50) };
     const [input] = inputsOf(reader);
-    const bar = { length: 10_000, milliseconds: 20 };
+    const bar = { length: 10_000, milliseconds: 100 };
     expect(input && (await grows(reader, input, bar))).toMatch(/ ms, the last for \d+ KB$/);
   });
 });
