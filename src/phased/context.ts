@@ -212,7 +212,6 @@ function refuseUnapproved(
 
 /** Writes the ticks that an outcome made due; for a repeated call, those that are still due. */
 async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promise<PhasedOutcome> {
-  if (outcome.head.due === undefined) return outcome;
   const session = outcome.replayed ? await context.kernel.find(outcome.sessionId) : outcome;
   if (session?.head.due === undefined) return outcome;
   const { writeDueTicks } = await loadPlanned();

@@ -4,6 +4,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
+import type { AttemptLimits } from "../gate/judge.js";
 import type { Enforcement } from "../gate/verdict.js";
 import type { Clock, TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
@@ -12,11 +13,7 @@ import type { Verifier } from "../ports/verifier.js";
 import { shown } from "../workflow/names.js";
 
 /** The limits of an engine. */
-export interface EngineLimits {
-  /** After this many failures in a row the session is `failed`. Default 3. */
-  readonly maxAttempts: number;
-  /** After this many failures in total at one phase only the host can grant more attempts. Default 12. */
-  readonly maxAttemptsTotal: number;
+export interface EngineLimits extends AttemptLimits {
   /** Bytes of JSON in one submission. Default 10 MiB. */
   readonly maxEvidenceBytes: number;
   /** The nesting depth of evidence. Default 64. */

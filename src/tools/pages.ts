@@ -160,7 +160,7 @@ function cursorAt(kind: CursorKind, offset: number, revision: string, inner?: st
 
 function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
   const parsed = cursorSchema.safeParse(readCursor(cursor));
-  if (!parsed.success || parsed.data[0] !== kind) throw invalidCursor(cursor, "it is none of this action's");
+  if (!parsed.success || parsed.data[0] !== kind) throw invalidCursor(cursor, "it belongs to another action");
   if (parsed.data[2] !== revision) throw invalidCursor(cursor, "what it points into has changed");
   return parsed.data[1];
 }

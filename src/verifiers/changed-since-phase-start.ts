@@ -252,6 +252,6 @@ const NOTHING_NEW = `has no new content ${SINCE}`;
 function howUnchanged(was: (kind: Change["kind"]) => boolean): string {
   if (was("renamed")) return `${NOTHING_NEW}: it is old content under a new name`;
   if (was("swapped")) return `${NOTHING_NEW}: another file had this content`;
-  if (was("restored")) return `${NOTHING_NEW}: it is as it was when the phase was entered before`;
+  if (was("restored")) return `${NOTHING_NEW}: it was restored to its state at an earlier start of this phase`;
   return `${was("deleted") ? "was only deleted or emptied" : "has not changed"} ${SINCE}`;
 }

@@ -48,7 +48,7 @@ describe("changed_since_phase_start", () => {
     await write("a.md", "original");
     await rm(join(root, "b.md"));
     const entered =
-      "has no new content since this phase was entered: it is as it was when the phase was entered before";
+      "has no new content since this phase was entered: it was restored to its state at an earlier start of this phase";
     expect(refused(await ask())).toBe(`a.md ${entered}; b.md ${entered}`);
     await write("b.md", "original");
     expect(refused(await ask())).toContain(

@@ -81,7 +81,7 @@ type Owner = Pick<VerifiedSession, "sessionId" | "head">;
 type Begins = Pick<WorkflowStructure, "plan"> & { readonly phases: readonly VerifiedPhase[] };
 
 /**
- * Takes the snapshots of a phase; undefined if none of its verifiers takes any, or there is no such phase.
+ * Takes the snapshots of a phase. Returns undefined if the phase does not exist or has no verifier that takes snapshots.
  * A failure is recorded and reported by its check at the gate.
  */
 export function beginPhase(

@@ -19,9 +19,9 @@ const STAGED = `${TEMPORARY}pack-`;
  *
  * The deletion must lose nothing to a suspended compaction that resumes with a shorter pack:
  *
- * 1. A compaction creates its file before it reads what is already packed. 2. Before files are deleted, all packs
- * that are being written are deleted; their compactions start again. 3. Files are deleted only if the pack is the
- * same before and after that. A later compaction then contains these versions.
+ * - A compaction creates its file before it reads what is already packed.
+ * - Before files are deleted, all packs that are being written are deleted; their compactions start again.
+ * - Files are deleted only if the pack is the same before and after that. A later compaction then contains these versions.
  *
  * Nor may it lose anything to a suspended writer that finds the name of its version free again: the writer checks the
  * pack afterwards.
