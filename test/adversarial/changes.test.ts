@@ -47,9 +47,9 @@ describe("a gate that wants a file to be changed", () => {
       await gate.tool.dispatch({ action: "rollback", session_id: gate.id, to_phase: 1 });
     }
     await gate.write(path, BEFORE[path]);
-    await gate.refuses({ done: true }, /src\/parser\.mjs has no new content.*entered before/);
+    await gate.refuses({ done: true }, /src\/parser\.mjs has no new content.*earlier start of this phase/);
     await gate.write(path, "junk\n");
-    await gate.refuses({ done: true }, /src\/parser\.mjs has no new content.*entered before/);
+    await gate.refuses({ done: true }, /src\/parser\.mjs has no new content.*earlier start of this phase/);
     await changed(gate);
     await gate.accepts({ done: true });
   });

@@ -10,6 +10,7 @@ const TRUTH = { tests_pass: true, tests_run: 12 };
 const KEY = "only the host knows this";
 
 type Made = Awaited<ReturnType<typeof aGate>>;
+type Passed = Awaited<ReturnType<typeof passed>>;
 
 /** A session that has passed its first gate, and its log's folder. */
 async function passed(hashKey?: string) {
@@ -17,6 +18,14 @@ async function passed(hashKey?: string) {
   await made.accepts(TRUTH);
   const folder = join(made.state, "sessions", hash("sha256", made.id, "hex").slice(0, 2), made.id);
   return { ...made, folder };
+}
+
+/** Closes the engine and returns the receipt of the session's log. An open engine writes `head` after its answer. */
+async function receiptAtTheEnd({ engine, id }: Made) {
+  const audit = await engine.audit(id);
+  if (!audit.intact) throw new Error(audit.reason);
+  await engine.close();
+  return audit.receipt;
 }
 
 /** What a commit's file holds, as far as a forger cares. */
@@ -27,13 +36,19 @@ interface Stored {
 }
 
 /** Edits a commit by hand, and makes its hash anew, with a key if the forger has one. */
-async function forge(folder: string, version: number, edit: (body: string) => string, rehash = true, key?: string) {
+async function forge(
+  { engine, folder }: Passed,
+  version: number,
+  edit: (body: string) => string,
+  rehash = true,
+  key?: string,
+) {
+  await engine.close();
   const file = join(folder, `${version}.json`);
   const commit: Stored = JSON.parse(await readFile(file, "utf8"));
   commit.body = edit(commit.body);
   const hasher = key === undefined ? createHash("sha256") : createHmac("sha256", key);
   if (rehash) commit.hash = hasher.update(`${commit.previousHash}\n${commit.body}`).digest("hex");
-  // The file anew, not in place: `head` is another name of the newest one.
   for (const name of [file, join(folder, "head")]) {
     await rm(name, { force: true });
     await writeFile(name, JSON.stringify(commit));
@@ -53,7 +68,7 @@ describe("a log that was edited by hand", () => {
 
   it("is refused where its hash was left as it was", async () => {
     const made = await passed();
-    await forge(made.folder, 2, moreTests, false);
+    await forge(made, 2, moreTests, false);
     const refused = await failure(reread(made));
     expect(refused).toMatchObject({ code: "TAMPERED", message: expect.stringContaining(made.id) });
     expect(refused.remedy).not.toBe("");
@@ -61,7 +76,7 @@ describe("a log that was edited by hand", () => {
 
   it("is refused where an older commit was made anew, whose successor knows its old hash", async () => {
     const made = await passed();
-    await forge(made.folder, 1, (body) => body.replaceAll("Phase 1", "Phase I"));
+    await forge(made, 1, (body) => body.replaceAll("Phase 1", "Phase I"));
     // Whatever stood in the hint, the newest commit is the second one.
     const report = await (await made.open()).audit(made.id);
     expect(report).toMatchObject({ intact: false, reason: expect.stringContaining("commit 2") });
@@ -69,20 +84,19 @@ describe("a log that was edited by hand", () => {
 
   it("is refused under the host's key, however well its hash was made anew", async () => {
     const made = await passed(KEY);
-    await forge(made.folder, 2, moreTests);
+    await forge(made, 2, moreTests);
     expect(await failure(reread(made))).toMatchObject({ code: "TAMPERED" });
-    await forge(made.folder, 2, (body) => body, true, "a guess");
+    await forge(made, 2, (body) => body, true, "a guess");
     expect(await failure(reread(made))).toMatchObject({ code: "TAMPERED" });
-    await forge(made.folder, 2, (body) => body.replaceAll("999", "12"), true, KEY);
+    await forge(made, 2, (body) => body.replaceAll("999", "12"), true, KEY);
     expect(await reread(made)).toMatchObject({ currentPhase: 2 });
   });
 
   it("shows against a receipt where there is no key", async () => {
     const made = await passed();
-    const before = await made.engine.audit(made.id);
-    if (!before.intact) throw new Error(before.reason);
-    await forge(made.folder, 2, moreTests);
-    const audited = await (await made.open()).audit(made.id, before.receipt);
+    const receipt = await receiptAtTheEnd(made);
+    await forge(made, 2, moreTests);
+    const audited = await (await made.open()).audit(made.id, receipt);
     expect(audited).toMatchObject({ intact: false, reason: expect.stringContaining("receipt") });
   });
 
@@ -90,12 +104,11 @@ describe("a log that was edited by hand", () => {
     const made = await aGate({ gate: GATE });
     const folder = join(made.state, "sessions", hash("sha256", made.id, "hex").slice(0, 2), made.id);
     await made.refuses({ ...TRUTH, tests_pass: false }, /'tests_pass' is claimed false/);
-    const before = await made.engine.audit(made.id);
-    if (!before.intact) throw new Error(before.reason);
+    const receipt = await receiptAtTheEnd(made);
     for (const name of ["2.json", "head"]) await rm(join(folder, name));
     const fresh = await made.open();
     expect(await fresh.audit(made.id)).toMatchObject({ intact: true, versions: 1 });
-    expect(await fresh.audit(made.id, before.receipt)).toMatchObject({
+    expect(await fresh.audit(made.id, receipt)).toMatchObject({
       intact: false,
       reason: "the commit of the receipt is not in the log",
     });
@@ -105,6 +118,7 @@ describe("a log that was edited by hand", () => {
     const made = await passed();
     const start = { action: "start", workflow_type: "honest_v1", target_file: "src/other.ts" };
     const other = String((await made.tool.dispatch(start)).session_id);
+    await made.engine.close();
     const theirs = join(made.state, "sessions", hash("sha256", other, "hex").slice(0, 2), other);
     for (const name of ["1.json", "2.json", "head"]) {
       await writeFile(join(theirs, `${name}.new`), await readFile(join(made.folder, name)));

@@ -60,7 +60,9 @@ describe("phasegate audit", () => {
   });
 
   it("finds a cut tail by a receipt that was kept elsewhere", async () => {
-    const { audit, state, root, sessionId } = await approved();
+    const { audit, state, root, sessionId, engine } = await approved();
+    // An open engine writes `head` after its answer.
+    await engine.close();
     const receipt = join(root, "receipt.json");
     expect((await audit("--write-receipt", receipt)).code).toBe(0);
     expect(JSON.parse(await readFile(receipt, "utf8"))).toEqual({ sessionId, version: 3, hash: expect.any(String) });
