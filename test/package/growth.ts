@@ -53,16 +53,24 @@ export function* inputsOf({ words, frames = [["", ""]] }: Reader): Generator<Inp
   }
 }
 
+/** Measures the milliseconds that a reader takes over a text: the least of some times. */
+type Measure = (reader: Reader, text: string, times: number) => Promise<number>;
+
 /** Why a reader takes too long over texts of a kind; undefined if it doesn't. */
-export async function grows(reader: Reader, { make }: Input, bar = BAR): Promise<string | undefined> {
-  let short = await fastest(reader, make(FIRST), 1);
-  if (short >= SHORTEST) short = Math.min(short, await fastest(reader, make(FIRST), 1));
+export async function grows(
+  reader: Reader,
+  { make }: Input,
+  measure: Measure = fastest,
+  bar = BAR,
+): Promise<string | undefined> {
+  let short = await measure(reader, make(FIRST), 1);
+  if (short >= SHORTEST) short = Math.min(short, await measure(reader, make(FIRST), 1));
   if (short < SHORTEST) return undefined;
-  const long = await fastest(reader, make(4 * FIRST), 1);
+  const long = await measure(reader, make(4 * FIRST), 1);
   if (long < QUICK_RATIO_MAX * short) {
     // What grows with the text is looked at again only if it takes long for each character.
     if (long < (4 * FIRST * bar.milliseconds) / bar.length) return undefined;
-    if ((await fastest(reader, make(bar.length), 1)) < bar.milliseconds) return undefined;
+    if ((await measure(reader, make(bar.length), 1)) < bar.milliseconds) return undefined;
   }
   // Before it is believed, it is measured more often, and over longer texts.
   let reason: string | undefined;
@@ -71,19 +79,20 @@ export async function grows(reader: Reader, { make }: Input, bar = BAR): Promise
     [bar.length / 4, 4],
     [bar.length / 2, 3],
   ] as const) {
-    reason = await compare(reader, make, unit, times, bar);
+    const compared: number[] = [];
+    for (const factor of [1, 2, 4]) {
+      compared.push(await measure(reader, make(unit * factor), times));
+      // Longer texts would only keep the machine busy.
+      if ((compared.at(-1) ?? 0) > 4 * bar.milliseconds) break;
+    }
+    reason = tooSlow(compared, unit, bar);
     if (reason === undefined) return undefined;
   }
   return reason;
 }
 
-async function compare(reader: Reader, make: Input["make"], unit: number, times: number, bar: typeof BAR) {
-  const took: number[] = [];
-  for (const factor of [1, 2, 4]) {
-    took.push(await fastest(reader, make(unit * factor), times));
-    // Longer texts would only keep the machine busy.
-    if ((took.at(-1) ?? 0) > 4 * bar.milliseconds) break;
-  }
+/** Why these times are too long, for texts of which each is twice as long as the one before. */
+function tooSlow(took: readonly number[], unit: number, bar: typeof BAR): string | undefined {
   const size = unit * 2 ** (took.length - 1);
   const [last = 0] = took.slice(-1);
   const first = took.findIndex((time) => time >= LEAST);
@@ -93,8 +102,8 @@ async function compare(reader: Reader, make: Input["make"], unit: number, times:
   return `${took.map(Math.round).join(", ")} ms, the last for ${size / 1000} KB`;
 }
 
-/** The least of some times in milliseconds of the processor. What is refused is read, too. */
-function fastest({ read }: Reader, text: string, times: number): Promise<number> {
+/** Measures milliseconds of the processor. What is refused is read, too. */
+async function fastest({ read }: Reader, text: string, times: number): Promise<number> {
   return least(times, async () => {
     try {
       await read(text);

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
-import { grows, inputsOf } from "./growth.js";
+import { grows, inputsOf, type Reader } from "./growth.js";
 import { READERS } from "./readers.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -38,25 +38,35 @@ describe("reading", () => {
   });
 });
 
-describe("the measurement", { timeout: 120_000 }, () => {
-  const words = ["a", ":"];
+describe("the measurement", () => {
+  /** A reader that takes so many milliseconds over a text of so many characters, by a clock that nothing disturbs. */
+  const found = (cost: (length: number) => number) => {
+    const reader: Reader = { name: "", words: ["a", ":"], read: () => undefined };
+    const [input] = inputsOf(reader);
+    const bar = { length: 100_000, milliseconds: 1000 };
+    return input && grows(reader, input, async (_, text) => cost(text.length), bar);
+  };
 
   it("finds a reader whose time grows with the square of the text", async () => {
-    const reader = { name: "", words, read: (text: string) => /:+$/.test(text) };
-    const found = [...inputsOf(reader)].find(({ name }) => name.startsWith('"a", ":"'));
-    const bar = { length: 10_000, milliseconds: 1000 };
-    expect(found && (await grows(reader, found, bar))).toMatch(/ ms, the last for \d+ KB$/);
+    expect(await found((length) => (length / 1000) ** 2)).toMatch(/^2500, 10000 ms, the last for 100 KB$/);
   });
 
   it("finds a reader that needs too long for each character", async () => {
-    const wait = (milliseconds: number): void => {
-      const before = process.cpuUsage();
-      while (process.cpuUsage(before).user < 1000 * milliseconds);
-    };
-    const reader = { name: "", words, read: (text: string) => wait(text.length / 50) };
-    const [input] = inputsOf(reader);
-    const bar = { length: 10_000, milliseconds: 100 };
-    expect(input && (await grows(reader, input, bar))).toMatch(/ ms, the last for \d+ KB$/);
+    expect(await found((length) => length / 20)).toMatch(/^2500, 5000 ms, the last for 100 KB$/);
+  });
+
+  it("lets a reader pass whose time grows with the text, and one that a pause has made slow once", async () => {
+    expect(await found((length) => length / 1000)).toBeUndefined();
+    let calls = 0;
+    expect(await found((length) => length / 1000 + (++calls === 3 ? 400 : 0))).toBeUndefined();
+  });
+
+  it("measures the time of the processor", async () => {
+    const reader: Reader = { name: "", words: ["a", ":"], read: (text) => /:+$/.test(text) };
+    const input = [...inputsOf(reader)].find(({ name }) => name.startsWith('"a", ":"'));
+    expect(input && (await grows(reader, input, undefined, { length: 4000, milliseconds: 1 }))).toMatch(
+      / ms, the last/,
+    );
   });
 });
 
