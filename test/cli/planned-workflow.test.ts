@@ -82,7 +82,8 @@ function unticked(text: string): string {
 }
 
 describe.skipIf(REASON !== "")(`a plan over MCP on files${REASON}`, () => {
-  it.each(["mcp-modular", "thread-safety", "gamification"])(
+  // All of them are read, started and ticked without a server, too.
+  it.each(["gamification", "mcp-modular", "thread-safety"].slice(0, howOften(1, 3)))(
     "%s goes from its start to completed, and is ticked then",
     async (name) => {
       const { serve, read } = await serveOn(name);

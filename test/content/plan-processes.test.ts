@@ -5,7 +5,7 @@ import { temporaryRoots } from "../storage/files/temporary-root.js";
 import { howOften } from "../support/how-often.js";
 import { workersOf } from "../support/worker-process.js";
 
-const TIMES = howOften(40, 1000);
+const TIMES = howOften(15, 1000);
 const LINES = ["a", "b", "c", "d"];
 
 const newRoot = temporaryRoots();

@@ -9,7 +9,7 @@ import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";
 
 /** In every run the storage contract kills 100 processes over each storage; here most of them are for the long one. */
-const KILLS = howOften(8, 1000);
+const KILLS = howOften(4, 1000);
 const STEPS = ["wrong", "large", "right", "last"];
 
 const newRoot = temporaryRoots();

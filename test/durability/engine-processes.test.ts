@@ -6,7 +6,7 @@ import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";
 
 const PROCESSES = 4;
-const TRANSITIONS = process.env.PHASEGATE_LONG === "1" ? 1000 : 60;
+const TRANSITIONS = process.env.PHASEGATE_LONG === "1" ? 1000 : 30;
 
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));

@@ -10,7 +10,7 @@ import { howOften } from "../support/how-often.js";
 import { workersOf } from "../support/worker-process.js";
 import { claimOf, planned, THREE_PHASES, tickedIds } from "./planned-workflow.js";
 
-const KILLS = howOften(8, 300);
+const KILLS = howOften(4, 300);
 
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "plan-worker.ts"));

@@ -5,6 +5,7 @@ import { formatDiagnostic } from "../../src/workflow/diagnostic.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { FIELD_TYPES, type FieldType } from "../../src/workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
+import { howOften } from "../support/how-often.js";
 import { texts } from "../workflow/workflow-texts.js";
 import { complaints } from "./rules.js";
 
@@ -49,7 +50,7 @@ describe("a made-up example", () => {
           else expect(lines.join()).toMatch(/can pass|counts? for nothing|no example/);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: howOften(100, 3_000) },
     );
   });
 

@@ -10,7 +10,7 @@ import { accounted, placedCheckboxes } from "./found-checkboxes.js";
 import { arbitraryPlan } from "./random-plans.js";
 import { scanCheckboxes } from "./scan-checkboxes.js";
 
-const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? howOften(100, 20_000));
+const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? howOften(50, 20_000));
 const LIMIT = { timeout: Math.max(20_000, RUNS * 40) };
 
 /** A reading, or nothing where the text is refused as one that can't be a plan. */

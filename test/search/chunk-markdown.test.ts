@@ -3,6 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chunkMarkdown } from "../../src/search/chunks.js";
+import { howOften } from "../support/how-often.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 
 const REASON = skipReason("spec_creation_v1", "spec_execution_v1");
@@ -139,7 +140,7 @@ describe("whatever the text", () => {
           expect(piece.split(/\r\n?|\n/).length - (/[\r\n]$/.test(piece) ? 1 : 0)).toBe(lines[1] - lines[0] + 1);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: howOften(100, 3_000) },
     );
   });
 
@@ -164,7 +165,7 @@ describe("whatever the text", () => {
           }
         },
       ),
-      { numRuns: 200 },
+      { numRuns: howOften(60, 2_000) },
     );
   });
 });

@@ -14,7 +14,7 @@ const long = process.env.PHASEGATE_LONG === "1";
 export function contractOf(name: string, module: StorageContractModule): void {
   describe(name, () => {
     afterAll(() => module.finish?.());
-    for (const { name: what, run } of storageContract({ ...module, kills: howOften(6, 1000) })) {
+    for (const { name: what, run } of storageContract({ ...module, kills: howOften(3, 1000) })) {
       it(what, { timeout: long ? 7_200_000 : 600_000 }, run);
     }
   });

@@ -6,7 +6,7 @@ import type { FieldType } from "../../src/workflow/structure.js";
 import { howOften } from "../support/how-often.js";
 import { metadata, phase, texts } from "./workflow-texts.js";
 
-const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? howOften(40, 2_000));
+const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? howOften(20, 2_000));
 const LIMIT = { timeout: Math.max(30_000, RUNS * 300) };
 const JSON_TEXT = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
 

@@ -10,7 +10,7 @@ import { workersOf } from "../support/worker-process.js";
 import { makeWorkspace } from "./make-workspace.js";
 import { VERSIONS } from "./versions.js";
 
-const KILLS = howOften(8, 300);
+const KILLS = howOften(4, 300);
 const SOURCE = join(import.meta.dirname, "workspace-worker.ts");
 const startWorker = workersOf(SOURCE);
 

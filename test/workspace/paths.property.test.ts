@@ -8,7 +8,7 @@ import { openFolders, placesOf } from "../../src/workspace/roots/folders.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
 import { makeWorkspace } from "./make-workspace.js";
 
-const RUNS = process.env.PHASEGATE_LONG === "1" ? 100_000 : 3_000;
+const RUNS = process.env.PHASEGATE_LONG === "1" ? 100_000 : 1_000;
 let roots: Roots;
 let places: ReadonlyMap<string, string>;
 

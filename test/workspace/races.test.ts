@@ -8,7 +8,7 @@ import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
 const READS = 10_000;
 /** So many reads are under way at a time: waiting for each by itself would leave the machine idle. */
 const AT_ONCE = 8;
-const SAVES = process.env.PHASEGATE_LONG === "1" ? 10_000 : 400;
+const SAVES = process.env.PHASEGATE_LONG === "1" ? 10_000 : 150;
 const startWorker = workersOf(join(import.meta.dirname, "workspace-worker.ts"));
 
 let made: MadeWorkspace;

@@ -15,7 +15,7 @@ import { howOften } from "../../support/how-often.js";
 import { HASH, Model } from "./model.js";
 import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
 
-const RUNS = howOften(100, 3_000);
+const RUNS = howOften(50, 3_000);
 /** How many commands a session that is over is still asked for. */
 const AFTER_END = 5;
 /** No head of six phases is larger, in characters of JSON, however long its log is. */

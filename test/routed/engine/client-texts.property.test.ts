@@ -4,6 +4,7 @@ import { buildDecisionPrompt, type DecisionPrompt } from "../../../src/routed/de
 import type { DecisionRequest } from "../../../src/routed/decision/request.js";
 import { REQUESTS } from "../../../src/tools/routed/requests.js";
 import { createRoutedTools } from "../../../src/tools/routed/routed-tools.js";
+import { howOften } from "../../support/how-often.js";
 import { type Move, routed, Script } from "./garden.js";
 
 /** Text that tries to leave a block of data: fences, line ends of every kind, quotes, escapes, hidden characters. */
@@ -178,7 +179,7 @@ describe("what a client writes", () => {
           expect(blocks.join("\n")).not.toContain("`");
         });
       }),
-      { numRuns: 60 },
+      { numRuns: howOften(25, 600) },
     );
   });
 

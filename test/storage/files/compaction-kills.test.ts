@@ -12,8 +12,8 @@ import { howOften } from "../../support/how-often.js";
 import { type Worker, workersOf } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const KILLS = howOften(20, 1000);
-const STOPS = howOften(5, 200);
+const KILLS = howOften(8, 1000);
+const STOPS = howOften(3, 200);
 const STOPS_EACH = 5;
 /** Sessions get a successor after so many kills, so that logs stay short enough to be compacted often. */
 const KILLS_EACH = 10;

@@ -17,11 +17,11 @@ import { type Worker, workersOf } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const LONG = process.env.PHASEGATE_LONG === "1";
-const COPIES = LONG ? 50 : 2;
-const SESSIONS = LONG ? 400 : 30;
+const COPIES = LONG ? 50 : 1;
+const SESSIONS = LONG ? 400 : 15;
 const RESTING_COMMITS = 6;
 /** So many new sessions rest before each copy, for the compactions that go on while it is made. */
-const FRESH = LONG ? 20 : 10;
+const FRESH = LONG ? 20 : 5;
 
 const run = promisify(execFile);
 const newRoot = temporaryRoots();

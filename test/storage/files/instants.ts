@@ -1,13 +1,22 @@
+import { howOften } from "../../support/how-often.js";
+
 /** So many at once: what one waits for, as a store does before it writes a head again, the others use. */
 const AT_ONCE = 4;
+/** After the first instants, the short form tries every third one, and each walk begins at another of the three. */
+const EVERY = howOften(3, 1);
+let walks = 0;
 
 /**
- * Tries something at the first instant, the second, and so on, until one is not reached any more; says how many were.
- * Each needs a folder of its own.
+ * Tries something at the first instant, the second, and so on, until one is not reached any more; returns about how many
+ * there were. Each needs a folder of its own.
  */
 export async function eachInstant(attempt: (nth: number) => Promise<boolean>): Promise<number> {
-  for (let done = 0; ; done += AT_ONCE) {
-    const reached = await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => attempt(done + index + 1)));
-    if (reached.includes(false)) return done + reached.indexOf(false);
+  const skipped = walks++ % EVERY;
+  for (let done = 0, step = 1; ; step = EVERY) {
+    const from = done + 1;
+    const instants = Array.from({ length: AT_ONCE }, (_, index) => from + index * step);
+    const reached = await Promise.all(instants.map(attempt));
+    if (reached.includes(false)) return (instants[reached.indexOf(false)] ?? from) - 1;
+    done = (instants.at(-1) ?? from) + (step === EVERY ? EVERY - 1 : skipped);
   }
 }

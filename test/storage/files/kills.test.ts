@@ -11,7 +11,7 @@ import type { Worker } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 /** The storage contract kills processes, too; most are killed in the long form. */
-const KILLS = howOften(12, 320);
+const KILLS = howOften(6, 320);
 const WORKERS = 3;
 
 const newRoot = temporaryRoots();

@@ -7,7 +7,7 @@ import { DURABLE, openStorage } from "../../support/open-storage.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const PROCESSES = 4;
-const APPENDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 100;
+const APPENDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 40;
 
 const newRoot = temporaryRoots();
 const startWorker = appendWorkers();

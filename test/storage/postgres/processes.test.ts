@@ -10,9 +10,9 @@ import { checkSessions } from "./check-sessions.ts";
 
 const LONG = process.env.PHASEGATE_LONG === "1";
 const PROCESSES = LONG ? 8 : 4;
-const APPENDS = howOften(60, 500);
+const APPENDS = howOften(30, 500);
 /** A multiple of the number that is killed at once. The storage contract kills processes in every run as well. */
-const KILLS = howOften(10, 1000);
+const KILLS = howOften(5, 1000);
 const AT_ONCE = 5;
 
 let url = "";

@@ -11,7 +11,7 @@ const newDatabase = newDatabases();
 const STATUSES = ["active", "paused", "completed", "failed"] as const;
 const SESSIONS = 2600;
 /** Combinations of filters are tried in full in the long form; else every fifth of them. */
-const EACH = howOften(5, 1);
+const EACH = howOften(10, 1);
 
 /** Enough sessions that some filters leave few and some many. */
 async function fill(storages: readonly StorageAdapter[]): Promise<void> {

@@ -4,7 +4,7 @@ import { chanceFrom } from "./chance.js";
 import { PowerDisk, type Sync } from "./power-fs.js";
 import { powerRound } from "./storage-work.js";
 
-const ROUNDS = howOften(40, 1000);
+const ROUNDS = howOften(15, 1000);
 /** So many rounds are enough to find that a sync is missing. */
 const FINDING_ROUNDS = 400;
 
