@@ -6,7 +6,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, write
 import { dirname, resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
 import type { Engine } from "../phased/engine.js";
-import type { NotificationName } from "../phased/notifications.js";
+import type { EngineNotifications } from "../phased/notifications.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedNotificationName } from "../routed/notifications.js";
@@ -152,7 +152,7 @@ interface Source<Name extends string> {
 /** The level at which each notification is logged. */
 type Levels<Name extends string> = Readonly<Record<Name, "debug" | "info" | "warn" | "error">>;
 
-const PHASED: Levels<NotificationName> = {
+const PHASED: Levels<keyof EngineNotifications> = {
   started: "info",
   // Each one comes with `started`, `gatePassed` or another notification.
   phaseEntered: "debug",
@@ -210,7 +210,7 @@ const WORKSPACE: Levels<WorkspaceNotificationName> = {
 
 /** Logs what happens to phased sessions. */
 export function logPhased(engine: Engine, log: Logger): void {
-  logNotifications<NotificationName>(engine, PHASED, log);
+  logNotifications<keyof EngineNotifications>(engine, PHASED, log);
 }
 
 /** Logs what happens to instances of routed workflows. */
