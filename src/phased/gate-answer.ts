@@ -41,7 +41,7 @@ export type CompleteResult = {
       readonly passed: true;
       /** The names of the accepted evidence. */
       readonly evidenceAccepted: readonly string[];
-      /** What the gate would rather have otherwise. */
+      /** The problems that do not block. */
       readonly warnings: readonly Problem[];
       /** The phase that the session entered; null if the workflow is completed. */
       readonly nextPhase: PhaseDefinition | null;
