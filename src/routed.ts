@@ -25,7 +25,7 @@ export {
   type StepReport,
 } from "./routed/decision/request.js";
 export { createRoutedEngine, type RoutedEngine } from "./routed/engine.js";
-export type { InstanceNotification, RoutedNotificationMap, RoutedNotificationName } from "./routed/notifications.js";
+export type { InstanceNotification, RoutedNotificationMap } from "./routed/notifications.js";
 export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/options.js";
 export type {
   PendingDecision,
@@ -42,7 +42,6 @@ export type {
   AdvanceRequest,
   GateRefusal,
   ResumeRequest,
-  RoutedKeyed,
   RoutedPass,
   RoutedQuestion,
   RoutedResult,

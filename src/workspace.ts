@@ -27,9 +27,7 @@ export {
 export {
   DEFAULT_WORKSPACE_LIMITS,
   type WorkspaceLimits,
-  type WorkspaceListener,
   type WorkspaceNotificationMap,
-  type WorkspaceNotificationName,
   type WorkspaceOptions,
 } from "./workspace/options.js";
 export type { WorkflowSummary } from "./workspace/preload/find.js";

@@ -9,9 +9,9 @@ import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import type { RoutedNotificationName } from "../routed/notifications.js";
+import type { RoutedNotificationMap } from "../routed/notifications.js";
 import { type Diagnostic, formatDiagnostic } from "../workflow/diagnostic.js";
-import type { WorkspaceNotificationName } from "../workspace/options.js";
+import type { WorkspaceNotificationMap } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { LogLevel } from "./options.js";
@@ -179,7 +179,7 @@ const PHASED: Levels<keyof EngineNotifications> = {
   internalError: "error",
 };
 
-const ROUTED: Levels<RoutedNotificationName> = {
+const ROUTED: Levels<keyof RoutedNotificationMap> = {
   started: "info",
   reported: "info",
   gateRefused: "info",
@@ -198,7 +198,7 @@ const ROUTED: Levels<RoutedNotificationName> = {
   internalError: "error",
 };
 
-const WORKSPACE: Levels<WorkspaceNotificationName> = {
+const WORKSPACE: Levels<keyof WorkspaceNotificationMap> = {
   sessionCreated: "info",
   sessionReopened: "info",
   called: "debug",
@@ -215,12 +215,12 @@ export function logPhased(engine: Engine, log: Logger): void {
 
 /** Logs what happens to instances of routed workflows. */
 export function logRouted(engine: RoutedEngine, log: Logger): void {
-  logNotifications<RoutedNotificationName>(engine, ROUTED, log);
+  logNotifications<keyof RoutedNotificationMap>(engine, ROUTED, log);
 }
 
 /** Logs what happens in a workspace. */
 export function logWorkspace(workspace: Pick<Workspace, "on">, log: Logger): void {
-  logNotifications<WorkspaceNotificationName>(workspace, WORKSPACE, log);
+  logNotifications<keyof WorkspaceNotificationMap>(workspace, WORKSPACE, log);
 }
 
 function logNotifications<Name extends string>(source: Source<Name>, levels: Levels<Name>, log: Logger): void {
