@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import {
-  type Commit,
   type Content,
   type ContentPart,
   type ContentProvider,
@@ -12,14 +11,13 @@ import {
   defineWorkflow,
   MemoryContent,
   MemoryStorage,
-  type Page,
   type SessionId,
-  type SessionQuery,
   type SessionSummary,
   type StorageAdapter,
   type WorkflowDefinition,
   type WorkflowListing,
 } from "phasegate";
+import type { Commit, Page, SessionQuery } from "phasegate/storage";
 import { contentContract, storageContract } from "phasegate/testing";
 
 /** Counts calls and passes them on to another storage; a cache or metrics would look the same. */

@@ -4,8 +4,16 @@
  * those that come with the library.
  */
 import assert from "node:assert/strict";
-import { PhasegateError, type SourceParser } from "phasegate";
-import { type Plan, type PlanPhase, type PlanReading, type PlanTask, parsePlan, planOrder } from "phasegate/plan";
+import { PhasegateError } from "phasegate";
+import {
+  type Plan,
+  type PlanPhase,
+  type PlanReading,
+  type PlanTask,
+  parsePlan,
+  planOrder,
+  type SourceParser,
+} from "phasegate/plan";
 
 // #region parser
 /** `x Write the reader after:1` */

@@ -74,4 +74,11 @@ await call("advance_workflow", { instance_id, report: { status: "success", detai
 const end = await call("advance_workflow", { instance_id, report });
 assert.deepEqual([end.get("status"), end.get("reasoning")], ["COMPLETED", "all green"]);
 console.log(end.get("status"));
+
+// #region delete
+const { items } = await decided.listInstances({ status: ["completed"] });
+for (const { sessionId } of items) await decided.delete(sessionId, { reason: "archived elsewhere" });
+// #endregion delete
+assert.equal(items.length, 1);
+assert.equal((await decided.listInstances()).items.length, 0);
 await client.close();

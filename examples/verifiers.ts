@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
-import type { JsonObject, JsonValue } from "phasegate/verify";
+import type { JsonObject, JsonValue } from "phasegate";
 // #region create
 import { createVerifiers } from "phasegate/verify";
 

@@ -1,6 +1,7 @@
 /**
  * Compares the public API of every entry point with its report in etc/. With --local it updates the
- * reports instead. Needs a build.
+ * reports instead. Fails on a name that two entry points export, and on a type of a signature that none
+ * exports. Needs a build.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { Extractor, ExtractorConfig } from "@microsoft/api-extractor";
@@ -13,7 +14,10 @@ const config = ExtractorConfig.loadFile("api-extractor.json");
 mkdirSync("etc", { recursive: true });
 
 const entries = Object.entries(exports).filter(([, target]) => typeof target !== "string"); // ./package.json
-const exported = new Set(entries.flatMap(([, { types }]) => exportedNames(types)));
+const homes = new Map();
+for (const [entry, { types }] of entries) {
+  for (const name of exportedNames(types)) homes.set(name, [...(homes.get(name) ?? []), entry]);
+}
 const unnamed = new Set();
 const failed = [];
 const reports = new Set();
@@ -40,7 +44,7 @@ for (const [entry, target] of entries) {
         // A type that another entry point exports can be named by users, who import it from there.
         const forgotten = message.messageId === "ae-forgotten-export" && /"(\w+)"/.exec(message.text)?.[1];
         if (forgotten) message.logLevel = "none";
-        if (forgotten && !exported.has(forgotten)) unnamed.add(`${name}: ${forgotten}`);
+        if (forgotten && !homes.has(forgotten)) unnamed.add(`${name}: ${forgotten}`);
       },
     },
   );
@@ -54,7 +58,9 @@ for (const report of readdirSync("etc").filter((file) => file.endsWith(".api.md"
 }
 
 for (const type of unnamed) console.error(`No entry point exports a type that is part of a signature: ${type}`);
-if (unnamed.size > 0) process.exitCode = 1;
+const repeated = [...homes].filter(([, places]) => places.length > 1);
+for (const [name, places] of repeated) console.error(`More than one entry point exports ${name}: ${places.join(", ")}`);
+if (unnamed.size + repeated.length > 0) process.exitCode = 1;
 
 if (failed.length > 0) {
   console.error(`\nThe public API is not what etc/ says: ${failed.join(", ")}`);

@@ -7,14 +7,8 @@
  */
 export { AiSdkDecider, type AiSdkDeciderOptions, type AiSdkModel } from "./deciders/ai-sdk.js";
 export type { DeciderExchange, FailureReason, OnExchange } from "./deciders/exchange.js";
-export type { GeminiEnvironment } from "./deciders/gemini.js";
-export { GeminiDecider, type GeminiDeciderOptions } from "./deciders/gemini.js";
-export {
-  type DeciderScript,
-  LinearDecider,
-  type ScriptedAnswer,
-  ScriptedDecider,
-} from "./deciders/linear.js";
+export { GeminiDecider, type GeminiDeciderOptions, type GeminiEnvironment } from "./deciders/gemini.js";
+export { type DeciderScript, LinearDecider, type ScriptedAnswer, ScriptedDecider } from "./deciders/linear.js";
 export type { ModelDeciderOptions } from "./deciders/model.js";
 export {
   SamplingDecider,
@@ -23,13 +17,4 @@ export {
   type SamplingServer,
 } from "./deciders/sampling.js";
 export type { StepDecider } from "./ports/step-decider.js";
-export type {
-  DeciderAnswer,
-  DecisionRequest,
-  DecisionUsage,
-  RoutedHistoryEntry,
-  RoutedStatus,
-  StepReport,
-} from "./routed/decision/request.js";
-export type { JsonObject, JsonValue } from "./workflow/json.js";
-export type { RoutedDefinition, RoutedStep } from "./workflow/routed-definition.js";
+export type { DeciderAnswer, DecisionRequest, DecisionUsage } from "./routed/decision/request.js";

@@ -6,7 +6,6 @@
 
 export { FilePlans, type FilePlansOptions, FileTexts, type FileTextsOptions } from "./content/file-plans.js";
 export { FileContent, type FileContentOptions } from "./content/files.js";
-export type { TextSource } from "./ports/content-provider.js";
 export { createProjectRoot, type ProjectRoot } from "./sandbox/sandbox.js";
 export type { FileSystem } from "./storage/files/disk.js";
 export { FileStorage, type FileStorageOptions } from "./storage/files/storage.js";

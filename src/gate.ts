@@ -1,6 +1,7 @@
 /**
- * Gates outside of an engine: checks evidence against a gate, as an engine does when a phase is handed in. For hosts that
- * show what a gate would say, and for tests of workflows. Needs nothing of Node's.
+ * Gates outside of an engine: checks evidence against a gate, as an engine does when a phase is handed in; and the types
+ * of gates and of their problems. For hosts that show what a gate would say, and for tests of workflows. Needs nothing of
+ * Node's.
  *
  * @packageDocumentation
  */
@@ -17,6 +18,7 @@ export type {
   GateDefinition,
   OpenGate,
   PlanGate,
+  Reveal,
   RuleDefinition,
   SchemaGate,
   VerifyDefinition,

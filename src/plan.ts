@@ -1,10 +1,14 @@
 /**
- * Plans outside of an engine: reads a plan out of Markdown or JSON, orders its tasks by what they depend on, ticks one task,
- * and renders a phase's template. Needs nothing of Node's.
+ * Plans: reads a plan out of Markdown or JSON, orders its tasks by what they depend on, ticks one task, and renders a
+ * phase's template, all without an engine; and the types of plans, of their parsers and sources, and of what a session
+ * shows of its plan. Needs nothing of Node's.
  *
  * @packageDocumentation
  */
 
+export type { TickReport } from "./phased/engine-context.js";
+export type { PlannedPhaseView, PlannedTaskView, PlanView, TaskStanding } from "./phased/plan/view.js";
+export type { PlanChange, PlanChanges } from "./phased/state/events.js";
 export { type PlanOrder, planOrder } from "./plan/order.js";
 export { type ParsePlanOptions, parsePlan } from "./plan/parse-plan.js";
 export type {
@@ -18,5 +22,5 @@ export type {
   TaskState,
 } from "./plan/plan.js";
 export { type TickOptions, tickTask } from "./plan/tick.js";
-export type { SourceParser, TickRequest } from "./ports/content-provider.js";
+export type { PlanSource, PlanText, SourceParser, TickRequest } from "./ports/content-provider.js";
 export { renderTemplate, type TemplateValues } from "./template/template.js";

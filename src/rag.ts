@@ -10,9 +10,4 @@ export type { Embed } from "./search/chunk-index.js";
 export { RagContent, type RagContentOptions, type RefreshableRetriever } from "./search/rag-content.js";
 export { OramaRetriever, type OramaRetrieverOptions } from "./search/retriever.js";
 export type { SearchProblem, SyncReport } from "./search/sync.js";
-export {
-  createSearchTool,
-  type SearchAnswer,
-  type SearchTool,
-  type SearchToolOptions,
-} from "./tools/search-tool.js";
+export { createSearchTool, type SearchAnswer, type SearchTool, type SearchToolOptions } from "./tools/search-tool.js";

@@ -3,6 +3,4 @@
  *
  * @packageDocumentation
  */
-export type { ParsePlanOptions } from "./plan/parse-plan.js";
-export type { Checkbox, Plan, PlanItem, PlanPhase, PlanPosition, PlanTask, TaskState } from "./plan/plan.js";
 export { remarkPlan } from "./plan/remark-plan.js";

@@ -22,8 +22,13 @@ export {
   planContract,
   runContentContract,
 } from "./testing/content-contract.js";
-export type { ContractCase } from "./testing/contract.js";
-export { ContractError, type ContractReport, type ContractResult, type ContractRun } from "./testing/contract.js";
+export {
+  type ContractCase,
+  ContractError,
+  type ContractReport,
+  type ContractResult,
+  type ContractRun,
+} from "./testing/contract.js";
 export { FaultyStorage, type StorageFault, type StorageMethod } from "./testing/faulty-storage.js";
 export {
   type ModelServer,

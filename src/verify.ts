@@ -1,9 +1,11 @@
 /**
- * Verifiers: what evidence says, checked against files, commands, git and servers. Needs Node.
+ * Verifiers: what evidence says, checked against files, commands, git and servers; and the types for a verifier of your
+ * own. Needs Node, except for the types.
  *
  * @packageDocumentation
  */
 
+export type { Verification } from "./phased/state/events.js";
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
 export type { AllowedCommands } from "./verifiers/command.js";
 export {
@@ -13,4 +15,4 @@ export {
   type VerifiersOptions,
 } from "./verifiers/create-verifiers.js";
 export type { AllowedHost } from "./verifiers/http-ok.js";
-export type { JsonObject, JsonValue } from "./workflow/json.js";
+export type { VerifyInput } from "./workflow/workflow-input.js";

@@ -5,17 +5,18 @@
  * @packageDocumentation
  */
 
-export type { ErrorCode } from "./errors.js";
-export type { AuditReport, Current, Receipt, Recorded } from "./log/commit.js";
-export type { SessionKind } from "./phased/log-check.js";
-export type { WatchQuery } from "./phased/watch.js";
-export type { Clock } from "./ports/clock.js";
-export type { Listener } from "./runtime/notifier.js";
-export type { OperationMetrics } from "./runtime/operations.js";
 export type { PassedSchema } from "./tools/wire.js";
 export { type AiTool, workspaceTools } from "./workspace/ai-tools.js";
-export type { Bundle, BundleAgent, BundleWorkflow, ReadBundle } from "./workspace/bundles/bundle.js";
-export { type DiscoveredBundles, discoverBundles, type FoundBundle, readBundle } from "./workspace/bundles/bundle.js";
+export {
+  type Bundle,
+  type BundleAgent,
+  type BundleWorkflow,
+  type DiscoveredBundles,
+  discoverBundles,
+  type FoundBundle,
+  type ReadBundle,
+  readBundle,
+} from "./workspace/bundles/bundle.js";
 export { createWorkspace } from "./workspace/create-workspace.js";
 export {
   INSTRUCTION_SECTIONS,
@@ -23,21 +24,25 @@ export {
   type InstructionsContext,
   workflowInstructions,
 } from "./workspace/instructions.js";
-export type {
-  WorkspaceListener,
-  WorkspaceNotificationMap,
-  WorkspaceNotificationName,
-  WorkspaceOptions,
+export {
+  DEFAULT_WORKSPACE_LIMITS,
+  type WorkspaceLimits,
+  type WorkspaceNotificationMap,
+  type WorkspaceOptions,
 } from "./workspace/options.js";
-export { DEFAULT_WORKSPACE_LIMITS, type WorkspaceLimits } from "./workspace/options.js";
 export type { WorkflowSummary } from "./workspace/preload/find.js";
 export type { MissingFile, PreloadedFile, PreloadRole } from "./workspace/preload/parts.js";
 export type { PreloadedSteps, PreloadedWorkflow } from "./workspace/preload/preload-workflow.js";
 export type { WorkspaceFolders } from "./workspace/roots/folders.js";
 export type { Location, VariableValue } from "./workspace/roots/paths.js";
 export type { SessionFigures } from "./workspace/session/keeper.js";
-export type { RecordedEvent, RecordedHead, SessionInputs, WorkspaceAct } from "./workspace/session/machine.js";
-export { RECORDED_SESSIONS } from "./workspace/session/machine.js";
+export {
+  RECORDED_SESSIONS,
+  type RecordedEvent,
+  type RecordedHead,
+  type SessionInputs,
+  type WorkspaceAct,
+} from "./workspace/session/machine.js";
 export type { Manifest, ManifestOutput } from "./workspace/session/manifest.js";
 export type { RecordedCommit, RecordedEntry } from "./workspace/session/recorder.js";
 export type { GivenStep, StepRefusal } from "./workspace/steps/give-step.js";

@@ -6,12 +6,12 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, write
 import { dirname, resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
 import type { Engine } from "../phased/engine.js";
-import type { NotificationName } from "../phased/notifications.js";
+import type { EngineNotifications } from "../phased/notifications.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import type { RoutedNotificationName } from "../routed/notifications.js";
+import type { RoutedNotificationMap } from "../routed/notifications.js";
 import { type Diagnostic, formatDiagnostic } from "../workflow/diagnostic.js";
-import type { WorkspaceNotificationName } from "../workspace/options.js";
+import type { WorkspaceNotificationMap } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import type { LogLevel } from "./options.js";
@@ -152,7 +152,7 @@ interface Source<Name extends string> {
 /** The level at which each notification is logged. */
 type Levels<Name extends string> = Readonly<Record<Name, "debug" | "info" | "warn" | "error">>;
 
-const PHASED: Levels<NotificationName> = {
+const PHASED: Levels<keyof EngineNotifications> = {
   started: "info",
   // Each one comes with `started`, `gatePassed` or another notification.
   phaseEntered: "debug",
@@ -179,7 +179,7 @@ const PHASED: Levels<NotificationName> = {
   internalError: "error",
 };
 
-const ROUTED: Levels<RoutedNotificationName> = {
+const ROUTED: Levels<keyof RoutedNotificationMap> = {
   started: "info",
   reported: "info",
   gateRefused: "info",
@@ -198,7 +198,7 @@ const ROUTED: Levels<RoutedNotificationName> = {
   internalError: "error",
 };
 
-const WORKSPACE: Levels<WorkspaceNotificationName> = {
+const WORKSPACE: Levels<keyof WorkspaceNotificationMap> = {
   sessionCreated: "info",
   sessionReopened: "info",
   called: "debug",
@@ -210,17 +210,17 @@ const WORKSPACE: Levels<WorkspaceNotificationName> = {
 
 /** Logs what happens to phased sessions. */
 export function logPhased(engine: Engine, log: Logger): void {
-  logNotifications<NotificationName>(engine, PHASED, log);
+  logNotifications<keyof EngineNotifications>(engine, PHASED, log);
 }
 
 /** Logs what happens to instances of routed workflows. */
 export function logRouted(engine: RoutedEngine, log: Logger): void {
-  logNotifications<RoutedNotificationName>(engine, ROUTED, log);
+  logNotifications<keyof RoutedNotificationMap>(engine, ROUTED, log);
 }
 
 /** Logs what happens in a workspace. */
 export function logWorkspace(workspace: Pick<Workspace, "on">, log: Logger): void {
-  logNotifications<WorkspaceNotificationName>(workspace, WORKSPACE, log);
+  logNotifications<keyof WorkspaceNotificationMap>(workspace, WORKSPACE, log);
 }
 
 function logNotifications<Name extends string>(source: Source<Name>, levels: Levels<Name>, log: Logger): void {

@@ -18,22 +18,22 @@ import { parseRelativePath, shown } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
 
-/** A workflow in code, as `defineWorkflow` returns it. */
-export interface RegisteredWorkflow extends Pick<Workflow, "definition" | "text"> {}
-
 /** The options of {@link MemoryContent}. */
 export interface MemoryContentOptions {
   /**
    * Workflows in code. A type may have several revisions, for sessions that were started on them; new sessions get the
    * last one. Default: none.
    */
-  readonly workflows?: readonly RegisteredWorkflow[];
+  readonly workflows?: readonly Pick<Workflow, "definition" | "text">[];
   /**
    * Workflow folders as texts, by workflow type and path in the folder. A type in `workflows` takes precedence.
    * Default: none.
    */
   readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
+
+/** A workflow in code, as `defineWorkflow` returns it. */
+type RegisteredWorkflow = Pick<Workflow, "definition" | "text">;
 
 /** Workflows from code and from texts in memory, for tests and hosts without a file system. */
 export class MemoryContent implements ContentProvider {

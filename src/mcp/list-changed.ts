@@ -4,12 +4,12 @@
  */
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
-import type { NotificationName } from "../phased/notifications.js";
+import type { EngineNotifications } from "../phased/notifications.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 
 /** The notifications after which the list of sessions is different. */
-const CHANGES: readonly NotificationName[] = ["started", "completed", "failed", "deleted"];
+const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed", "failed", "deleted"];
 
 /** Notifies the client of changes. Returns a function that stops it. */
 export function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {

@@ -24,14 +24,8 @@ export interface Keyed {
   readonly idempotencyKey?: string;
 }
 
-/** The result of a call that may be repeated. */
-export interface Repeatable {
-  /** True if an earlier call with the same key did it. Views show the session as it is now. */
-  readonly replayed: boolean;
-}
-
 /** A paused session. */
-export interface PauseResult extends Repeatable {
+export interface PauseResult {
   /** The session that was paused. */
   readonly sessionId: SessionId;
   /** The number of the current phase. */
@@ -40,20 +34,24 @@ export interface PauseResult extends Repeatable {
   readonly pausedAt: string;
   /** The note of the request. */
   readonly note?: string;
+  /** True if an earlier call with the same key did it. */
+  readonly replayed: boolean;
 }
 
 /** A resumed session. */
-export interface ResumeResult extends Repeatable {
+export interface ResumeResult {
   /** The session that was resumed. */
   readonly sessionId: SessionId;
   /** How long the session was paused, in seconds. */
   readonly pausedSeconds: number;
   /** The current phase. */
   readonly phase: PhaseView;
+  /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
+  readonly replayed: boolean;
 }
 
 /** A phase that may be tried again. */
-export interface RetryResult extends Repeatable {
+export interface RetryResult {
   /** The session whose phase may be tried again. */
   readonly sessionId: SessionId;
   /** If false, the next submission is merged over the last one. */
@@ -62,10 +60,12 @@ export interface RetryResult extends Repeatable {
   readonly phase: PhaseView;
   /** The problems of the last submission. */
   readonly previousProblems: readonly Problem[];
+  /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
+  readonly replayed: boolean;
 }
 
 /** A session that was rolled back. */
-export interface RollbackResult extends Repeatable {
+export interface RollbackResult {
   /** The session that was rolled back. */
   readonly sessionId: SessionId;
   /** The number of the phase that it was in. */
@@ -76,6 +76,8 @@ export interface RollbackResult extends Repeatable {
   readonly cleared: readonly number[];
   /** The current phase. */
   readonly phase: PhaseView;
+  /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
+  readonly replayed: boolean;
 }
 
 /** Passes or skips a phase on behalf of the host; name and reason are recorded. */

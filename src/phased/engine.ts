@@ -6,6 +6,7 @@
 import type { Receipt } from "../log/commit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
+import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-workflow.js";
 import type { JsonObject } from "../workflow/json.js";
@@ -24,12 +25,11 @@ import type {
 import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
-import { type NotificationListener, type NotificationName, Notifications } from "./notifications.js";
+import { type EngineNotifications, Notifications } from "./notifications.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import { type LoadedPhased, Session } from "./session.js";
 import type { StartRequest, StartResult } from "./start.js";
-import type { Actor } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
@@ -69,7 +69,7 @@ export class Engine {
   }
 
   /** Adds a listener for a notification; returns a function that removes it. */
-  on<N extends NotificationName>(name: N, listener: NotificationListener<N>): () => void {
+  on<N extends keyof EngineNotifications>(name: N, listener: Listener<EngineNotifications[N]>): () => void {
     return this.#notifications.on(name, listener);
   }
 
@@ -283,7 +283,10 @@ export class Engine {
    */
   async retryPhase(
     sessionId: string,
-    { phase, ...request }: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
+    {
+      phase,
+      ...request
+    }: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: "agent" | "host" },
   ): Promise<RetryResult> {
     return this.session(sessionId).retryPhase(phase, request);
   }
@@ -295,7 +298,7 @@ export class Engine {
    */
   async rollback(
     sessionId: string,
-    { to, ...request }: Keyed & { readonly to: number; readonly by?: Actor },
+    { to, ...request }: Keyed & { readonly to: number; readonly by?: "agent" | "host" },
   ): Promise<RollbackResult> {
     return this.session(sessionId).rollback(to, request);
   }

@@ -7,6 +7,7 @@ import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
 import { hasRules, type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
+import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, Reveal, WorkflowStructure } from "../workflow/structure.js";
@@ -19,8 +20,8 @@ import { exhausted } from "./state/commands.js";
 import type { EventOf, EvidenceRef, SessionEvent, Verification } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
 
-/** The common part of a gate's answers. */
-export interface GateAnswer {
+/** The answer of a gate. An unmet gate is a result, not an error. */
+export type CompleteResult = {
   /** The session that submitted the evidence. */
   readonly sessionId: SessionId;
   /** The phase that the evidence was for. */
@@ -35,25 +36,26 @@ export interface GateAnswer {
   readonly verification?: readonly Verification[];
   /** How much of this the gate shows to agents; hosts get everything. */
   readonly reveal: Reveal;
-}
-
-/** The answer of a gate. An unmet gate is a result, not an error. */
-export type CompleteResult =
-  | (GateAnswer & {
+} & (
+  | {
       readonly passed: true;
+      /** The names of the accepted evidence. */
       readonly evidenceAccepted: readonly string[];
+      /** The problems that do not block. */
       readonly warnings: readonly Problem[];
       /** The phase that the session entered; null if the workflow is completed. */
       readonly nextPhase: PhaseDefinition | null;
       /** What was written into the session's plan, if the phase comes from one. */
       readonly ticks?: TickReport;
-    })
-  | (GateAnswer & {
+    }
+  | {
       readonly passed: false;
+      /** All problems at once. */
       readonly problems: readonly Problem[];
       /** The number of attempts left before the session fails; 0 if it has failed. */
       readonly attemptsLeft: number;
-      readonly status: SessionHead["status"];
+      /** The session's status after this answer. */
+      readonly status: SessionStatus;
       /** True if the agent has used all its attempts: only the host can grant more. */
       readonly exhausted: boolean;
       /** What the gate expects, as a JSON Schema. */
@@ -62,7 +64,8 @@ export type CompleteResult =
       readonly example?: JsonObject;
       /** The evidence is complete but a person must approve it first; there are no problems then. */
       readonly awaiting?: AwaitedApproval;
-    });
+    }
+);
 
 /** Returns the answer to a commit; the same for a repeated call. */
 export function describe(
@@ -148,7 +151,7 @@ function answered(
   { sessionId, version, replayed }: PhasedOutcome,
   structure: WorkflowStructure,
   { phase, attempt, verification }: GateEvent,
-): GateAnswer {
+) {
   const { gate } = requirePhase(structure, phase);
   const verified = verification === undefined ? {} : { verification };
   return { sessionId, phase, attempt, version, replayed, ...verified, reveal: revealOf(gate) };

@@ -163,7 +163,7 @@ export interface CleanupRequest {
    * Only sessions in one of these states. Default: those in the engine's `retention`, or all if it has
    * none.
    */
-  readonly status?: readonly LivingStatus[];
+  readonly status?: readonly Exclude<SessionStatus, "deleted">[];
 }
 
 /** The result of a cleanup. */

@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
-import { type Listener, Notifier } from "../runtime/notifier.js";
+import { Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
 
@@ -106,8 +106,3 @@ export interface EngineNotifications {
 
 /** Notifies an engine's host. */
 export class Notifications extends Notifier<EngineNotifications> {}
-
-/** The name of a notification. */
-export type NotificationName = keyof EngineNotifications;
-/** A listener. If it throws or rejects, neither the other listeners nor the call are affected. */
-export type NotificationListener<N extends NotificationName> = Listener<EngineNotifications[N]>;

@@ -40,20 +40,17 @@ export const DEFAULT_LIMITS: EngineLimits = {
   verifyDeadlineMs: 120_000,
 };
 
-/** Which plan syncs an agent may request. */
-export type AgentSync = "keeps-gates" | "any";
-
 /** All statuses except `deleted`. */
 export const LIVING = ["active", "paused", "completed", "failed"] as const satisfies readonly SessionStatus[];
 /** The status of a session that is not deleted. */
-export type LivingStatus = Exclude<SessionStatus, "deleted">;
+export type LivingStatus = (typeof LIVING)[number];
 
 /**
  * How long sessions are kept after their last commit, in milliseconds, by status; those of a status that is
  * not listed are kept forever. Nothing is deleted automatically: {@link Engine.cleanup} uses it when the
  * host calls it.
  */
-export type Retention = Readonly<Partial<Record<LivingStatus, number>>>;
+export type Retention = Readonly<Partial<Record<Exclude<SessionStatus, "deleted">, number>>>;
 
 /** The options of an engine. */
 export interface EngineOptions {
@@ -84,7 +81,7 @@ export interface EngineOptions {
    * that asks for less: weaker gates, renamed tasks, or fewer criteria, requirements or lines of text in a
    * required task. With `any`, an agent may adopt any plan.
    */
-  readonly agentSync?: AgentSync;
+  readonly agentSync?: "keeps-gates" | "any";
   /** Turns every session's log into an HMAC chain; a string is encoded as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /**
@@ -116,7 +113,7 @@ export interface ResolvedOptions {
   readonly plans?: PlanSource;
   readonly parsers: Readonly<Record<string, SourceParser>>;
   readonly verifiers: Readonly<Record<string, Verifier>>;
-  readonly agentSync: AgentSync;
+  readonly agentSync: NonNullable<EngineOptions["agentSync"]>;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
   readonly retention?: Retention;

@@ -21,7 +21,6 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { Actor } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 
@@ -208,7 +207,7 @@ export class Session<
    */
   retryPhase(
     phase: Phase,
-    request: Keyed & { readonly resetEvidence?: boolean; readonly by?: Actor } = {},
+    request: Keyed & { readonly resetEvidence?: boolean; readonly by?: "agent" | "host" } = {},
   ): Promise<RetryResult> {
     return this.#run("retryPhase", ({ phased, context }) => phased.retryPhase(context, this.id, { phase, ...request }));
   }
@@ -218,7 +217,7 @@ export class Session<
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when `to` is not an earlier phase of the session.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    */
-  rollback(to: Phase, request: Keyed & { readonly by?: Actor } = {}): Promise<RollbackResult> {
+  rollback(to: Phase, request: Keyed & { readonly by?: "agent" | "host" } = {}): Promise<RollbackResult> {
     return this.#run("rollback", ({ phased, context }) => phased.rollback(context, this.id, { to, ...request }));
   }
 

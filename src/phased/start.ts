@@ -42,18 +42,6 @@ export interface StartRequest {
   readonly idempotencyKey?: string;
 }
 
-/** The plan of a started session. */
-export interface StartedPlan {
-  /** Relative to the project root. */
-  readonly path: string;
-  /** The format of the plan: `praxis-os`, `spec-kit`, … */
-  readonly dialect: string;
-  /** The number that was added to the plan's own phase numbers, so that they follow the static phases. */
-  readonly shift: number;
-  /** Warnings about the plan; empty if an earlier call started the session. */
-  readonly warnings: readonly Diagnostic[];
-}
-
 /** A started session. */
 export interface StartResult {
   /** The session's id, for all later calls. */
@@ -67,7 +55,16 @@ export interface StartResult {
   /** Other sessions on the same workflow and target that are not completed, newest first. */
   readonly openSessions: readonly SessionSummary[];
   /** The plan that its phases come from, if they do. */
-  readonly plan?: StartedPlan;
+  readonly plan?: {
+    /** Relative to the project root. */
+    readonly path: string;
+    /** The format of the plan: `praxis-os`, `spec-kit`, … */
+    readonly dialect: string;
+    /** The number that was added to the plan's own phase numbers, so that they follow the static phases. */
+    readonly shift: number;
+    /** Warnings about the plan; empty if an earlier call started the session. */
+    readonly warnings: readonly Diagnostic[];
+  };
   /** True if an earlier call with the same key started it. */
   readonly replayed: boolean;
 }
@@ -246,7 +243,7 @@ function copySuffix(copy: number): string {
   return copy <= COUNTED_COPIES ? `_${copy}` : `_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
 }
 
-function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): { plan?: StartedPlan } {
+function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): Pick<StartResult, "plan"> {
   if (plan === undefined) return {};
   const { path, dialect, shift } = plan;
   return { plan: { path, dialect, shift, warnings } };

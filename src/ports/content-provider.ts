@@ -26,22 +26,23 @@ export type WorkflowListing =
       readonly diagnostics: readonly Diagnostic[];
     };
 
-/** The text of a phase, or of one of its tasks. */
-export interface PhasePart {
-  /** The phase's number. */
-  readonly phase: number;
-  /** The task's number; without it, the text is the phase's own. */
-  readonly task?: number;
-}
-
-/** A template for the texts of phases that come from a plan, or of their tasks. */
-export interface TemplatePart {
-  /** Which of the two templates. */
-  readonly template: "phase" | "task";
-}
-
 /** Selects a text of a workflow. */
-export type ContentPart = PhasePart | TemplatePart;
+export type ContentPart =
+  | {
+      /** The number of the phase. */
+      readonly phase: number;
+      /** The number of its task; without it, the text is the phase's own. */
+      readonly task?: number;
+    }
+  | {
+      /** The template for phases that come from a plan, or the one for their tasks. */
+      readonly template: "phase" | "task";
+    };
+
+/** The text of a phase or of a task. */
+export type PhasePart = Extract<ContentPart, { readonly phase: number }>;
+/** A template. */
+export type TemplatePart = Extract<ContentPart, { readonly template: string }>;
 
 /** A text that is shown to an agent. */
 export interface Content {

@@ -8,6 +8,7 @@ import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
+import type { Keyed } from "../phased/commands.js";
 import { requireVerifiers } from "../phased/verify/run-verifiers.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest } from "../workflow/json.js";
@@ -20,7 +21,7 @@ import type { RoutedContext } from "./options.js";
 import type { RoutedCommand } from "./state/commands.js";
 import { type RoutedStructure, structureOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
-import type { RoutedKeyed, RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
+import type { RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
 import { executeOn, questionOf, requireInstance, resultOf, viewInstance } from "./views.js";
 
 /** Starts an instance. */
@@ -95,7 +96,7 @@ async function decidedFirst(context: RoutedContext, started: RoutedCommit & { re
 }
 
 /** A move with its reason. */
-export interface RoutedMove extends RoutedKeyed {
+export interface RoutedMove extends Keyed {
   /** Recorded with the move. */
   readonly reason?: string;
 }
@@ -119,7 +120,7 @@ export async function cancel(
 }
 
 /** Retries a failed instance: an undecided report is asked about again. */
-export async function retry(context: RoutedContext, id: string, keyed: RoutedKeyed): Promise<RoutedResult> {
+export async function retry(context: RoutedContext, id: string, keyed: Keyed): Promise<RoutedResult> {
   const { maxAttemptsTotal } = context.options.limits;
   const moved = await move(context, id, { type: "retry", maxAttemptsTotal }, keyed);
   const answered = moved.replayed ? await answerAfter(context, moved.sessionId, moved.version) : moved;
@@ -155,7 +156,7 @@ async function viewNow(
 
 type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "delete" }>;
 
-function move(context: RoutedContext, instanceId: string, command: Move, { idempotencyKey }: RoutedKeyed) {
+function move(context: RoutedContext, instanceId: string, command: Move, { idempotencyKey }: Keyed) {
   const id = parseSessionId(instanceId);
   const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
   const prepare = (session: RoutedSession) =>
@@ -191,7 +192,7 @@ async function lastOf({ kernel }: RoutedContext, id: RoutedCommit["sessionId"]):
 }
 
 /** A person's answer to what a step's gate waits for. */
-export interface RoutedApproval extends RoutedKeyed {
+export interface RoutedApproval extends Keyed {
   /** The name of the person, as the host and the gate know it. */
   readonly by: string;
   /** A comment; for a denial, what to fix. */

@@ -12,6 +12,7 @@
 
 import { isPhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
+import type { Keyed } from "../phased/commands.js";
 import { checkedPage, type SessionPage } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
 import type { RoutedListing } from "../ports/content-provider.js";
@@ -31,19 +32,11 @@ import {
   startRouted,
   suspend,
 } from "./commands.js";
-import { type RoutedNotificationMap, type RoutedNotificationName, RoutedNotifications } from "./notifications.js";
+import { type RoutedNotificationMap, RoutedNotifications } from "./notifications.js";
 import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "./options.js";
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
 import { type RoutedCommit, routedMachine } from "./state/machine.js";
-import type {
-  AdvanceRequest,
-  ResumeRequest,
-  RoutedKeyed,
-  RoutedResult,
-  RoutedView,
-  StartRoutedRequest,
-  StepView,
-} from "./types.js";
+import type { AdvanceRequest, ResumeRequest, RoutedResult, RoutedView, StartRoutedRequest, StepView } from "./types.js";
 import { believed, lookAtInstance, requireBelieved, requireInstance, stepView, viewInstance } from "./views.js";
 
 /**
@@ -72,7 +65,7 @@ export class RoutedEngine {
   }
 
   /** Adds a listener for a notification; returns a function that removes it. */
-  on<N extends RoutedNotificationName>(name: N, listener: Listener<RoutedNotificationMap[N]>): () => void {
+  on<N extends keyof RoutedNotificationMap>(name: N, listener: Listener<RoutedNotificationMap[N]>): () => void {
     return this.#context.notifications.on(name, listener);
   }
 
@@ -183,7 +176,7 @@ export class RoutedEngine {
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
    */
-  retry(instanceId: string, request: RoutedKeyed = {}): Promise<RoutedResult> {
+  retry(instanceId: string, request: Keyed = {}): Promise<RoutedResult> {
     return this.#operations.run("retry", (context) => retry(context, instanceId, request));
   }
 

@@ -121,6 +121,3 @@ export function announceRouted(
     }
   }
 }
-
-/** The name of a notification. */
-export type RoutedNotificationName = keyof RoutedNotificationMap;

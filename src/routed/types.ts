@@ -3,6 +3,7 @@
 import type { ApprovalPass, Unapproved } from "../approval/guard.js";
 import type { ApprovalRequested } from "../approval/message.js";
 import type { Problem } from "../gate/verdict.js";
+import type { Keyed } from "../phased/commands.js";
 import type { Verification } from "../phased/state/events.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
@@ -10,14 +11,8 @@ import type { FieldGate } from "../workflow/structure.js";
 import type { RoutedStatus, StepReport } from "./decision/request.js";
 import type { RoutedOperation } from "./state/transition.js";
 
-/** A call that may be repeated. */
-export interface RoutedKeyed {
-  /** A repeated call with the same key gets the first answer. */
-  readonly idempotencyKey?: string;
-}
-
 /** Starts an instance of a routed workflow. */
-export interface StartRoutedRequest extends RoutedKeyed {
+export interface StartRoutedRequest extends Keyed {
   /** The name of the workflow. */
   readonly workflow: string;
   /** The initial context. Default: empty. */
@@ -25,7 +20,7 @@ export interface StartRoutedRequest extends RoutedKeyed {
 }
 
 /** A client's report on its step. */
-export interface AdvanceRequest extends RoutedKeyed {
+export interface AdvanceRequest extends Keyed {
   /** `status` is required; `step_id`, if present, must name the current step; all other keys are stored. */
   readonly report: StepReport;
   /** Merged into the context before the decider is asked. */

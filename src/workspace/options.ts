@@ -3,7 +3,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type ErrorCode, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
-import { type Listener, Notifier } from "../runtime/notifier.js";
+import { Notifier } from "../runtime/notifier.js";
 import { shown } from "../workflow/names.js";
 import { ROOT_NAMES, type WorkspaceFolders } from "./roots/folders.js";
 import type { VariableValue } from "./roots/paths.js";
@@ -74,11 +74,6 @@ export interface WorkspaceNotificationMap {
   /** A failure that no caller can correct: of the storage, of a listener, or an unexpected error. */
   internalError: { readonly operation: string; readonly error: unknown };
 }
-
-/** The name of a notification. */
-export type WorkspaceNotificationName = keyof WorkspaceNotificationMap;
-/** A listener. Its errors stop neither the other listeners nor the call. */
-export type WorkspaceListener<N extends WorkspaceNotificationName> = Listener<WorkspaceNotificationMap[N]>;
 
 /** The notifications of one workspace. */
 export class WorkspaceNotifications extends Notifier<WorkspaceNotificationMap> {}

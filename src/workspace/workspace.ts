@@ -16,8 +16,9 @@
  */
 import type { AuditReport, Receipt } from "../log/commit.js";
 import type { WatchQuery } from "../phased/watch.js";
+import type { Listener } from "../runtime/notifier.js";
 import type { OperationMetrics } from "../runtime/operations.js";
-import type { WorkspaceListener, WorkspaceNotificationName } from "./options.js";
+import type { WorkspaceNotificationMap } from "./options.js";
 import type { WorkflowSummary } from "./preload/find.js";
 import type { SessionFigures } from "./session/keeper.js";
 import type { SessionInputs } from "./session/machine.js";
@@ -67,7 +68,7 @@ export interface Workspace extends WorkspaceConnection {
     options?: { readonly signal?: AbortSignal },
   ): AsyncIterableIterator<RecordedCommit, undefined>;
   /** Adds a listener for a notification. Returns a function that removes it. */
-  on<N extends WorkspaceNotificationName>(name: N, listener: WorkspaceListener<N>): () => void;
+  on<N extends keyof WorkspaceNotificationMap>(name: N, listener: Listener<WorkspaceNotificationMap[N]>): () => void;
   /** Returns figures since the workspace was created. */
   metrics(): WorkspaceMetrics;
   /** Closes the storage. Rejects with what the storage throws. */

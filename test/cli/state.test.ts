@@ -1,8 +1,9 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { SessionSize, StorageAdapter } from "phasegate";
+import type { StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
+import type { SessionSize } from "phasegate/storage";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { openState } from "../../src/cli/state.js";
 import { withoutPasswords } from "../../src/cli/terminal.js";

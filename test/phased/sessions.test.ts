@@ -1,4 +1,4 @@
-import { defineWorkflow, type EngineNotifications, MemoryStorage, type NotificationName } from "phasegate";
+import { defineWorkflow, type EngineNotifications, MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
@@ -161,8 +161,8 @@ describe("the lifecycle", () => {
 describe("notifications", () => {
   it("come for everything that happens, in order", async () => {
     const { engine } = makeEngine();
-    const seen: NotificationName[] = [];
-    const names: NotificationName[] = [
+    const seen: (keyof EngineNotifications)[] = [];
+    const names: (keyof EngineNotifications)[] = [
       ...(["started", "phaseEntered", "gatePassed", "gateFailed", "gateOverridden", "phaseSkipped", "paused"] as const),
       ...(["resumed", "retried", "rolledBack", "migrated", "completed", "failed", "deleted"] as const),
     ];

@@ -1,4 +1,5 @@
-import { type Commit, MemoryStorage, parseSessionId, type SessionCommit } from "phasegate";
+import { MemoryStorage, parseSessionId } from "phasegate";
+import type { Commit, SessionCommit } from "phasegate/storage";
 import { describe, expect, it } from "vitest";
 import { AlteredStorage } from "../log/altered-storage.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";

@@ -1,4 +1,5 @@
-import { type Commit, type EngineOptions, parseSessionId, type StorageAdapter } from "phasegate";
+import { type EngineOptions, parseSessionId, type StorageAdapter } from "phasegate";
+import type { Commit } from "phasegate/storage";
 import { makeEngine, startTwoPhases } from "./make-engine.js";
 import { built } from "./workflows.js";
 

@@ -1,12 +1,5 @@
-import {
-  createWorkflowTool,
-  type EngineOptions,
-  MemoryContent,
-  MemoryPlans,
-  MemoryStorage,
-  type PlanSource,
-  type PlanText,
-} from "phasegate";
+import { createWorkflowTool, type EngineOptions, MemoryContent, MemoryPlans, MemoryStorage } from "phasegate";
+import type { PlanSource, PlanText } from "phasegate/plan";
 import { makeEngine } from "./make-engine.js";
 
 /** Two phases of a plan: the first with a chain of three tasks and a gate, the second with one that may be left out. */

@@ -1,13 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import {
-  createVerifiers,
-  type JsonObject,
-  type JsonValue,
-  type VerifierName,
-  type VerifiersOptions,
-  type VerifyResult,
-} from "phasegate/verify";
+import type { JsonObject, JsonValue } from "phasegate";
+import { createVerifiers, type VerifierName, type VerifiersOptions, type VerifyResult } from "phasegate/verify";
 import { expect } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 /** What a test asks of a verifier. */

@@ -1,6 +1,6 @@
 import { chmod, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { JsonObject, JsonValue } from "phasegate/verify";
+import type { JsonObject, JsonValue } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { aProject, refused } from "./a-project.js";
 

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createVerifiers, type JsonObject, type VerifiersOptions } from "phasegate/verify";
+import type { JsonObject } from "phasegate";
+import { createVerifiers, type VerifiersOptions } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { type Ask, aProject, refused } from "./a-project.js";

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AllowedHost, JsonObject } from "phasegate/verify";
+import type { JsonObject } from "phasegate";
+import type { AllowedHost } from "phasegate/verify";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { httpOk, isPublicAddress, readHosts } from "../../src/verifiers/http-ok.js";
 import { aProject, refused } from "./a-project.js";

@@ -1,4 +1,4 @@
-import type { JsonValue } from "phasegate/verify";
+import type { JsonValue } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { isEqualJson, parsePointer, valueAt } from "../../src/verifiers/json-value.js";
 import { aProject, refused } from "./a-project.js";

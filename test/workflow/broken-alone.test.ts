@@ -10,8 +10,8 @@ import {
   type WorkflowDefinition,
   type WorkflowListing,
 } from "phasegate";
-import { FileContent, type TextSource } from "phasegate/fs";
-import { createRoutedEngine, RoutedFolders } from "phasegate/routed";
+import { FileContent } from "phasegate/fs";
+import { createRoutedEngine, RoutedFolders, type TextSource } from "phasegate/routed";
 import { discoverBundles } from "phasegate/workspace";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/cli.js";

@@ -6,7 +6,7 @@ import { notBelieved } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
-import { type Actor, invalidTransition } from "../state/commands.js";
+import { invalidTransition } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
 import { factsOf, type SessionFacts } from "../views.js";
 import { changesByKind } from "./compare.js";
@@ -17,7 +17,7 @@ export interface SyncRequest {
   /** Only reports what would change. Default: false. */
   readonly preview?: boolean;
   /** The caller. Default: `host`. */
-  readonly by?: Actor;
+  readonly by?: "agent" | "host";
   /** A repeated call with the same key gets the same answer. */
   readonly idempotencyKey?: string;
 }

@@ -3,7 +3,7 @@
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { TickReport } from "../../phased/engine-context.js";
 import type { PlannedTaskView, PlanView } from "../../phased/plan/view.js";
-import type { StartedPlan } from "../../phased/start.js";
+import type { StartResult } from "../../phased/start.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phased/state/events.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import { revisionOf } from "../../workflow/json.js";
@@ -59,7 +59,7 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
 const WARNINGS_SHOWN = 5;
 
 /** Returns the plan that a session was started on. */
-export function startedPlan(plan: StartedPlan | undefined): WireObject {
+export function startedPlan(plan: StartResult["plan"]): WireObject {
   if (plan === undefined) return {};
   const { path, dialect, shift, warnings } = plan;
   return compact({

@@ -1,4 +1,4 @@
-import type { NotificationName } from "phasegate";
+import type { EngineNotifications } from "phasegate";
 import { createApproverKeys, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { makeAsking } from "../../support/approvals.js";
@@ -133,7 +133,13 @@ describe("a session at a gate that asks a person", () => {
   it("tells its host, in order", async () => {
     const { engine, waiting, signed } = await makeAsking();
     const news: unknown[] = [];
-    const names = ["approvalRequested", "approved", "denied", "gatePassed", "gateFailed"] satisfies NotificationName[];
+    const names = [
+      "approvalRequested",
+      "approved",
+      "denied",
+      "gatePassed",
+      "gateFailed",
+    ] satisfies (keyof EngineNotifications)[];
     for (const name of names) engine.on(name, (payload) => void news.push([name, payload]));
     const { sessionId } = await waiting();
     await engine.deny(sessionId, { ...(await signed(sessionId, { decision: "deny", note: "no" })), note: "no" });

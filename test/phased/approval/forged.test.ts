@@ -1,4 +1,4 @@
-import { MemoryStorage, type NotificationName } from "phasegate";
+import { type EngineNotifications, MemoryStorage } from "phasegate";
 import { createApproverKeys } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { commitHash } from "../../../src/log/commit.js";
@@ -13,7 +13,7 @@ async function expectForged(made: Asking, sessionId: string, request: Parameters
   const { engine } = made;
   const before = await engine.getState(sessionId);
   const heard: unknown[] = [];
-  const stop = engine.on("security" satisfies NotificationName, (payload) => void heard.push(payload));
+  const stop = engine.on("security" satisfies keyof EngineNotifications, (payload) => void heard.push(payload));
   const refused = await failure(engine.approve(sessionId, request));
   stop();
   expect(refused.code).toBe("APPROVAL_REFUSED");

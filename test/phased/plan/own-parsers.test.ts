@@ -1,5 +1,4 @@
-import type { SourceParser } from "phasegate";
-import { type PlanPhase, type PlanTask, parsePlan } from "phasegate/plan";
+import { type PlanPhase, type PlanTask, parsePlan, type SourceParser } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { checkPinned } from "../../../src/phased/plan/pin.js";
 import { failure } from "../../support/failure.js";

@@ -1,5 +1,5 @@
-import { PhasegateError, type SourceParser } from "phasegate";
-import { parsePlan } from "phasegate/plan";
+import { PhasegateError } from "phasegate";
+import { parsePlan, type SourceParser } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";

@@ -1,5 +1,4 @@
-import type { SourceParser } from "phasegate";
-import { type PlanReading, parsePlan } from "phasegate/plan";
+import { type PlanReading, parsePlan, type SourceParser } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";

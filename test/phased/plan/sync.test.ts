@@ -1,5 +1,5 @@
-import { defineWorkflow, type EngineNotifications, type PlanChange, type SourceParser } from "phasegate";
-import { parsePlan } from "phasegate/plan";
+import { defineWorkflow, type EngineNotifications } from "phasegate";
+import { type PlanChange, parsePlan, type SourceParser } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";

@@ -1,5 +1,5 @@
-import type { EngineNotifications, SourceParser } from "phasegate";
-import { type PlanTask, parsePlan, tickTask } from "phasegate/plan";
+import type { EngineNotifications } from "phasegate";
+import { type PlanTask, parsePlan, type SourceParser, tickTask } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";

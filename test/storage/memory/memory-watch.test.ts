@@ -1,4 +1,5 @@
-import { MemoryStorage, type SessionQuery } from "phasegate";
+import { MemoryStorage } from "phasegate";
+import type { SessionQuery } from "phasegate/storage";
 import { commitChain, makeCommit, nextCommit } from "phasegate/testing";
 import { describe, expect, it } from "vitest";
 
