@@ -13,7 +13,7 @@ const ALONE = [
   "test/mcp/serve-over-stdio.test.ts",
   "test/routed/{engine,scenarios}/*.test.ts",
   "test/sandbox/{claim,replace}-faults.test.ts",
-  "test/workflow/rule-language.test.ts",
+  "test/rules/rule-language.test.ts",
 ];
 
 /** Has packages loaded as a host loads them: micromark's build for development takes several times as long. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
-import { complaints, validated } from "./rules.js";
+import { complaints, validated } from "../gate/rules.js";
 
 type Case = readonly [
   type: string,
