@@ -12,7 +12,7 @@ const ALONE = [
   "test/gate/compile-rules.test.ts",
   "test/mcp/serve-over-stdio.test.ts",
   "test/routed/{engine,scenarios}/*.test.ts",
-  "test/sandbox/{claim,replace}-faults.test.ts",
+  "test/sandbox/{claim,replace,resolve}-faults.test.ts",
   "test/rules/rule-language.test.ts",
 ];
 

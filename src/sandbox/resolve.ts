@@ -107,17 +107,12 @@ async function realPathOf(candidate: string, path: string): Promise<string | und
   try {
     return await realpath(candidate);
   } catch (error) {
-    // A name without a real path is a dangling link: writing through it would create its target, wherever that is.
-    if (isMissing(error) && !(await nameExists(candidate))) return undefined;
-    throw pathRefused(path, LEADS_OUT);
-  }
-}
-
-async function nameExists(candidate: string): Promise<boolean> {
-  try {
-    await lstat(candidate);
-    return true;
-  } catch {
-    return false;
+    if (!isMissing(error)) throw pathRefused(path, LEADS_OUT);
+    const stats = await lstat(candidate).catch(() => undefined);
+    if (stats === undefined) return undefined;
+    // A link without a real path is dangling: writing through it would create its target, wherever that is.
+    if (stats.isSymbolicLink()) throw pathRefused(path, LEADS_OUT);
+    // Another process has created it since.
+    return realPathOf(candidate, path);
   }
 }
