@@ -41,7 +41,9 @@ export async function startStandby(primary: PostgresServer, flags: readonly stri
   await primary.halt();
   const { hostname, port } = new URL(primary.url);
   const source = `host=${hostname} port=${port} user=postgres password=${PASSWORD} application_name=standby`;
-  const standby = await start([...FLAGS, `primary_conninfo=${source}`], primary);
+  // A standby cancels queries that hold up what it replays, unless it may wait for them.
+  const waits = "max_standby_streaming_delay=-1";
+  const standby = await start([...FLAGS, waits, `primary_conninfo=${source}`], primary);
   await primary.resume(flags);
   return standby;
 }
