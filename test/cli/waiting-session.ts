@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { Verifier } from "phasegate/verify";
+import { onTestFinished } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles, people } from "../support/approvals.js";
 import { writeFiles } from "./workflow-folders.js";
@@ -27,6 +28,7 @@ export async function waitingSession(
   const content = new MemoryContent({ sources: { asking: { ...askingFiles, ...files } } });
   const trust = { approvers, ...(hashKey === undefined ? {} : { hashKey }) };
   const engine = createEngine({ storage, content, verifiers, ...trust });
+  onTestFinished(() => engine.close());
   const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
   await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, ...evidence } });
   // What is written after the answers is there, too: it would come in between what the tests do next.
