@@ -62,7 +62,7 @@ export async function run() {
   const against = (what, key, bar) =>
     row(what, time(found[key]), `XState round ${time(found.xstate)}`, ratio(found[key], found.xstate), bar);
   return [
-    against("complete_phase, memory, through dispatch", "complete", 3),
+    against("complete_phase, memory, through dispatch", "complete", 2.2),
     against("get_phase, warm", "get_phase", 1.5),
     against("get_task, warm", "get_task", 1.5),
   ];
