@@ -31,7 +31,7 @@ import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback }
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
-import { cleanup, isBelieved, listSessions } from "./lists.js";
+import { cleanup, isAccepted, listSessions } from "./lists.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
@@ -49,7 +49,7 @@ export const phased = {
   decide,
   deleteSession,
   gateFailures,
-  isBelieved,
+  isAccepted,
   listApprovals,
   listSessions,
   loadSession,

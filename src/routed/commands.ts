@@ -241,6 +241,6 @@ async function requireQuestion(context: RoutedContext, session: RoutedSession, e
 }
 
 function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {
-  const remedy = "Look at the instance again: its status says what waits, and for whom.";
+  const remedy = "Read the instance's status again: it says what waits for a decision, and by whom.";
   return approvalRefused(message, remedy, { phase, reason });
 }

@@ -126,7 +126,7 @@ const ANSWERED = { answer: "answered already" } as const;
 
 function unavailable(workflow: string, why: string, cause?: unknown): PhasegateError<"DEFINITION_UNAVAILABLE"> {
   return new PhasegateError("DEFINITION_UNAVAILABLE", `the workflow ${workflow} could not be loaded: ${why}`, {
-    remedy: "Have the workflow's files mended, then retry.",
+    remedy: "Ask the author to fix the workflow's files, then retry.",
     details: { workflowType: workflow },
     cause,
   });

@@ -44,7 +44,7 @@ import type {
   StartRoutedRequest,
   StepView,
 } from "./types.js";
-import { believed, lookAtInstance, requireBelieved, requireInstance, stepView, viewInstance } from "./views.js";
+import { acceptedState, lookAtInstance, requireAccepted, requireInstance, stepView, viewInstance } from "./views.js";
 
 /**
  * Runs routed workflows: after each report a decider chooses the next step, within the transitions and
@@ -136,7 +136,7 @@ export class RoutedEngine {
   /** Returns the history, oldest first: reports with their decisions, and all other events. */
   history(instanceId: string): Promise<readonly RoutedEntry[]> {
     return this.#operations.run("history", async (context) => {
-      const { session } = await believed(context, await requireInstance(context, instanceId));
+      const { session } = await acceptedState(context, await requireInstance(context, instanceId));
       const history = new RoutedHistory();
       for await (const commit of context.kernel.log(session.sessionId)) {
         if (commit.version > session.version) break;
@@ -251,7 +251,7 @@ export class RoutedEngine {
           const commit = await next();
           if (commit === undefined) return undefined;
           const read = readWhole(routedMachine, commit, hashKey);
-          if (await isBelieved(context, read)) return read;
+          if (await isAccepted(context, read)) return read;
         }
       }),
     );
@@ -282,9 +282,9 @@ export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
 }
 
 /** Returns true if a watched commit is not behind an approval that this host does not accept; reports one that is. */
-async function isBelieved(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
+async function isAccepted(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
   try {
-    return await requireBelieved(context, commit);
+    return await requireAccepted(context, commit);
   } catch (error) {
     if (!isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
     context.notifications.report("watch", error);

@@ -86,7 +86,7 @@ describe.skipIf(!hasScript)(`phasegate at a real terminal (by \`script\` of util
     await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, but: "other" } });
     terminal.type("y\r");
     expect(await terminal.ended).toBe(1);
-    expect(terminal.output()).toContain("waits for a word on other evidence");
+    expect(terminal.output()).toContain("waits for an approval of other evidence");
     expect(await standing()).toMatchObject({ awaitingApproval: true, currentPhase: 1 });
   });
 });

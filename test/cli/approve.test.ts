@@ -125,18 +125,18 @@ describe("phasegate approve", () => {
     });
     expect(await run(...args, "--approvers", approvers, "--by", "ann")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("is not ann's word"),
+      stderr: expect.stringContaining("is not by ann"),
     });
     const named = await run(...args, "--approver", `eve=${keys.eve.publicKey}`);
-    expect(named).toMatchObject({ code: 1, stderr: expect.stringContaining("none of those who may approve") });
+    expect(named).toMatchObject({ code: 1, stderr: expect.stringContaining("is not an approver of") });
     expect(await standing()).toMatchObject({ awaitingApproval: true, version: 2 });
   });
 
-  it("may write what it likes with a key of its own: the server does not believe it", async () => {
+  it("may write what it likes with a key of its own: the server does not accept it", async () => {
     const { state, sessionId, keyFile, evidenceHash, engine, keys } = await waitingSession();
     const forged = ["--approver", `ann=${keys.eve.publicKey}`, "--yes", "--evidence-hash", evidenceHash];
     expect((await run("approve", sessionId, "--state", state, "--key", await keyFile("eve"), ...forged)).code).toBe(0);
-    await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not believe");
+    await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not accept");
   });
 
   it("takes no key that others can read, nor what is no key", async ({ skip }) => {

@@ -60,7 +60,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     });
   });
 
-  it("goes on after a yes, which an audit believes", async () => {
+  it("continues after an approval, which an audit accepts", async () => {
     const { state, approvers, engine, id, word, hash } = await digging();
     const yes = await word("approve", "--approvers", approvers, "--note", "fine");
     expect(yes.stdout).toContain("  step      Dig, attempt 2\n");
@@ -82,7 +82,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     );
   });
 
-  it("is told what is to be mended after a no", async () => {
+  it("is told what to fix after a denial", async () => {
     const { state, approvers, engine, id, word } = await digging();
     expect(await word("deny", "--approvers", approvers)).toMatchObject({ code: 2 });
     const no = await word("deny", "--approvers", approvers, "--note", "deeper");

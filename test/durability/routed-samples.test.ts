@@ -25,7 +25,7 @@ async function imported(file: string, hashKey?: Uint8Array): Promise<StorageAdap
   return storage;
 }
 
-/** All instances audit clean, with their approvals believed, and everything of them can be read. */
+/** All instances audit clean, with all approvals accepted, and everything of them can be read. */
 async function expectReadable(storage: StorageAdapter, options: Partial<RoutedEngineOptions>) {
   const { engine } = routed(new Script(), { storage, ...options });
   const { items } = await engine.listInstances();

@@ -214,7 +214,7 @@ describe("phasegate serve", () => {
     expect(asked).toEqual([]);
   });
 
-  it("believes no approval by a key that it was not given", async () => {
+  it("accepts no approval by a key that it was not given", async () => {
     const { state, workflows, sessionId, evidenceHash, keyFile, keys, approvers } = await waitingSession();
     const word = ["--key", await keyFile("eve"), "--approver", `ann=${keys.eve.publicKey}`];
     const sure = ["--yes", "--evidence-hash", evidenceHash];

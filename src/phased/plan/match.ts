@@ -169,7 +169,7 @@ function grouped<T>(
 
 function currentGone({ number, name }: PhaseDefinition): PhasegateError<"NOT_ALLOWED"> {
   return new PhasegateError("NOT_ALLOWED", `the plan does not have the current phase ${number}, '${name}', any more`, {
-    remedy: "Put the phase back into the plan, or go on with what is pinned: the session needs no sync.",
+    remedy: "Put the phase back into the plan, or continue without a sync: the session keeps its pinned plan.",
     details: { phase: number, operation: "syncPlan" },
   });
 }

@@ -68,7 +68,7 @@ function noPlan(phase: number, { plan }: WorkflowStructure, operation: string): 
   const what =
     plan === undefined ? "this session's phases come out of no plan" : "its workflow reads no plans any more";
   return new PhasegateError("NOT_ALLOWED", `${operation} is not possible: ${what}`, {
-    remedy: "Go on with the session as it is, or start a new one.",
+    remedy: "Continue with the session as it is, or start a new one.",
     details: { phase, operation },
   });
 }

@@ -211,14 +211,14 @@ function guarded<T>(name: string, file: string, step: () => T): T {
     return step();
   } catch (error) {
     if (isPhasegateError(error, "PLAN_PARSE")) throw error;
-    throw failed(name, file, "failed for a reason of its own", error);
+    throw failed(name, file, "failed with an internal error", error);
   }
 }
 
 /** Omits the parser's own error text, which may contain anything. */
 function failed(name: string, file: string, what: string, cause?: unknown): PhasegateError<"PLAN_PARSE"> {
   return new PhasegateError("PLAN_PARSE", `${file} can't be used: the source parser '${name}' ${what}`, {
-    remedy: "Tell the person who runs this: the parser is the host's own, and has to be mended.",
+    remedy: "Tell the person who runs this: the host's own parser must be fixed.",
     details: { file },
     cause,
   });

@@ -146,7 +146,7 @@ function commandRefusal(
 
 function overtaken(head: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
   return new PhasegateError("INVALID_TRANSITION", "somebody else has decided this step meanwhile", {
-    remedy: "Ask for the status and go on from there.",
+    remedy: "Read the status and continue from there.",
     details: { command: "advance", status: head.status, allowed: allowedOperations(head) },
   });
 }
@@ -156,9 +156,9 @@ function retryRefusal(head: RoutedHead, limit: number): AnyPhasegateError | unde
   if (head.status === "SUSPENDED" && head.step === undefined) return undefined;
   if (head.status !== "FAILED" || !head.retryable) return notNow(head, "retry");
   if (head.spent < limit) return undefined;
-  const message = `the gate of ${head.step} was not passed in ${head.spent} attempts: no more are given`;
+  const message = `the gate of ${head.step} was not passed in ${head.spent} attempts in total: there are no more`;
   return new PhasegateError("INVALID_TRANSITION", message, {
-    remedy: "Tell the person who runs this server; start a new instance once its cause is mended.",
+    remedy: "Tell the person who runs this server; start a new instance once the cause is fixed.",
     details: { command: "retry", status: head.status, allowed: ["delete"] },
   });
 }
@@ -242,8 +242,10 @@ function stepOf({ step }: RoutedHead): string {
 
 /** After `maxAttempts` failures in a row, or `maxAttemptsTotal` in total, the instance fails. */
 function exhausted(head: RoutedHead, attempt: number, limits: AttemptLimits): RoutedEvent[] {
-  if (attemptsLeft({ inARow: attempt, inTotal: head.spent + 1 }, limits) > 0) return [];
-  const reason = `the gate of ${stepOf(head)} was not passed in ${attempt} attempts in a row`;
+  const inTotal = head.spent + 1;
+  if (attemptsLeft({ inARow: attempt, inTotal }, limits) > 0) return [];
+  const failures = inTotal < limits.maxAttemptsTotal ? `${attempt} attempts in a row` : `${inTotal} attempts in total`;
+  const reason = `the gate of ${stepOf(head)} was not passed in ${failures}`;
   return [{ type: "failed", step: stepOf(head), code: "ATTEMPTS_EXHAUSTED", reason }];
 }
 

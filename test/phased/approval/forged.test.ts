@@ -253,7 +253,7 @@ describe("an approval that another process has written", () => {
       expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason: "signature" } });
     }
     expect(reasons[0]?.message).toBe(
-      "phase 1 was passed on an approval by ann that this host does not believe (signature)",
+      "phase 1 was passed on an approval by ann that this host does not accept (signature)",
     );
     expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", distrust: "signature" }]);
   });
@@ -369,7 +369,7 @@ describe("a log that was edited by hand", () => {
     ["the yes is nobody's", (body) => body.replace(/"signature":\{[^}]*\},?/, ""), "unsigned"],
   ];
   for (const [name, edit, reason] of edits) {
-    it(`is not believed where ${name}, with hashes made anew`, async () => {
+    it(`is not accepted where ${name}, with new hashes`, async () => {
       const { engine, submit, sessionId } = await rewritten(edit);
       for (const refused of [await failure(engine.getPhase(sessionId)), await failure(submit(sessionId, 2))]) {
         expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason } });

@@ -165,7 +165,7 @@ describe("a session that a forged approval has completed", () => {
       ...{ status: "active", currentPhase: 2, completedPhases: [1], version: 3, awaitingApproval: false },
       unapproved: { phase: 2, version: 4, by: "ann", distrust: "signature" },
     });
-    const message = "phase 2 was passed on an approval by ann that this host does not believe (signature)";
+    const message = "phase 2 was passed on an approval by ann that this host does not accept (signature)";
     const tool = createWorkflowTool(host.engine);
     for (const brief of [true, false]) {
       expect(await tool.dispatch({ action: "get_state", session_id: id, brief })).toMatchObject({

@@ -74,9 +74,14 @@ describe("a step with a gate", () => {
     expect(await engine.advance(instanceId, { ...DONE, idempotencyKey: "k" })).toMatchObject({
       status: "FAILED",
       gate: { attempt: 2 },
+      reason: "the gate of Dig was not passed in 2 attempts in a row",
     });
     expect(await engine.retry(instanceId)).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
-    expect(await engine.advance(instanceId, DONE)).toMatchObject({ status: "FAILED", gate: { attempt: 1 } });
+    expect(await engine.advance(instanceId, DONE)).toMatchObject({
+      status: "FAILED",
+      gate: { attempt: 1 },
+      reason: "the gate of Dig was not passed in 3 attempts in total",
+    });
     await expect(engine.retry(instanceId)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     expect(await engine.advance(instanceId, { ...DONE, idempotencyKey: "k" })).toMatchObject({
       replayed: true,
