@@ -25,8 +25,8 @@ describe("phasegate test-storage", () => {
   it("says of each case what became of it, and ends with a count", { timeout: 120_000 }, async () => {
     const { code, stdout, stderr } = await run("test-storage", FILES, "--kills", "3");
     expect(stderr).toBe("");
-    expect(stdout).toMatch(/^kept {5} append: a first commit, and those that follow it$/m);
-    expect(stdout).toMatch(/^kept {5} kills: what was acknowledged is there/m);
+    expect(stdout).toMatch(/^kept {5} append: stores the first commit and those that follow it$/m);
+    expect(stdout).toMatch(/^kept {5} kills: acknowledged commits are complete/m);
     expect(stdout).toMatch(/\n\d\d kept, 0 broken, \d+ not tried\n$/);
     expect(code).toBe(0);
   });

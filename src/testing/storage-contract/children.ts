@@ -34,9 +34,9 @@ export class StorageChild {
     });
     // Writing to a child that has ended fails; its end is noticed elsewhere.
     this.#process.stdin.on("error", () => {});
-    this.#ended = new Promise((settle, reject) => {
+    this.#ended = new Promise((resolve, reject) => {
       this.#process.on("error", reject);
-      this.#process.on("close", (exitCode, signal) => settle({ exitCode, signal }));
+      this.#process.on("close", (exitCode, signal) => resolve({ exitCode, signal }));
     });
     this.#ended.catch(() => {});
   }
@@ -49,8 +49,8 @@ export class StorageChild {
   /** Waits until it has written this number of lines in all. Fails if it ends before, or takes too long. */
   async until(count: number, what: string): Promise<void> {
     while (this.lines.length < count) {
-      const woken = new Promise<"more">((settle) => {
-        this.#wake = () => settle("more");
+      const woken = new Promise<"more">((resolve) => {
+        this.#wake = () => resolve("more");
       });
       const next = await comes(Promise.race([woken, this.#ended]), what);
       if (next !== "more" && this.lines.length < count) this.#fail(what, next);

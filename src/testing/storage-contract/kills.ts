@@ -19,7 +19,7 @@ const ENGINE_SHARE = 5;
 /** Processes that are killed at random times. */
 export const killChecks: readonly StageCheck[] = [
   [
-    "kills: what was acknowledged is there, with no gap, no double, nothing torn, and the next append works",
+    "kills: acknowledged commits are complete, without gaps or duplicates, and the next append works",
     async (stage) => {
       const target = await durable(stage);
       const lines = await inLanes(stage, stage.kills, (round) =>
@@ -29,7 +29,7 @@ export const killChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "kills: whoever repeats a killed engine's calls under their keys goes on, and nothing is done twice",
+    "kills: the calls of a killed engine can be repeated with their keys, and nothing is done twice",
     async (stage) => {
       const target = await durable(stage);
       const kills = Math.ceil(stage.kills / ENGINE_SHARE);
@@ -121,11 +121,11 @@ const PAUSES_MAX = 25;
 export const processChecks: readonly StageCheck[] = [
   ["processes: no update is lost among those that append to one session", (stage) => race(stage, ["one"])],
   [
-    "processes: no update is lost among those that append to several sessions",
+    "processes: no update is lost when several append to several sessions",
     (stage) => race(stage, ["one", "two", "three"]),
   ],
   [
-    "processes: one that is stopped in the middle and wakes up late overwrites nothing",
+    "processes: one that is suspended during an append and continues later overwrites nothing",
     async (stage) => {
       // Windows has no such signals.
       if (process.platform === "win32") throw new NotTried("processes can't be stopped on Windows");
