@@ -175,7 +175,7 @@ describe("phasegate approve", () => {
     expect(claims.filter((line) => !line.startsWith("  │ "))).toEqual([]);
   });
 
-  it("shows what nobody would see, on the screen of an approval, in show and in JSON", async () => {
+  it("shows invisible characters as escapes: on the screen of an approval, in show and in JSON", async () => {
     const hidden = "\u061c\u00ad\u{e0041}\u{e007f}\u200b\u2028\u202e\u2066\ufe0f\u3164\u180e\u009b\ufeff";
     const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ summary: `a${hidden}b` });
     const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--note", hidden];

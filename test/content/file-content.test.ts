@@ -347,7 +347,7 @@ describe("text", () => {
     expect((await failure(fresh.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
   });
 
-  it("is never a key's or a secret's, and the workflow says so", async () => {
+  it("is never a key or a secret, and the workflow reports it", async () => {
     await write(join(root, ".env"), "TOKEN=hush\n");
     const text = join(root, TYPE, "phases/1/phase.md");
     await rm(text);

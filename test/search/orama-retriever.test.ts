@@ -82,7 +82,7 @@ describe("what is indexed", () => {
     ]);
   });
 
-  it("never shows an agent texts of phases, however deep in a root their workflow lies", async () => {
+  it("never shows an agent the texts of phases, however deep in a root their workflow is", async () => {
     const deep = Object.entries(FILES).filter(([path]) => path.startsWith("garden/"));
     const renamed = JSON.stringify({ ...METADATA, workflow_type: "another name" });
     await writeFiles(root, {
@@ -110,14 +110,14 @@ describe("what is indexed", () => {
     expect(answer).toContain('"workflow":"teams/green/garden"');
   });
 
-  it("finds no keys and secrets, under whatever name", async () => {
+  it("finds no keys and secrets under any name", async () => {
     await writeFiles(root, { "standards/x.pem.md": "hush", ".env": "hush", "standards/id_rsa.bak.md": "hush" });
     await symlink("../.env", join(root, "standards/notes.md"));
     expect(filesOf(await open().search({ query: "hush", limit: 100 })).length).toBe(10);
     expect(JSON.stringify(await open().search(everything))).not.toContain("hush");
   });
 
-  it("never shows them either where a root is itself a workflow", async () => {
+  it("never shows them either if a root is itself a workflow", async () => {
     const tool = createSearchTool(open({ roots: [join(root, "garden")] }), { maxTokens: 100_000 });
     for (const query of ["sowing seeds rows", "spade take", "loosen soil", "worms"]) {
       expect(JSON.stringify(await tool.handler({ query, limit: 50 })), query).not.toMatch(/sowing|phases/);

@@ -64,7 +64,7 @@ describe("git_clean", () => {
     expect(refused(await clean({ path: "none" }))).toContain("there is no");
   });
 
-  it("runs no command that the repository's configuration names", async () => {
+  it("runs no command from the repository's configuration", async () => {
     const { clean, git, root, write, base } = await aRepository();
     const marker = join(base, "ran");
     const script = join(root, ".git", "evil");

@@ -107,7 +107,7 @@ describe("one bad definition beside a good one", () => {
     expect(workflows).toContainEqual(expect.objectContaining({ workflow_type: "small", phases: 2 }));
   });
 
-  it("stops neither the engine nor the server, as folders on a disk", { timeout: 300_000 }, async () => {
+  it("stops neither the engine nor the server, as folders on disk", { timeout: 300_000 }, async () => {
     // All of them were read from memory; in the short form some are enough to show it of a disk.
     const broken = Object.entries(brokenFolders()).filter((_, at) => at % howOften(3, 1) === 0);
     const folders = Object.entries({ ...Object.fromEntries(broken), small: GOOD });

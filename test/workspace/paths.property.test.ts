@@ -62,7 +62,7 @@ const path = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
 );
 
-it("whatever is taken for a path lies inside its root, also beside a file, and can be given back as it is shown", () => {
+it("every accepted path is inside its root, also relative to a file, and is accepted again as it is shown", () => {
   let taken = 0;
   fc.assert(
     fc.property(path, fc.boolean(), (given, isBeside) => {

@@ -294,7 +294,7 @@ describe("a session", () => {
     });
   });
 
-  it("loses nothing of what is saved while another connection goes on with it", async () => {
+  it("loses nothing that is saved while another connection reopens it", async () => {
     const id = await create(workspace);
     const other = await made.again();
     const saves = Array.from({ length: 20 }, (_, index) =>
@@ -307,7 +307,7 @@ describe("a session", () => {
     expect((await manifestOf(id)).outputs).toHaveLength(20);
   });
 
-  it("loses nothing where two processes save in it at once", async () => {
+  it("loses nothing when two processes save in it at the same time", async () => {
     const id = await create(workspace);
     const other = await made.again();
     await other.createSession({ session_id: id, reopen: true });

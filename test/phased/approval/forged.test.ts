@@ -38,7 +38,7 @@ describe("an approval is refused", () => {
     }
   });
 
-  it("by somebody whom the gate does not name, although the host knows them", async () => {
+  it("by an approver of the host whom the gate does not name", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const cat = { by: "cat", privateKey: made.keys.cat.privateKey };
@@ -100,7 +100,7 @@ describe("an approval is refused", () => {
     expect(await expectForged(made, other.sessionId, await made.signed(one.sessionId))).toBe("signature");
   });
 
-  it("that says something else than what was signed: another note, another time, a yes for a no", async () => {
+  it("that differs from what was signed: another note, another time, an approval in place of a denial", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const word = await made.signed(sessionId, { note: "only behind a flag" });
@@ -240,7 +240,7 @@ describe("an approval that another process has written", () => {
     return { storage, sessionId, theirs };
   }
 
-  it("with a key that it has made itself opens nothing here", async () => {
+  it("signed with a key of the agent's own is not accepted here", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit } = await makeAsking({ storage });
     const reasons = [

@@ -200,7 +200,7 @@ describe("the steps of a skill", () => {
     expect(done(await (await (await makeOffice()).open()).nextStep(SKILL)).step).toBe("steps/step-01-gather");
   });
 
-  it("can't be guessed at for ever, not in a new session either", async () => {
+  it("end after 12 failures of a gate, counted over all sessions", async () => {
     const workspace = await (await makeOffice()).open();
     await workspace.nextStep(SKILL);
     await workspace.nextStep(SKILL);
