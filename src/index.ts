@@ -125,6 +125,15 @@ export {
   type WorkflowToolOptions,
 } from "./tools/phased/workflow-tool.js";
 export type { ObjectSchema } from "./tools/wire.js";
+export type {
+  ApprovalInput,
+  GateInput,
+  PhaseInput,
+  TaskInput,
+  TextInput,
+  VerifyInput,
+  WorkflowInput,
+} from "./workflow/define-workflow.js";
 export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./workflow/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./workflow/diagnostic.js";
 export type { JsonObject, JsonValue } from "./workflow/json.js";
@@ -137,12 +146,3 @@ export type {
   WorkflowDefinition,
   WorkflowStructure,
 } from "./workflow/structure.js";
-export type {
-  ApprovalInput,
-  GateInput,
-  PhaseInput,
-  TaskInput,
-  TextInput,
-  VerifyInput,
-  WorkflowInput,
-} from "./workflow/workflow-input.js";

@@ -13,7 +13,6 @@ export type { Clock } from "./ports/clock.js";
 export type { Listener } from "./runtime/notifier.js";
 export type { OperationMetrics } from "./runtime/operations.js";
 export type { PassedSchema } from "./tools/wire.js";
-export { type AiTool, workspaceTools } from "./workspace/ai-tools.js";
 export type { Bundle, BundleAgent, BundleWorkflow, ReadBundle } from "./workspace/bundles/bundle.js";
 export { type DiscoveredBundles, discoverBundles, type FoundBundle, readBundle } from "./workspace/bundles/bundle.js";
 export { createWorkspace } from "./workspace/create-workspace.js";
@@ -36,10 +35,16 @@ export type { PreloadedSteps, PreloadedWorkflow } from "./workspace/preload/prel
 export type { WorkspaceFolders } from "./workspace/roots/folders.js";
 export type { Location, VariableValue } from "./workspace/roots/paths.js";
 export type { SessionFigures } from "./workspace/session/keeper.js";
-export type { RecordedEvent, RecordedHead, SessionInputs, WorkspaceAct } from "./workspace/session/machine.js";
+export type {
+  RecordedCommit,
+  RecordedEntry,
+  RecordedEvent,
+  RecordedHead,
+  SessionInputs,
+  WorkspaceAct,
+} from "./workspace/session/machine.js";
 export { RECORDED_SESSIONS } from "./workspace/session/machine.js";
 export type { Manifest, ManifestOutput } from "./workspace/session/manifest.js";
-export type { RecordedCommit, RecordedEntry } from "./workspace/session/recorder.js";
 export type { GivenStep, StepRefusal } from "./workspace/steps/give-step.js";
 export type { FileRead, FilesListed } from "./workspace/tools/files.js";
 export type {
@@ -58,3 +63,4 @@ export type {
   WorkspaceMetrics,
   WorkspaceSession,
 } from "./workspace/workspace.js";
+export { type AiTool, workspaceTools } from "./workspace/workspace.js";

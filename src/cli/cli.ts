@@ -9,7 +9,7 @@
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - transfer-lines.ts: the file format of `export` and `import`
- * - server.ts: runs what `serve` serves; products.ts: phased, routed and workspace; serve-http.ts: HTTP; log.ts: the log
+ * - server.ts: runs what `serve` serves, over stdio or HTTP; products.ts: phased, routed and workspace; log.ts: the log
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";

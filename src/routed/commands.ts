@@ -3,7 +3,6 @@
  * decision. Everything that can fail is done before anything is written, except the decider's choice of the first
  * step.
  */
-
 import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
@@ -17,8 +16,7 @@ import { mergeContext } from "./ask-decider.js";
 import { answerAfter, decidePending } from "./decide.js";
 import { beginStep } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedCommand } from "./state/commands.js";
-import { type RoutedStructure, structureOf } from "./state/events.js";
+import { type RoutedCommand, type RoutedStructure, structureOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { RoutedKeyed, RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
 import { executeOn, questionOf, requireInstance, resultOf, viewInstance } from "./views.js";

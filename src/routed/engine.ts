@@ -1,6 +1,8 @@
 /**
  * The engine of routed workflows. The entry file of this folder; what is decided where:
- * - state/transition.ts: what a state allows, and when a gate's failures end an instance
+ * - state/: pure: what a state allows and when failures end an instance (transition.ts), what follows from an event
+ *   (apply-event.ts), the format of the log (machine.ts)
+ * - options.ts: options with their defaults, and what the operations share; types.ts: requests and results
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
  * - judge.ts: a report must pass its step's gate before the decider is asked
  * - decide.ts: the decider is asked once per report, and which of its failures are recorded
@@ -8,6 +10,8 @@
  * - approvals.ts: which approvals in a log count
  * - commands.ts: start, suspend, cancel, retry, delete, and a person's decision
  * - views.ts: what is shown of an instance, also behind an approval that does not count
+ * - notifications.ts: what the host is told after a commit
+ * - decision/: the question to a decider within its size limit (prompt.ts), and how its answer is read (request.ts)
  */
 
 import { isPhasegateError } from "../errors.js";

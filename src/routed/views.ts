@@ -2,7 +2,6 @@
  * Loads instances up to the first approval that this host does not accept, executes commands on them, and shows
  * their state, the next step, and what they ask a person.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { Prepared, PreparedOr, Unwritten } from "../log/log.js";
@@ -14,8 +13,7 @@ import { notAccepted, questionIn } from "./approvals.js";
 import { instructionsOf, loadTexts } from "./decide.js";
 import type { RoutedStatus } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedCommand } from "./state/commands.js";
-import { type RoutedEvent, type RoutedHead, stepOf } from "./state/events.js";
+import { type RoutedCommand, type RoutedEvent, type RoutedHead, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { allowedOperations, type RoutedOperation } from "./state/transition.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView, UnapprovedStep } from "./types.js";

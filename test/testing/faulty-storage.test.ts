@@ -4,8 +4,8 @@ import { wrapStorage } from "../../src/testing/broken.js";
 import { commitChain, makeCommit, nextCommit } from "../../src/testing/commits.js";
 import { collect, present } from "../../src/testing/contract.js";
 import { FaultyStorage, type StorageFault } from "../../src/testing/faulty-storage.js";
+import { markedEngine, markedEvidence, markersIn } from "../../src/testing/storage-contract/children.js";
 import { runStorageContract } from "../../src/testing/storage-contract/contract.js";
-import { markedEngine, markedEvidence, markersIn } from "../../src/testing/storage-contract/live-through.js";
 import { FullStorage } from "./full-storage.js";
 
 const commit = makeCommit();

@@ -7,7 +7,7 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
-import { renderPhase, renderTask } from "../../template/phase.js";
+import { renderPhase, renderTask } from "../../template/template.js";
 import { revisionOf } from "../../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {

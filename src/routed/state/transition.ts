@@ -3,14 +3,12 @@
  * structure that a step exists and may follow; here it is decided whether the session's state allows the
  * command, and when failures at a gate end the instance.
  */
-
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
 import type { Decision, DecisionContext } from "../../log/machine.js";
 import type { Snapshot } from "../../phased/state/events.js";
 import { applyEvent } from "./apply-event.js";
-import type { RoutedCommand } from "./commands.js";
-import type { RoutedEvent, RoutedHead } from "./events.js";
+import type { RoutedCommand, RoutedEvent, RoutedHead } from "./events.js";
 
 type Result = Decision<RoutedEvent, RoutedHead>;
 

@@ -4,7 +4,7 @@ import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
 import { commitChain, makeCommit, nextCommit } from "../commits.js";
 import { collect, comes } from "../contract.js";
-import { MARKED, markedEngine, markedEvidence, markersIn } from "./live-through.js";
+import { MARKED, markedEngine, markedEvidence, markersIn } from "./children.js";
 import type { StageCheck } from "./stage.js";
 
 /** Invalid commits, each with its fault. */

@@ -5,8 +5,7 @@ import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
 import { makeCommit, nextCommit } from "../commits.js";
 import { collect, NotTried, present } from "../contract.js";
-import { type StorageChild, type WorkerTask, withChildren } from "./children.js";
-import { markedEngine, markersIn, markersOf } from "./live-through.js";
+import { markedEngine, markersIn, markersOf, type StorageChild, type WorkerTask, withChildren } from "./children.js";
 import type { StageCheck, StorageProcess, StorageStage } from "./stage.js";
 
 /** The number of processes that work at the same time; each is killed in its turn. */

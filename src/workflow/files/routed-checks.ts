@@ -3,7 +3,7 @@
  * no other step leads to, and workflows that never end.
  */
 import type { Nodes } from "mdast";
-import { blocksOf } from "../markdown-blocks.js";
+import { blocksOf } from "../from-markdown.js";
 import { nearest, RESERVED, shown } from "../names.js";
 import type { Report } from "../report.js";
 import { FINISH, matchName, plainName } from "../routed-definition.js";

@@ -5,8 +5,7 @@
 import type { RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
-import { headingName } from "../from-markdown.js";
-import { blocksOf } from "../markdown-blocks.js";
+import { blocksOf, headingName } from "../from-markdown.js";
 import type { Report } from "../report.js";
 import { definitionsIn, linksIn, referenceName, type Targets } from "./links.js";
 import type { ExpandedText } from "./routed-includes.js";
