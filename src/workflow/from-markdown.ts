@@ -22,7 +22,7 @@ export function fromMarkdown(text: string, { disabled = [] }: { disabled?: reado
 const PARAGRAPH_MAX = 500;
 
 /**
- * Maximum number of lines, plus one for every `LINE_MIN` characters: each line costs about 0.1 ms, whatever it holds.
+ * Maximum number of lines, plus one for every `LINE_MIN` characters: each line costs about 0.1 ms, also an empty one.
  */
 const LINES = 5000;
 const LINE_MIN = 30;

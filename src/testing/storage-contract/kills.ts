@@ -226,7 +226,7 @@ async function checkSession(
   }
   assert.deepEqual(await storage.read(id), last);
   assert.deepEqual(summary, last.summary, `the list does not show the newest commit of ${id}`);
-  const next = nextCommit(last, { body: `${log.length + 1} goes on` });
+  const next = nextCommit(last, { body: `${log.length + 1} continues` });
   await storage.append(next);
   assert.equal((await storage.read(id))?.hash, next.hash, `session ${id} does not go on`);
 }
