@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { failureInWords } from "../../src/rules/explain.js";
+import { failureInWords } from "../../src/rules/compile.js";
 
 const CEL = "@marcbachmann/cel-js";
 
