@@ -233,9 +233,9 @@ function requireText(field: "by" | "note", text: unknown): void {
 
 async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
   const question = await questionOf(context, session);
-  if (question === undefined) throw refused(0, "not_waiting", "no person is waited for");
+  if (question === undefined) throw refused(0, "not_waiting", "the instance waits for no approval");
   if (question.evidenceHash === evidenceHash) return question;
-  throw refused(question.phase, "other_evidence", "other evidence waits than the approval is about");
+  throw refused(question.phase, "other_evidence", "the instance waits for an approval of other evidence");
 }
 
 function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {

@@ -167,7 +167,7 @@ async function requestFor(
 
 function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
   return new PhasegateError("DECIDER_FAILED", `nothing may follow ${step ?? "the start"} any more`, {
-    remedy: "Every step that may follow has been entered as often as it may be: start a new instance.",
+    remedy: "Every step that may follow was entered as often as its max_visits allows: start a new instance.",
     details: { reason: "unavailable", retryable: false },
   });
 }

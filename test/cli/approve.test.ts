@@ -159,7 +159,7 @@ describe("phasegate approve", () => {
     expect(open).toMatchObject({ code: 3, stderr: expect.stringContaining(`hint: Run chmod 600 ${ann} first.`) });
     await writeFile(join(root, "none.pem"), "secret words", { mode: 0o600 });
     const none = await run(...args, "--key", join(root, "none.pem"));
-    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("no Ed25519 private key") });
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("not an Ed25519 private key") });
     expect(none.stderr).not.toContain("secret words");
     expect((await run(...args, "--key", join(root, "nowhere.pem"))).code).toBe(3);
   });

@@ -63,10 +63,10 @@ export async function requireSource(plans: PlanSource, path: string, isPinned = 
 /** Returns the source of plans. Throws `DEFINITION_INVALID` if the host has not set one. */
 export function requirePlans({ plans }: ResolvedOptions, { type }: WorkflowStructure): PlanSource {
   if (plans !== undefined) return plans;
-  const problem = "its phases come out of a plan, and this host reads no plans";
+  const problem = "its phases come from a plan, and this host reads no plans";
   throw new PhasegateError("DEFINITION_INVALID", `the workflow ${type} can't be used here: ${problem}`, {
     remedy:
-      "The host must say where plans lie: createEngine({ plans: new FilePlans({ root }) }) from phasegate/fs, or phasegate serve --project.",
+      "The host must name the folder of plans: createEngine({ plans: new FilePlans({ root }) }) from phasegate/fs, or phasegate serve --project.",
     details: { workflowType: type, diagnostics: [problem] },
   });
 }

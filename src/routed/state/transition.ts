@@ -101,7 +101,7 @@ function start(
 }
 
 function startedAlready({ workflow }: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
-  return new PhasegateError("INVALID_TRANSITION", `a session of this id is on ${workflow} already`, {
+  return new PhasegateError("INVALID_TRANSITION", `a session with this id already runs ${workflow}`, {
     remedy: "Ask for its status, or start another one.",
     details: { command: "start", status: "RUNNING", allowed: ["status"] },
   });
