@@ -33,7 +33,7 @@ describe("phasegate keygen", () => {
 });
 
 describe("phasegate approve", () => {
-  it("shows what is asked, signs, and lets the session go on", async () => {
+  it("shows the request, signs the answer, and lets the session continue", async () => {
     const { state, sessionId, keyFile, approvers, evidenceHash, standing, engine } = await waitingSession();
     const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--note", "fine"];
     const { code, stdout } = await run("approve", sessionId, ...args, "--yes", "--evidence-hash", evidenceHash);

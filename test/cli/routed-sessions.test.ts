@@ -91,7 +91,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     expect((await run("audit", id, "--state", state, "--approvers", approvers)).stdout).toMatch(/^intact: 4 commits/);
   });
 
-  it("does not pass on a yes by a key that its server doesn't know", async () => {
+  it("does not pass on an approval by a key that its server doesn't know", async () => {
     const { state, approvers, keys, engine, decider, id, hash, root } = await digging();
     const keyFile = join(root, "eve.pem");
     await writeFile(keyFile, keys.eve.privateKey, { mode: 0o600 });

@@ -121,7 +121,7 @@ describe("list and definition", () => {
     expect((await content.text("only_here", { phase: 1 })).text).toBe("# Phase 1: Dig\n");
   });
 
-  it("goes on with the other root when one goes, and follows a root that is a link to where it leads now", async () => {
+  it("continues with the other root when one is removed, and follows a root that is a link to its current destination", async () => {
     const [one, two, current] = [join(base, "one"), join(base, "two"), join(base, "current")];
     await place(one, "a_v1");
     await place(two, "b_v1");

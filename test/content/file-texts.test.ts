@@ -72,7 +72,7 @@ describe("texts in a folder", () => {
     expect(await source.read("GARDEN/latin.md")).toBeUndefined();
   });
 
-  it("are those of now: also where the folder is another one by now, or gone", async () => {
+  it("are always current, also if the folder was replaced or removed", async () => {
     const { root, inside, source } = await texts();
     const folders = new RoutedFolders({ source, includeRoots: ["shared"] });
     expect((await folders.list()).map(({ name, status }) => [name, status])).toEqual([

@@ -187,7 +187,7 @@ describe("what is indexed", () => {
     expect((await failure(open({ roots: [join(root, "none")] }).search(everything))).code).toBe("FILE_NOT_FOUND");
   });
 
-  it("leaves out what can't be read, says so, and goes on", async () => {
+  it("leaves out what can't be read, reports it, and continues", async () => {
     await writeFile(join(root, "standards/bytes.md"), Buffer.from([0xff, 0xfe, 0x41]));
     await writeFile(join(root, "standards/large.md"), "x".repeat(1024 * 1024 + 1));
     await symlink("/etc/hostname", join(root, "standards/out.md"));
@@ -344,7 +344,7 @@ describe("what is kept", () => {
     }
   });
 
-  it("lies in one file that only its owner can read, and nothing beside it", async () => {
+  it("is in one file that only its owner can read, and in no other file", async () => {
     await mkdir(folder, { recursive: true });
     const orphan = join(folder, "search-index.json.0.tmp");
     await writeFile(orphan, "half");

@@ -123,7 +123,7 @@ describe("FaultyStorage", () => {
     expect(() => faulty({ method: "read", call: 0, fault: "fail" })).toThrow("a fault cannot be at call 0");
   });
 
-  it("shows that an engine's keyed calls are done once, whatever becomes of their answers", async () => {
+  it("shows that an engine's keyed calls are done once, even if their answers are lost", async () => {
     for (const fault of ["fail", "duplicate", "drop-answer", "delay"] as const) {
       const { storage } = faulty();
       const engine = markedEngine(storage);

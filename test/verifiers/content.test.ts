@@ -34,7 +34,7 @@ describe("file_matches", () => {
     expect(refused(await verify("file_matches", { path: "report", pattern: "PASS" }))).toContain("0 matching lines");
   });
 
-  it("ends in time whatever the pattern and the text are", async () => {
+  it("ends in time with any pattern and text", async () => {
     const { verify } = await aProject({ evil: `${"a".repeat(100_000)}!\n${"ab".repeat(8_000)}\n` });
     expect(await verify("file_matches", { path: "evil", pattern: "^(a+)+$", max: 0 })).toMatchObject({ ok: true });
     const wide = { path: "evil", pattern: "(?:a[ab]{500}|b[ab]{400})[cd]", max: 0 };

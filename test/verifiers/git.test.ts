@@ -243,7 +243,7 @@ describe("git_commit_exists", () => {
     },
   );
 
-  it("fetches nothing, whatever the repository promises", async () => {
+  it("fetches nothing, even if the repository has a promisor remote", async () => {
     const { base, git, root, verify } = await aRepository();
     const script = join(root, ".git", "evil");
     await writeFile(script, `#!/bin/sh\ntouch ${join(base, "ran")}\n`);

@@ -98,8 +98,8 @@ async function written(files: Readonly<Record<string, string>>): Promise<string>
 
 const never = () => new Promise<never>(() => {});
 
-describe("one bad definition beside a good one", () => {
-  it("stops nothing as folders in memory, whatever stands in which file", { timeout: 300_000 }, async () => {
+describe("one bad definition next to a good one", () => {
+  it("stops nothing as folders in memory, in any of their files", { timeout: 300_000 }, async () => {
     await loadRuleLanguage();
     const sources = { ...brokenFolders(), small: GOOD };
     const workflows = await runGood(new MemoryContent({ sources }));

@@ -269,7 +269,7 @@ describe("which gate", () => {
     expect(structure?.phases[0]?.gate).toMatchObject({ source: "gate-file" });
   });
 
-  it("has nothing against such names beside a gate file, nor against those of texts", async () => {
+  it("accepts such names next to a gate file, and those of texts", async () => {
     const beside = { [FILE]: gateFile("done: {type: bool}"), [`${FILE}.bak`]: "x", "phases/1/gate.json": "x" };
     expect((await read(beside)).lines).toEqual([]);
     const tasks = [{ task_number: 1, name: "define", file: "gate-definition.md" }];

@@ -94,7 +94,7 @@ it("every accepted path is inside its root, also relative to a file, and is acce
   expect(taken).toBeGreaterThan(RUNS / 50);
 });
 
-it("a path with a name that is kept back is kept back, whatever stands around it", () => {
+it("a path with a withheld name is withheld, with any names around it", () => {
   const plain = fc.stringMatching(/^[a-z]{1,8}$/);
   const kept = fc.constantFrom(".env", ".git", "id_rsa", "a.pem", ".ENV.local", "TLS.KEY");
   fc.assert(

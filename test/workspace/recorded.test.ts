@@ -53,7 +53,7 @@ describe("a recorded session", () => {
     expect(items).toMatchObject([{ sessionId: id, workflowType: "intake", status: "completed", kind: "recorded" }]);
   });
 
-  it("is gone on with in its log, and one that is older than the recording gets one", async () => {
+  it("continues its log when it is reopened, and gets one if it is older than the recording", async () => {
     const id = await begin();
     const later = await made.again();
     await later.readFile({ path: "workflows/intake/instructions.md" });

@@ -159,7 +159,7 @@ describe("an approval is refused", () => {
     expect((await failure(engine.approve("nobody_at_all", late))).code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("without a name, or a no without a word", async () => {
+  it("without a name, or a denial without a note", async () => {
     const { engine, waiting } = await makeAsking();
     const { sessionId, question } = await waiting();
     const { evidenceHash } = question;
@@ -191,7 +191,7 @@ describe("of two who decide at once", () => {
     expect((await engine.getState(sessionId)).version).toBe(3);
   });
 
-  it("a crash between commit and answer is mended by the same call, signed anew", async () => {
+  it("after a crash between commit and answer the same call can be repeated with a new signature", async () => {
     const { engine, waiting, signed } = await makeAsking();
     const { sessionId, question } = await waiting();
     const key = { idempotencyKey: "ann-approves" };
@@ -206,7 +206,7 @@ describe("of two who decide at once", () => {
     expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
   });
 
-  it("a submission repeated under its key gets its first answer, also after the yes", async () => {
+  it("a submission repeated under its key gets its first answer, also after the approval", async () => {
     const { engine, start, signed } = await makeAsking();
     const sessionId = await start();
     const request = { phase: 1, evidence: { tests_pass: true }, idempotencyKey: "k" };
@@ -258,7 +258,7 @@ describe("an approval that another process has written", () => {
     expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", distrust: "signature" }]);
   });
 
-  it("is mended by going back and asking again", async () => {
+  it("can be replaced after a rollback, by asking again", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit, signed } = await makeAsking({ storage });
     expect(await engine.rollback(sessionId, { to: 1 })).toMatchObject({ phase: { currentPhase: 1 } });

@@ -51,6 +51,6 @@ describe("invoked workflows", () => {
   });
 });
 
-it("keeps what stands beside comments and code", () => {
+it("keeps text next to comments and code", () => {
   expect(activeText("a <!-- b --> c `d` e\r\nf <!-- g")).toBe("a  c  e\nf ");
 });
