@@ -48,7 +48,7 @@ assert.ok(!answer.passed && answer.awaiting !== undefined);
 // #endregion agent
 assert.equal(answer.problems.length, 0);
 
-// Without the key nobody can approve, whatever name they give.
+// Without the key nobody can approve under that name.
 const { evidenceHash } = answer.awaiting;
 const forged = await engine.approve(sessionId, { by: "ann", evidenceHash }).catch((error) => error);
 assert.ok(isPhasegateError(forged, "APPROVAL_REFUSED"));

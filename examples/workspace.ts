@@ -67,8 +67,8 @@ assert.equal(intact, true);
 assert.equal(tools.save_output?.errors, 1);
 assert.equal(sessions.completionRate, 1);
 
-// #region walls
+// #region refused
 const answer = await connection.readFile({ path: "../../etc/passwd" });
-// #endregion walls
+// #endregion refused
 assert.equal(answer.success, false);
 await workspace.close();

@@ -14,7 +14,7 @@ const MIN_TOKENS = 50;
 const TABLES = new Map([
   ["workflow/diagnostic.ts", "the codes of diagnostics"],
   ["workspace/tools/sessions.ts", "the tools and what they take"],
-  ["rules/explain.ts", "types and functions, in words"],
+  ["rules/compile.ts", "types and functions, in words"],
   ["cli/log.ts", "the level of each notification"],
   ["tools/errors.ts", "the error codes on the wire"],
   ["tools/phased/table.ts", "an action and what runs it, line by line"],

@@ -1,5 +1,5 @@
 /**
- * The one error class of phasegate. Pure code returns verdicts; whatever can't be expressed as a
+ * The one error class of phasegate. Pure code returns verdicts; what can't be expressed as a
  * verdict throws a `PhasegateError` whose `code` is a literal, whose `remedy` says what to do next
  * and whose `details` are typed by the code.
  */

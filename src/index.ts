@@ -49,10 +49,19 @@ export type { Action } from "./tools/phased/actions.js";
 export type { DispatchOptions, WorkflowResponse } from "./tools/phased/context.js";
 export { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "./tools/phased/workflow-tool.js";
 export type { ObjectSchema } from "./tools/wire.js";
-export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./workflow/define-workflow.js";
+export {
+  defineWorkflow,
+  type EvidenceOf,
+  type GateInput,
+  type PhaseInput,
+  type PhaseNumberOf,
+  type TaskInput,
+  type TextInput,
+  type Workflow,
+  type WorkflowInput,
+} from "./workflow/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./workflow/diagnostic.js";
 export type { JsonObject, JsonValue } from "./workflow/json.js";
 export type { ExecutionStep, MarkdownFacts } from "./workflow/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./workflow/names.js";
 export type { PhaseDefinition, TaskDefinition, WorkflowDefinition, WorkflowStructure } from "./workflow/structure.js";
-export type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./workflow/workflow-input.js";

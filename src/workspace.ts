@@ -6,7 +6,6 @@
  */
 
 export type { PassedSchema } from "./tools/wire.js";
-export { type AiTool, workspaceTools } from "./workspace/ai-tools.js";
 export {
   type Bundle,
   type BundleAgent,
@@ -44,7 +43,6 @@ export {
   type WorkspaceAct,
 } from "./workspace/session/machine.js";
 export type { Manifest, ManifestOutput } from "./workspace/session/manifest.js";
-export type { RecordedCommit, RecordedEntry } from "./workspace/session/recorder.js";
 export type { GivenStep, StepRefusal } from "./workspace/steps/give-step.js";
 export type { FileRead, FilesListed } from "./workspace/tools/files.js";
 export type {
@@ -63,3 +61,4 @@ export type {
   WorkspaceMetrics,
   WorkspaceSession,
 } from "./workspace/workspace.js";
+export { type AiTool, workspaceTools } from "./workspace/workspace.js";

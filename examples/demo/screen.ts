@@ -17,7 +17,7 @@ export function step(title: string, explanation: string): void {
   console.log(`\n${styled("bold", title)}\n${styled("gray", explanation)}`);
 }
 
-/** Something that happens beside the protocol. */
+/** Something that happens outside of the protocol. */
 export function event(text: string): void {
   console.log(`  ${styled("yellow", "*")} ${clipped(text)}`);
 }

@@ -57,8 +57,8 @@ export async function checkDecision(
   const { phase } = question;
   const allowed = question.approvers;
   if (allowed !== undefined && !allowed.includes(by)) {
-    const remedy = `Ask one of those that the gate names: ${allowed.join(", ")}.`;
-    return refused("not_an_approver", phase, `${by} is none of those who may approve phase ${phase}`, remedy);
+    const remedy = `Ask an approver that the gate names: ${allowed.join(", ")}.`;
+    return refused("not_an_approver", phase, `${by} is not an approver of phase ${phase}`, remedy);
   }
   if (signature === undefined) {
     if (unsigned) return { accepted: { authenticated: false } };
@@ -74,8 +74,8 @@ export async function checkDecision(
   if (await isSignedBy(publicKey, message, signature.value)) {
     return { accepted: { authenticated: true, signature, keyId: keyIdOf(publicKey) } };
   }
-  const remedy = "Sign what waits now with that approver's own key: a signature holds for one request alone.";
-  return refused("signature", phase, `the signature is not ${by}'s word on what phase ${phase} waits for`, remedy);
+  const remedy = "Sign the current request with that approver's own key: a signature is valid for one request only.";
+  return refused("signature", phase, `the signature is not by ${by}, or not for the request of phase ${phase}`, remedy);
 }
 
 /** The same, for a decision that is about to be recorded. Throws `APPROVAL_REFUSED` if it does not count. */

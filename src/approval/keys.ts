@@ -82,7 +82,7 @@ function toBase64Url(bytes: Uint8Array): string {
 }
 
 function noPrivateKey(cause?: unknown): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", "that is no Ed25519 private key in PEM (PKCS #8)", {
+  return new PhasegateError("INVALID_INPUT", "the text is not an Ed25519 private key in PEM (PKCS #8)", {
     remedy: "Use the file that `phasegate keygen` has written.",
     details: { field: "key", expected: "-----BEGIN PRIVATE KEY-----" },
     ...(cause === undefined ? {} : { cause }),

@@ -9,13 +9,13 @@
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - transfer-lines.ts: the file format of `export` and `import`
- * - server.ts: runs what `serve` serves; products.ts: phased, routed and workspace; serve-http.ts: HTTP; log.ts: the log
+ * - server.ts: runs what `serve` serves, over stdio or HTTP; products.ts: phased, routed and workspace; log.ts: the log
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
 import { decideCommand } from "./approve.js";
 import { auditCommand } from "./audit.js";
-import { backupCommand } from "./backup.js";
+import { backupCommand, restoreCommand } from "./backup.js";
 import { compactCommand } from "./compact.js";
 import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
 import { exportCommand } from "./export.js";
@@ -24,7 +24,6 @@ import { importCommand } from "./import.js";
 import { keygenCommand } from "./keygen.js";
 import { planCommand } from "./plan.js";
 import { repairCommand } from "./repair.js";
-import { restoreCommand } from "./restore.js";
 import { serveCommand } from "./serve.js";
 import { sessionsCommand } from "./sessions.js";
 import { showCommand } from "./show.js";

@@ -13,7 +13,7 @@ import type { RoutedStatus } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
-import type { RecordedEntry } from "../workspace/session/recorder.js";
+import type { RecordedEntry } from "../workspace/session/machine.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, stateOption } from "./options.js";
 import { type OpenedSession, openSession, type RecordedReader } from "./state.js";

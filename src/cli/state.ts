@@ -22,8 +22,13 @@ import { createRoutedContext, resolveRoutedOptions } from "../routed/options.js"
 import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
-import { type RecordedHead, recordedMachine } from "../workspace/session/machine.js";
-import { type RecordedEntry, Recorder, recordedEntries } from "../workspace/session/recorder.js";
+import {
+  type RecordedEntry,
+  type RecordedHead,
+  Recorder,
+  recordedEntries,
+  recordedMachine,
+} from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";

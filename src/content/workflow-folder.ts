@@ -23,7 +23,7 @@ const TURNS = 3;
  * A second change within so many milliseconds may leave a file's signature the same (2 seconds at worst). What was
  * changed just before it was read is not cached.
  */
-const SETTLED = 2_000;
+const STABLE_MS = 2_000;
 
 /** One workflow's folder. */
 export class WorkflowFolder {
@@ -74,7 +74,7 @@ export class WorkflowFolder {
     const readAt = this.now();
     const { text, signature } = await this.sandbox.read(file, { maxBytes: FILE_MAX });
     const value = withoutMark(text);
-    if (signature.changedAt < readAt - SETTLED) this.texts.set(path, { key: signature.key, value });
+    if (signature.changedAt < readAt - STABLE_MS) this.texts.set(path, { key: signature.key, value });
     return value;
   }
 
@@ -94,7 +94,7 @@ export class WorkflowFolder {
       const hasFailed = value.diagnostics.some(
         ({ code }) => code === ("DEFINITION_UNREADABLE" satisfies DiagnosticCode),
       );
-      if (state.changedAt < readAt - SETTLED && !hasFailed) this.workflow = { key: state.key, value };
+      if (state.changedAt < readAt - STABLE_MS && !hasFailed) this.workflow = { key: state.key, value };
       return value;
     }
     return state === undefined ? undefined : { diagnostics: [unstableFolder()] };

@@ -2,16 +2,15 @@
  * Routed workflows over HTTP, as a handler from `Request` to `Response`. This is the entry file of the folder:
  *
  * - api.ts: the order of the checks (URL length, path, preflight, authorization, method), CORS headers
- * - request.ts: reads the query, or the body within its size limit, and the idempotency key
+ * - request.ts: reads the query, or the body within its size limit, and the idempotency key; the statuses and messages
+ *   of refusals by HTTP itself
  * - routes.ts: the table of routes, and the OpenAPI document that is made from it
- * - refusals.ts: the statuses and messages of refusals by HTTP itself
  */
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedContext } from "../tools/routed/calls.js";
 import type { Refusal } from "../tools/routed/refusals.js";
 import { carryOut } from "../tools/routed/table.js";
-import { REFUSALS, URL_MAX, wrongMethod } from "./refusals.js";
-import { readRequest } from "./request.js";
+import { REFUSALS, readRequest, URL_MAX, wrongMethod } from "./request.js";
 import { OPENAPI_PATH, type OpenApiOptions, openApiDocument, ROUTES, type Route } from "./routes.js";
 
 /** Options of an HTTP API. */

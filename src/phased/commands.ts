@@ -8,7 +8,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { type ApprovedPass, notBelieved } from "./approval/ledger.js";
+import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
 import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
@@ -172,7 +172,7 @@ export async function migrate(
   { by, idempotencyKey }: Keyed & { readonly by: string },
 ): Promise<StateView> {
   const { session, structure: pinned, unapproved } = await loadSession(context, id);
-  if (unapproved !== undefined) throw notBelieved(unapproved);
+  if (unapproved !== undefined) throw notAccepted(unapproved);
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
   const structure = await withPlan(context, session, pinned, newest);
   await requireVerifiers(structure, context.options.verifiers);
@@ -212,7 +212,7 @@ async function checkReadable(context: EngineContext, id: string, phase?: number)
   if (found === undefined) return;
   // Approvals that the rollback revokes need not count.
   const counts = ({ position }: ApprovedPass) => phase === undefined || position < place;
-  if (unapproved !== undefined && counts(unapproved)) throw notBelieved(unapproved);
+  if (unapproved !== undefined && counts(unapproved)) throw notAccepted(unapproved);
   await context.approvalGuard.check(session, structure, counts);
   await viewText(context, structure, found);
 }

@@ -9,7 +9,7 @@ import type { Prepare, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import { nearest, parseSessionId, type SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
+import { notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import type { PhasedCommand, PhasedSession } from "./pinned.js";
 import { phaseOutOfRange, positionOf, type SessionCommand } from "./state/commands.js";
@@ -25,7 +25,7 @@ export async function loadSession(context: EngineContext, sessionId: string): Pr
   const session = await context.kernel.find(id);
   if (session === undefined) throw await sessionNotFound(context, id);
   checkWorkflow(context, session);
-  const loaded = await believed(context, session);
+  const loaded = await acceptedState(context, session);
   if (loaded.unapproved !== undefined || loaded.session.head.due === undefined) return loaded;
   const { writeDueTicks } = await loadPlanned();
   const written = await writeDueTicks(context, session);
@@ -33,7 +33,7 @@ export async function loadSession(context: EngineContext, sessionId: string): Pr
 }
 
 /** Returns a session with its structure, up to the first approval that this host does not accept. */
-export async function believed(context: EngineContext, session: PhasedSession): Promise<LoadedSession> {
+export async function acceptedState(context: EngineContext, session: PhasedSession): Promise<LoadedSession> {
   const structure = await context.pinned.structure(session);
   const unapproved = await context.approvalGuard.unapproved(session, structure);
   if (unapproved === undefined) return { session, structure };
@@ -162,7 +162,7 @@ export async function sessionNow(context: EngineContext, outcome: PhasedOutcome)
   const session = await context.kernel.find(outcome.sessionId);
   if (session === undefined || session.head.status === "deleted")
     throw await sessionNotFound(context, outcome.sessionId);
-  return (await believed(context, session)).session;
+  return (await acceptedState(context, session)).session;
 }
 
 /** Returns a phase by its number. Throws `PHASE_OUT_OF_RANGE`. */
@@ -204,7 +204,7 @@ function refuseUnapproved(
   if (session.head.status === "deleted" || !approvalGuard.knowsApprovers) return undefined;
   const check = (structure: WorkflowStructure) =>
     approvalGuard.unapproved(session, structure)?.then((pass) => {
-      if (pass !== undefined && mayUndo?.(pass, structure) !== true) throw notBelieved(pass);
+      if (pass !== undefined && mayUndo?.(pass, structure) !== true) throw notAccepted(pass);
     });
   const structure = pinned.structure(session);
   return structure instanceof Promise ? structure.then(check) : check(structure);

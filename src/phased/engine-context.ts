@@ -94,7 +94,7 @@ export class WorkflowList {
       return this.#checked({ status: "ready", type, definition, diagnostics: [] });
     } catch (error) {
       if (!isPhasegateError(error, "DEFINITION_INVALID")) throw error;
-      const hint = "Mend it where this says.";
+      const hint = "Fix it at this place.";
       const said = error.details.diagnostics.map((message): Diagnostic => {
         return { file: ".", severity: "error", code: error.code, message, hint };
       });

@@ -8,7 +8,7 @@
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Page, SessionQuery, SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
-import { notBelieved } from "./approval/ledger.js";
+import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./options.js";
@@ -49,7 +49,7 @@ export async function listSessions(context: EngineContext, query: SessionQuery):
 export async function lookAtSession(context: EngineContext, id: SessionId): Promise<SessionSummary | undefined> {
   const session = await context.kernel.newest(id);
   if (session === undefined) return undefined;
-  await requireBelieved(context, session);
+  await requireAccepted(context, session);
   return session.summary;
 }
 
@@ -57,9 +57,9 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
  * Returns true if a watched commit is not behind an approval that this host does not accept; otherwise
  * reports it to the host. Commits of a session that is gone can't be checked any more, and do not count.
  */
-export async function isBelieved(context: EngineContext, commit: PhasedCommit): Promise<boolean> {
+export async function isAccepted(context: EngineContext, commit: PhasedCommit): Promise<boolean> {
   try {
-    await requireBelieved(context, commit);
+    await requireAccepted(context, commit);
     return true;
   } catch (error) {
     if (isPhasegateError(error, "APPROVAL_REFUSED")) context.notifications.report("watch", error);
@@ -107,12 +107,12 @@ export async function checkedPage(
   return { items: shows, ...page, ...(broken.length === 0 ? {} : { broken }) };
 }
 
-async function requireBelieved({ pinned, approvalGuard }: EngineContext, session: PhasedSession): Promise<void> {
+async function requireAccepted({ pinned, approvalGuard }: EngineContext, session: PhasedSession): Promise<void> {
   const { status, completed } = session.head;
   // A deleted session shows nothing, and one without completed phases has passed no gate.
   if (status === "deleted" || completed.length === 0 || !approvalGuard.knowsApprovers) return;
   const unapproved = await approvalGuard.unapproved(session, await pinned.structure(session));
-  if (unapproved !== undefined) throw notBelieved(unapproved);
+  if (unapproved !== undefined) throw notAccepted(unapproved);
 }
 
 /** The errors of a single session. */

@@ -12,7 +12,8 @@
  * - views.ts: what can be read of a session; a phase ahead is refused
  * - gate-answer.ts: what a submission is answered
  * - pinned.ts: which definition a session is bound to
- * - plan/: pinned plans: which changes a sync accepts (rebuild.ts), and which ticks are written (ticks.ts)
+ * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
+ *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts), and what is shown of it (view.ts)
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked
  * - context.ts: how a session is loaded, how a command is executed, and when ticks are written
@@ -31,7 +32,7 @@ import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback }
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
-import { cleanup, isBelieved, listSessions } from "./lists.js";
+import { cleanup, isAccepted, listSessions } from "./lists.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
@@ -49,7 +50,7 @@ export const phased = {
   decide,
   deleteSession,
   gateFailures,
-  isBelieved,
+  isAccepted,
   listApprovals,
   listSessions,
   loadSession,

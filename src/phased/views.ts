@@ -11,7 +11,7 @@ import type { JsonObject } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { type AwaitedApproval, type Denial, notBelieved, type UnapprovedPass } from "./approval/ledger.js";
+import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import { loadPlanned, requirePhase } from "./context.js";
@@ -121,7 +121,7 @@ export interface FullStateView extends StateView {
 /** Returns the current phase or a completed one. Throws `PHASE_LOCKED` for one that is ahead. */
 export async function viewPhase(context: EngineContext, loaded: LoadedSession, number: number): Promise<PhaseView> {
   const { session, structure, unapproved } = loaded;
-  if (unapproved !== undefined) throw notBelieved(unapproved);
+  if (unapproved !== undefined) throw notAccepted(unapproved);
   const { head } = session;
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
@@ -148,7 +148,7 @@ export async function viewTask(
   taskNumber: number,
 ): Promise<TaskView> {
   const { session, structure, unapproved } = loaded;
-  if (unapproved !== undefined) throw notBelieved(unapproved);
+  if (unapproved !== undefined) throw notAccepted(unapproved);
   const refusal = readingRefusal(session.head, phaseNumber, structure);
   if (refusal !== undefined) throw refusal;
   await context.approvalGuard.check(session, structure);
@@ -199,7 +199,7 @@ export async function viewText(
 export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
   const { structure, session, unapproved } = loaded;
   if (unapproved !== undefined) {
-    const { message, remedy } = notBelieved(unapproved);
+    const { message, remedy } = notAccepted(unapproved);
     return { ...stateOf(context, loaded), awaitingApproval: false, unapproved: { ...unapproved, message, remedy } };
   }
   const asksPerson = approvalOf(structure.phases[session.head.position]?.gate) !== undefined;

@@ -45,7 +45,7 @@ export function watchCommits(
         const commit = await next();
         if (commit === undefined) return undefined;
         const read = phased.readCommit(context.options, commit);
-        if (await phased.isBelieved(context, read)) return read;
+        if (await phased.isAccepted(context, read)) return read;
       }
     }),
   );

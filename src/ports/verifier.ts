@@ -28,8 +28,8 @@ export interface VerifyRequest {
   readonly snapshot?: JsonValue;
   /**
    * The results of {@link Verifier.snapshot} from earlier entries into this phase, oldest first; missing if
-   * there were none. A phase that is entered again, for example after a rollback, starts with whatever the
-   * agent has left there. At most the first one and the newest 31.
+   * there were none. A phase that is entered again, for example after a rollback, starts with the files
+   * that the agent has left there. At most the first one and the newest 31.
    */
   readonly earlierSnapshots?: readonly JsonValue[];
 }

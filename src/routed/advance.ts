@@ -3,7 +3,6 @@
  * is no longer current is refused; a repeated one gets the earlier answer; a client that comes back without
  * a report wakes the pending question.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { PreparedOr, Unwritten } from "../log/log.js";
@@ -18,8 +17,7 @@ import { answerAfter, decidePending } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
 import { judgeReport } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import type { ReportFacts, RoutedCommand } from "./state/commands.js";
-import { type PendingDecision, stepOf } from "./state/events.js";
+import { type PendingDecision, type ReportFacts, type RoutedCommand, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { notNow } from "./state/transition.js";
 import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";

@@ -42,7 +42,7 @@ export const ROUTED_APPROVALS: ApprovalReading<RoutedEvent, RoutedHead, RoutedSt
   audited: ({ left }) => (left === undefined ? [] : [left]),
   open: ({ approval }) => approval,
   passes: passesOf,
-  refusal: notBelieved,
+  refusal: notAccepted,
 };
 
 /** The guard of routed sessions. */
@@ -67,12 +67,12 @@ export function questionIn(
 }
 
 /** Returns the error for showing or doing anything behind a step whose approval this host does not accept. */
-export function notBelieved(
+export function notAccepted(
   { step, by, distrust: reason }: UnapprovedStep,
   { steps }: RoutedStructure,
 ): PhasegateError<"APPROVAL_REFUSED"> {
   const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
-  const message = `the gate of ${step} was passed ${whose} that this host does not believe (${reason})`;
+  const message = `the gate of ${step} was passed ${whose} that this host does not accept (${reason})`;
   const remedy = `Ask the person who runs this: the host must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if the work has gone on since, start a new instance.`;
   return approvalRefused(message, remedy, { phase: steps.findIndex(({ name }) => name === step) + 1, reason });
 }

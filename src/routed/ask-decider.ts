@@ -59,9 +59,9 @@ export async function askDecider(
     const checked = checkAnswer(first, limits);
     if (checked.ok) return decided(checked, first, undefined, begun);
     const second = await bounded(decider, { ...request, problem: checked.problem }, end);
-    const mended = checkAnswer(second, limits);
-    if (mended.ok) return decided(mended, second, first.usage, begun);
-    throw failed("invalid_response", `the decider's answer can't be used: ${mended.problem}`, false);
+    const corrected = checkAnswer(second, limits);
+    if (corrected.ok) return decided(corrected, second, first.usage, begun);
+    throw failed("invalid_response", `the decider's answer can't be used: ${corrected.problem}`, false);
   } finally {
     end.clear();
   }
@@ -120,7 +120,7 @@ function failed(
   cause?: unknown,
 ): PhasegateError<"DECIDER_FAILED"> {
   return new PhasegateError("DECIDER_FAILED", message, {
-    remedy: "The report is kept: retry goes on with it.",
+    remedy: "The report is kept: retry asks the decider about it again.",
     details: { reason, retryable },
     cause,
   });

@@ -3,7 +3,6 @@
  * decision. Everything that can fail is done before anything is written, except the decider's choice of the first
  * step.
  */
-
 import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
@@ -18,8 +17,7 @@ import { mergeContext } from "./ask-decider.js";
 import { answerAfter, decidePending } from "./decide.js";
 import { beginStep } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedCommand } from "./state/commands.js";
-import { type RoutedStructure, structureOf } from "./state/events.js";
+import { type RoutedCommand, type RoutedStructure, structureOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
 import { executeOn, questionOf, requireInstance, resultOf, viewInstance } from "./views.js";
@@ -236,12 +234,12 @@ function requireText(field: "by" | "note", text: unknown): void {
 
 async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
   const question = await questionOf(context, session);
-  if (question === undefined) throw refused(0, "not_waiting", "no person is waited for");
+  if (question === undefined) throw refused(0, "not_waiting", "the instance waits for no approval");
   if (question.evidenceHash === evidenceHash) return question;
-  throw refused(question.phase, "other_evidence", "other evidence waits than the approval is about");
+  throw refused(question.phase, "other_evidence", "the instance waits for an approval of other evidence");
 }
 
 function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {
-  const remedy = "Look at the instance again: its status says what waits, and for whom.";
+  const remedy = "Read the instance's status again: it says what waits for a decision, and by whom.";
   return approvalRefused(message, remedy, { phase, reason });
 }

@@ -15,7 +15,7 @@ import { allowedNext, type PendingDecision, type RoutedHead, type RoutedStructur
 import type { RoutedEntry } from "./state/history.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 
-/** Has the pending report decided; returns the commit that answers it, whoever made it. */
+/** Has the pending report decided; returns the commit with the decision, which another process may have made. */
 export function decidePending(
   context: RoutedContext,
   session: RoutedSession,
@@ -30,8 +30,8 @@ export function decidePending(
 }
 
 /**
- * Returns the commit that answers the report of a version, whoever made it, also if a client that came back
- * replaced that report. The newest one if nothing is decided yet.
+ * Returns the commit with the decision on the report of a version, or on the report that a client that came back has
+ * put in its place. Returns the newest commit if nothing is decided yet.
  */
 export async function answerAfter(
   { kernel }: RoutedContext,
@@ -126,7 +126,7 @@ const ANSWERED = { answer: "answered already" } as const;
 
 function unavailable(workflow: string, why: string, cause?: unknown): PhasegateError<"DEFINITION_UNAVAILABLE"> {
   return new PhasegateError("DEFINITION_UNAVAILABLE", `the workflow ${workflow} could not be loaded: ${why}`, {
-    remedy: "Have the workflow's files mended, then retry.",
+    remedy: "Ask the author to fix the workflow's files, then retry.",
     details: { workflowType: workflow },
     cause,
   });
@@ -147,7 +147,7 @@ async function requestFor(
   const names = workflow.steps.map(({ name }) => name);
   const existing = new Set([...names, FINISH]);
   const following = allowedNext(structure, head.step, head.visits);
-  // A client that comes back may stay on its step, whatever `next` allows.
+  // A client that comes back may stay on its step, even if `next` does not allow it.
   const here = pending.operation === "resume" && head.step !== undefined ? [head.step] : [];
   const allowed = [...new Set([...following, ...here])].filter((name) => existing.has(name));
   if (allowed.length === 0) throw nowhere(head);
@@ -167,7 +167,7 @@ async function requestFor(
 
 function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
   return new PhasegateError("DECIDER_FAILED", `nothing may follow ${step ?? "the start"} any more`, {
-    remedy: "Every step that may follow has been entered as often as it may be: start a new instance.",
+    remedy: "Every step that may follow was entered as often as its max_visits allows: start a new instance.",
     details: { reason: "unavailable", retryable: false },
   });
 }

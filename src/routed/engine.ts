@@ -1,6 +1,8 @@
 /**
  * The engine of routed workflows. The entry file of this folder; what is decided where:
- * - state/transition.ts: what a state allows, and when a gate's failures end an instance
+ * - state/: pure: what a state allows and when failures end an instance (transition.ts), what follows from an event
+ *   (apply-event.ts), the format of the log (machine.ts)
+ * - options.ts: options with their defaults, and what the operations share; types.ts: requests and results
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
  * - judge.ts: a report must pass its step's gate before the decider is asked
  * - decide.ts: the decider is asked once per report, and which of its failures are recorded
@@ -8,6 +10,8 @@
  * - approvals.ts: which approvals in a log count
  * - commands.ts: start, suspend, cancel, retry, delete, and a person's decision
  * - views.ts: what is shown of an instance, also behind an approval that does not count
+ * - notifications.ts: what the host is told after a commit
+ * - decision/: the question to a decider within its size limit (prompt.ts), and how its answer is read (request.ts)
  */
 
 import { isPhasegateError } from "../errors.js";
@@ -37,7 +41,7 @@ import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, reso
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
 import { type RoutedCommit, routedMachine } from "./state/machine.js";
 import type { AdvanceRequest, ResumeRequest, RoutedResult, RoutedView, StartRoutedRequest, StepView } from "./types.js";
-import { believed, lookAtInstance, requireBelieved, requireInstance, stepView, viewInstance } from "./views.js";
+import { acceptedState, lookAtInstance, requireAccepted, requireInstance, stepView, viewInstance } from "./views.js";
 
 /**
  * Runs routed workflows: after each report a decider chooses the next step, within the transitions and
@@ -129,7 +133,7 @@ export class RoutedEngine {
   /** Returns the history, oldest first: reports with their decisions, and all other events. */
   history(instanceId: string): Promise<readonly RoutedEntry[]> {
     return this.#operations.run("history", async (context) => {
-      const { session } = await believed(context, await requireInstance(context, instanceId));
+      const { session } = await acceptedState(context, await requireInstance(context, instanceId));
       const history = new RoutedHistory();
       for await (const commit of context.kernel.log(session.sessionId)) {
         if (commit.version > session.version) break;
@@ -244,7 +248,7 @@ export class RoutedEngine {
           const commit = await next();
           if (commit === undefined) return undefined;
           const read = readWhole(routedMachine, commit, hashKey);
-          if (await isBelieved(context, read)) return read;
+          if (await isAccepted(context, read)) return read;
         }
       }),
     );
@@ -275,9 +279,9 @@ export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
 }
 
 /** Returns true if a watched commit is not behind an approval that this host does not accept; reports one that is. */
-async function isBelieved(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
+async function isAccepted(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
   try {
-    return await requireBelieved(context, commit);
+    return await requireAccepted(context, commit);
   } catch (error) {
     if (!isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
     context.notifications.report("watch", error);

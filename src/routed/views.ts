@@ -2,7 +2,6 @@
  * Loads instances up to the first approval that this host does not accept, executes commands on them, and shows
  * their state, the next step, and what they ask a person.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { Prepared, PreparedOr, Unwritten } from "../log/log.js";
@@ -10,18 +9,17 @@ import type { KeyedRequest } from "../log/machine.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
-import { notBelieved, questionIn } from "./approvals.js";
+import { notAccepted, questionIn } from "./approvals.js";
 import { instructionsOf, loadTexts } from "./decide.js";
 import type { RoutedStatus } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedCommand } from "./state/commands.js";
-import { type RoutedEvent, type RoutedHead, stepOf } from "./state/events.js";
+import { type RoutedCommand, type RoutedEvent, type RoutedHead, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { allowedOperations, type RoutedOperation } from "./state/transition.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView, UnapprovedStep } from "./types.js";
 
 /** An instance up to the first approval that this host does not accept. */
-export interface BelievedInstance<S extends RoutedSession = RoutedSession> {
+export interface AcceptedInstance<S extends RoutedSession = RoutedSession> {
   /** If it passed a gate with an approval that this host does not accept, the instance before that gate. */
   readonly session: S | RoutedCommit;
   readonly unapproved?: UnapprovedStep;
@@ -37,10 +35,10 @@ export async function requireInstance(context: RoutedContext, instanceId: string
  * Returns an instance up to the first approval that this host does not accept. Everything that shows an
  * instance starts here.
  */
-export async function believed<S extends RoutedSession>(
+export async function acceptedState<S extends RoutedSession>(
   context: RoutedContext,
   session: S,
-): Promise<BelievedInstance<S>> {
+): Promise<AcceptedInstance<S>> {
   const unapproved = await findUnapproved(context, session);
   if (unapproved === undefined) return { session };
   return { session: await context.kernel.at(session.sessionId, unapproved.version - 1), unapproved };
@@ -109,7 +107,7 @@ export async function lookAtInstance(context: RoutedContext, id: SessionId): Pro
  * Throws `APPROVAL_REFUSED` for a watched commit behind an approval that this host does not accept. Returns
  * false if its instance is gone and can't be checked any more.
  */
-export async function requireBelieved(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
+export async function requireAccepted(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
   try {
     const unapproved = await findUnapproved(context, commit);
     if (unapproved !== undefined) await refuse(context, commit, unapproved);
@@ -140,14 +138,14 @@ async function findUnapproved(
 }
 
 async function refuse({ pinned }: RoutedContext, session: RoutedSession, unapproved: UnapprovedStep): Promise<never> {
-  throw notBelieved(unapproved, await pinned.structure(session));
+  throw notAccepted(unapproved, await pinned.structure(session));
 }
 
 /** Returns the state of an instance, up to the first approval that this host does not accept. */
 export async function viewInstance(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
-  const found = await believed(context, session);
-  if (found.unapproved === undefined) return viewBelieved(context, session);
-  const { awaiting: _, ...view } = await viewBelieved(context, found.session);
+  const found = await acceptedState(context, session);
+  if (found.unapproved === undefined) return viewAccepted(context, session);
+  const { awaiting: _, ...view } = await viewAccepted(context, found.session);
   const allowed: RoutedOperation[] = isStillThere(found.unapproved, session) ? ["resume", "delete"] : ["delete"];
   return { ...view, allowed, unapproved: found.unapproved };
 }
@@ -170,7 +168,7 @@ export async function resultOf(
 
 /** Returns the current step with its instructions. Throws `DEFINITION_UNAVAILABLE`. */
 export async function stepView(context: RoutedContext, at: RoutedSession): Promise<StepView> {
-  const { session } = await believed(context, at);
+  const { session } = await acceptedState(context, at);
   const { step = "", workflow } = session.head;
   // The end is the same in every workflow, also in one that no longer exists.
   if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };
@@ -194,7 +192,7 @@ export async function questionOf(
   return asked && { ...asked, unsignedAllowed: options.approvals.unsigned };
 }
 
-async function viewBelieved(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
+async function viewAccepted(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
   const { sessionId, version, at, head } = session;
   const { workflow, revision, step, context: values, pending, createdAt } = head;
   const awaiting = await questionOf(context, session);

@@ -4,9 +4,9 @@
  *
  * What is decided where:
  * - environment.ts: what rules see, and the operators and functions that they can use
- * - compile.ts: which texts are rules; a rule that could take more than 1,000,000 steps is not run
+ * - compile.ts: which texts are rules; a rule that could take more than 1,000,000 steps is not run; errors of CEL in
+ *   plain words
  * - patterns.ts: regular expressions, in linear time
- * - explain.ts: errors of CEL in plain words
  * - cost.ts: the upper bound of a rule's steps on given evidence
  * - validators.ts: the named validators
  * - python-to-cel.ts: Python lambdas as CEL (python-tokens.ts and python-parser.ts read them)

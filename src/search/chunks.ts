@@ -3,8 +3,7 @@
  * table, a code block or a checklist is never separated from its heading.
  */
 import type { Nodes, RootContent } from "mdast";
-import { plainText } from "../workflow/from-markdown.js";
-import { blocksOf, endOfSection, linesOfParagraph } from "../workflow/markdown-blocks.js";
+import { blocksOf, endOfSection, linesOfParagraph, plainText } from "../workflow/from-markdown.js";
 
 /** A chunk of a text. */
 interface TextChunk {

@@ -37,7 +37,7 @@ export interface FilePlace {
 /** The most files and folders below a root. */
 const FILES_MAX = 50_000;
 /** A second change within so many milliseconds may leave a file's signature the same. */
-export const SETTLED = 2_000;
+export const STABLE_MS = 2_000;
 
 /**
  * The Markdown files below some roots. Of two files or workflows with the same path the one in the first root counts.
@@ -93,7 +93,7 @@ export class SourceFiles {
     const places = await filePlaces(folder, await textOf(sandbox, metadata), paths);
     const value = new Map([...places].map(([path, place]) => [`${start}${path}`, place]));
     // Not cached after a very recent change: a second one might leave the signature the same.
-    if ((metadata?.signature?.changedAt ?? 0) < Date.now() - SETTLED) {
+    if ((metadata?.signature?.changedAt ?? 0) < Date.now() - STABLE_MS) {
       this.places.set(`${root}:${folder}`, { key, value });
     } else this.places.delete(`${root}:${folder}`);
     return value;
@@ -110,7 +110,7 @@ async function markdownIn(sandbox: Sandbox): Promise<readonly SandboxEntry[]> {
 
 /**
  * Returns the folders that are workflows or were meant to be, the outer ones first; the empty text is the root itself.
- * They are found at any depth: texts of hidden phases must not be found, whatever folder is given as a root.
+ * They are found at any depth: texts of hidden phases must not be found, no matter which folder is given as a root.
  */
 function workflowsIn(entries: readonly SandboxEntry[]): string[] {
   const folders = entries.flatMap(({ path }) => {

@@ -9,7 +9,7 @@ import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
 import { type ChunkIndex, type Embed, embedTexts, type PreparedFile } from "./chunk-index.js";
 import { chunkMarkdown } from "./chunks.js";
 import type { FileRecord } from "./index-file.js";
-import { type FilePlace, type FrontMatter, readFrontMatter, SETTLED, type SourceFile } from "./source-files.js";
+import { type FilePlace, type FrontMatter, readFrontMatter, type SourceFile, STABLE_MS } from "./source-files.js";
 
 /** A file that cannot be searched, or a problem with the saved index. */
 export interface SearchProblem {
@@ -152,9 +152,9 @@ async function changeOf(
   const readAt = Date.now();
   const { text, signature } = await file.sandbox.read(file.path, { maxBytes: FILE_MAX });
   // No signature after a very recent change: a second one might leave it the same.
-  const settled = signature.changedAt < readAt - SETTLED ? signature.key : "";
+  const stableKey = signature.changedAt < readAt - STABLE_MS ? signature.key : "";
   const hash = createHash("sha256").update(text).digest("base64url");
-  if (!moved && known.hash === hash) return known.signature === settled ? undefined : { touched: settled };
+  if (!moved && known.hash === hash) return known.signature === stableKey ? undefined : { touched: stableKey };
   const plain = withoutMark(text);
   const front = await readFrontMatter(plain);
   const chunks = chunkMarkdown(plain, { maxTokens, frontLines: front.lines });
@@ -163,7 +163,7 @@ async function changeOf(
       key,
       record: {
         path: file.path,
-        signature: settled,
+        signature: stableKey,
         hash,
         place: { ...place, tags: [...place.tags] },
         chunks: chunks.map(({ headings, inner, lines }) => ({

@@ -28,14 +28,14 @@ export function contentContract(options: ContentContractOptions): ContractCase[]
     run: () => outcomeOf(async () => check(await options.open())),
   });
   return [
-    over("list: every workflow once, broken ones with an error", listsOnce),
-    over("definition: what the list has ready, under its own type", definesListed),
-    over("definition: undefined for a type and for a revision that there is not", definesNothingElse),
+    over("list: returns every workflow once, and an error for each broken one", listsOnce),
+    over("definition: returns what the list has as ready, under the same type", definesListed),
+    over("definition: returns undefined for an unknown type and an unknown revision", definesNothingElse),
     over("definition: a broken workflow throws DEFINITION_INVALID", refusesBroken),
-    over("text: every phase and task has one, with revision, tokens and sources", givesTexts),
-    over("text: the same text has the same revision", givesSteadyRevisions),
-    over("text: both templates where phases come from a plan, and TEMPLATE where they don't", givesTemplates),
-    over("text: CONTENT_UNAVAILABLE for a phase and a task that there is not", refusesMissingTexts),
+    over("text: returns one for every phase and task, with revision, tokens and sources", givesTexts),
+    over("text: has the same revision for the same text", givesSteadyRevisions),
+    over("text: returns both templates if phases come from a plan, and throws TEMPLATE if not", givesTemplates),
+    over("text: throws CONTENT_UNAVAILABLE for an unknown phase and an unknown task", refusesMissingTexts),
   ];
 }
 
@@ -158,16 +158,16 @@ export function planContract({ open }: PlanContractOptions): ContractCase[] {
 }
 
 const checks: readonly PlanCheck[] = [
-  ["read: a file, every character as it is", readsWhole],
-  ["read: the tasks.md of a folder, by its own path", readsFolder],
-  ["read: undefined where there is no plan", readsNothingElse],
-  ["read and replace: PATH_REFUSED for paths that lead out", refusesOutside],
-  ["read: one text has one hash, another text another", hashes],
-  ["replace: puts a text in the place of the one with the hash", replaces],
-  ["replace: through a folder", replacesInFolder],
-  ["replace: false, and nothing is changed, for another hash", keepsOthers],
-  ["replace: false, and nothing is made, where there is no plan", makesNothing],
-  ["replace: of several at once with one hash, one succeeds", oneWins],
+  ["read: returns a file with every character unchanged", readsWhole],
+  ["read: returns the tasks.md of a folder, with the path of the file", readsFolder],
+  ["read: returns undefined if there is no plan", readsNothingElse],
+  ["read and replace: throw PATH_REFUSED for paths that lead out", refusesOutside],
+  ["read: has the same hash for the same text, and another for another text", hashes],
+  ["replace: replaces the text with the given hash", replaces],
+  ["replace: accepts the path of a folder", replacesInFolder],
+  ["replace: returns false and changes nothing for another hash", keepsOthers],
+  ["replace: returns false and creates nothing if there is no plan", makesNothing],
+  ["replace: of concurrent calls with one hash, exactly one succeeds", oneWins],
 ];
 
 async function textAt(plans: PlanSource, path: string) {

@@ -15,7 +15,7 @@ import { type ErrorCode, isPhasegateError } from "../errors.js";
 
 /** One promise that an implementation of a port must keep. */
 export interface ContractCase {
-  /** The promise, after its subject: `append: a second first commit is refused`. */
+  /** The promise, after its subject: `append: refuses a second first commit`. */
   readonly name: string;
   /**
    * Tests it on its own storage or content. Rejects if the promise is broken, usually with an `AssertionError`. Resolves with

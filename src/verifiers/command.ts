@@ -2,6 +2,7 @@
  * The verifier `command`, and the list of executables that a host allows. Names are looked up outside the project,
  * where an agent can't replace them.
  */
+
 import { constants } from "node:fs";
 import { access, realpath, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, isAbsolute, join } from "node:path";
@@ -13,9 +14,8 @@ import { isInside } from "../sandbox/resolve.js";
 import { workingFolder } from "../sandbox/sandbox.js";
 import type { JsonObject } from "../workflow/json.js";
 import { nearest, parseRelativePath, shown } from "../workflow/names.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { COMMAND_VARIABLES, defineVerifier, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, patternParams } from "./lines.js";
-import { COMMAND_VARIABLES, type VerifierRules } from "./rules.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 import { harmless, outputLines, sha256, shownCommand, shownPath, withoutEscapes } from "./subject.js";
 

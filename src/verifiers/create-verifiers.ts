@@ -8,8 +8,7 @@
  * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
- * - rules.ts: rules in the parameters of verifiers
- * - define-verifier.ts: which errors of a verifier are problems at the gate
+ * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
  */
 import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
@@ -18,12 +17,12 @@ import { openSandbox } from "../sandbox/sandbox.js";
 import { withoutFolders } from "../sandbox/without-folder.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
+import { loadVerifierRules } from "./define-verifier.js";
 import { directoryExists, fileExists, fileMatches } from "./file-exists.js";
 import { gitClean, gitCommitExists } from "./git.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
 import { markdownHeadings } from "./markdown-headings.js";
-import { loadVerifierRules } from "./rules.js";
 
 /** Limits of verifiers. */
 export interface VerifierLimits {

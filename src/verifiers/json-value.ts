@@ -9,8 +9,7 @@ import type { Sandbox } from "../sandbox/sandbox.js";
 import { isJsonObject, type JsonValue, storedValueSchema } from "../workflow/json.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { shown } from "../workflow/names.js";
-import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
-import { JSON_VARIABLES, type VerifierRules } from "./rules.js";
+import { defineVerifier, JSON_VARIABLES, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
 import { checkSubject, harmless, readSubject, shownPath, subjectParams } from "./subject.js";
 
 const NAME = "json_value";

@@ -2,14 +2,14 @@
  * The verifier `markdown_headings`: a Markdown file has certain headings. Headings without visible words, and those in
  * code, comments, quotations and lists, don't count.
  */
+
 import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { visibleText } from "../workflow/field-types.js";
-import { codeParts, headingName, plainText } from "../workflow/from-markdown.js";
-import { blocksOf, endOfSection } from "../workflow/markdown-blocks.js";
+import { blocksOf, codeParts, endOfSection, headingName, plainText } from "../workflow/from-markdown.js";
 import { defineVerifier, textParam } from "./define-verifier.js";
 import { checkHowOften, howOftenParams, isOftenEnough } from "./lines.js";
 import { checkSubject, readSubject, shownPath, subjectParams } from "./subject.js";

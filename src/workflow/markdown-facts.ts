@@ -4,8 +4,18 @@
  */
 import type { List, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
-import { headingName, plainText, withoutLeadingMarks, withoutTrailingMarks } from "./from-markdown.js";
-import { endOfSection, itemsOf, linesOfParagraph, proseOf, type Section, sectionsOf } from "./markdown-blocks.js";
+import {
+  endOfSection,
+  headingName,
+  itemsOf,
+  linesOfParagraph,
+  plainText,
+  proseOf,
+  type Section,
+  sectionsOf,
+  withoutLeadingMarks,
+  withoutTrailingMarks,
+} from "./from-markdown.js";
 
 /** One step of a task. */
 export interface ExecutionStep {

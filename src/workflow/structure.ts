@@ -4,8 +4,7 @@
  *
  * What is decided where:
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
- * - define-workflow.ts: what a workflow defined in code must fulfil
- * - workflow-input.ts: the input types of `defineWorkflow`
+ * - define-workflow.ts: `defineWorkflow`: its input types, and what a workflow defined in code must fulfil
  * - routed-definition.ts: the definition of a routed workflow, and when two step names are the same
  * - names.ts: which ids, types and paths from outside are accepted, which characters are escaped, and which
  *   files are never shown to agents because they hold secrets
@@ -15,7 +14,7 @@
  * - object-reader.ts: how wrong, missing and unknown keys are reported
  * - report.ts: how many diagnostics and rules one definition may have
  * - diagnostic.ts: every check that reading a definition can report
- * - from-markdown.ts, markdown-blocks.ts: parsing Markdown in linear time
+ * - from-markdown.ts: parsing Markdown in linear time
  * - markdown-facts.ts: the facts shown from the text of a phase or task
  * - placeholders.ts: the placeholders that templates may use
  *

@@ -42,7 +42,7 @@ export interface WorkspaceLimits {
   readonly listEntries: number;
   /**
    * The most that one page of `preload_workflow` returns, in tokens (characters / 4). A page has at least one file,
-   * whatever its size. Default 25,000.
+   * even if that is larger. Default 25,000.
    */
   readonly preloadTokens: number;
 }

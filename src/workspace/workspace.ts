@@ -11,19 +11,19 @@
  * - steps/next-step.ts: steps of a skill one by one; a gate is never skipped, and 12 failures close it
  * - session/keeper.ts: in which order folder, manifest and log of a session are written (that file lists the rest)
  * - bundles/bundle.ts: what a bundle.yaml may contain; a broken bundle does not hide the others
- * - tools/table.ts: the tools that agents call; ai-tools.ts: the same tools for the Vercel AI SDK
+ * - tools/table.ts: the tools that agents call; workspace.ts has the same tools for the Vercel AI SDK
  * - instructions.ts: the system prompt, at most 900 tokens
  */
 import type { AuditReport, Receipt } from "../log/commit.js";
 import type { WatchQuery } from "../phased/watch.js";
 import type { Listener } from "../runtime/notifier.js";
 import type { OperationMetrics } from "../runtime/operations.js";
+import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
 import type { WorkspaceNotificationMap } from "./options.js";
 import type { WorkflowSummary } from "./preload/find.js";
 import type { SessionFigures } from "./session/keeper.js";
-import type { SessionInputs } from "./session/machine.js";
+import type { RecordedCommit, RecordedEntry, SessionInputs } from "./session/machine.js";
 import type { Manifest } from "./session/manifest.js";
-import type { RecordedCommit, RecordedEntry } from "./session/recorder.js";
 import type { FileRead, FilesListed } from "./tools/files.js";
 import type {
   OutputSaved,
@@ -32,7 +32,7 @@ import type {
   StepAnswered,
   WorkflowPreloaded,
 } from "./tools/sessions.js";
-import type { ToolFailure, ToolListing, ToolResult } from "./tools/tool.js";
+import { publishedInput, type ToolFailure, type ToolListing, type ToolResult } from "./tools/tool.js";
 
 /**
  * Files for workflows that a model leads itself: it reads what it needs and saves what it makes, in sandboxed folders.
@@ -178,4 +178,30 @@ export interface WorkspaceMetrics {
   readonly violations: number;
   /** Figures of sessions. */
   readonly sessions: SessionFigures;
+}
+
+/** A tool of the Vercel AI SDK: the part of what `tool()` takes that this library needs. */
+export interface AiTool {
+  /** The description for the model. */
+  readonly description: string;
+  /** The schema of the arguments. It accepts everything: the tool itself reports what is wrong. */
+  readonly inputSchema: PassedSchema;
+  /** Calls the tool; never rejects. */
+  readonly execute: (input: unknown) => Promise<ToolResult>;
+}
+
+/**
+ * Returns a workspace's tools for the Vercel AI SDK: `generateText({ tools: workspaceTools(workspace.connect()), … })`.
+ * Use a new connection for each conversation: it may write the sessions that it has created or reopened, and no others.
+ */
+export function workspaceTools(connection: WorkspaceConnection): Record<string, AiTool> {
+  return Object.fromEntries(
+    connection.tools.map((tool) => {
+      const execute = (input: unknown) => connection.call(tool.name, input);
+      return [
+        tool.name,
+        { description: tool.description, inputSchema: passThroughSchema(publishedInput(tool)), execute },
+      ];
+    }),
+  );
 }

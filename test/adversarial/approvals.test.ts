@@ -31,7 +31,7 @@ async function asking() {
 }
 
 describe("a gate that asks a person", () => {
-  it("lets an honest agent through, once she has said yes", async () => {
+  it("lets an honest agent through after the approval", async () => {
     const { claim, engine, id, yes, ann, phase } = await asking();
     expect(await claim(TRUTH)).toMatchObject({ awaiting_approval: true, checkpoint_passed: false });
     expect(await phase()).toBe(1);
@@ -39,13 +39,13 @@ describe("a gate that asks a person", () => {
     expect(await phase()).toBe(2);
   });
 
-  it("doesn't ask her about evidence that isn't true", async () => {
+  it("asks nobody to approve evidence that is false", async () => {
     const { refuses, engine, id } = await asking();
     await refuses({ report: "nowhere.md" }, /there is no file nowhere\.md/);
     expect(await engine.getApproval(id)).toBeUndefined();
   });
 
-  it("refuses to pass on a yes to other evidence", async () => {
+  it("refuses an approval of other evidence", async () => {
     const { claim, engine, id, yes, ann, phase } = await asking();
     await claim(TRUTH);
     const word = await yes(ann.privateKey);
@@ -57,7 +57,7 @@ describe("a gate that asks a person", () => {
     expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
-  it("refuses a yes that the agent has signed in her name", async () => {
+  it("refuses an approval that the agent has signed in an approver's name", async () => {
     const { claim, engine, id, yes, ann, agent, phase } = await asking();
     await claim(TRUTH);
     const refused = await failure(engine.approve(id, await yes(agent.privateKey)));
@@ -66,7 +66,7 @@ describe("a gate that asks a person", () => {
     expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
-  it("refuses a yes that nobody has signed", async () => {
+  it("refuses an unsigned approval", async () => {
     const { claim, engine, id, question, yes, ann, phase } = await asking();
     await claim(TRUTH);
     const { evidenceHash } = await question();
@@ -76,7 +76,7 @@ describe("a gate that asks a person", () => {
     expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
-  it("refuses a yes that was given before the session went back", async () => {
+  it("refuses an approval from before a rollback", async () => {
     const { claim, engine, id, yes, ann, phase } = await asking();
     await claim(TRUTH);
     const word = await yes(ann.privateKey);
@@ -88,7 +88,7 @@ describe("a gate that asks a person", () => {
     expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
-  it("passes on nothing that the agent can say to its tool", async () => {
+  it("passes by no parameter of the agent's tool", async () => {
     const { claim, tool, engine, id, yes, ann, phase } = await asking();
     await claim(TRUTH);
     for (const action of ["approve", "override_gate", "skip_phase"]) {

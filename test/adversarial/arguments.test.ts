@@ -31,7 +31,7 @@ describe("a gate that puts evidence into a command", () => {
     await gate.accepts(TRUE);
   });
 
-  it("takes evidence that would be a second command for one argument", async () => {
+  it("passes evidence that contains a second command as a single argument", async () => {
     const gate = await named();
     const evil = "check.mjs; touch pwned #";
     await gate.refuses({ file: evil }, /exit code 1/);
@@ -41,7 +41,7 @@ describe("a gate that puts evidence into a command", () => {
     await gate.accepts(TRUE);
   });
 
-  it("refuses evidence with a NUL in it, which would cut it off", async () => {
+  it("refuses evidence with a NUL", async () => {
     const gate = await named();
     await gate.refuses({ file: "check.mjs\0--evil" }, /NUL/);
     await gate.accepts(TRUE);
@@ -55,7 +55,7 @@ verify: {verifier: command, argv: [git, --version]}
 `;
   const evil = "#!/bin/sh\ntouch pwned\nexit 0\n";
 
-  it("takes no command of the same name that lies in the project, though it comes first on the PATH", async () => {
+  it("runs no command of the same name in the project, even if it is first on the PATH", async () => {
     const path = process.env.PATH ?? "";
     onTestFinished(() => {
       process.env.PATH = path;
@@ -68,9 +68,12 @@ verify: {verifier: command, argv: [git, --version]}
     expect(existsSync(join(gate.project, "pwned"))).toBe(false);
   });
 
-  it.each(["./git", "sh", "/bin/sh", "../git", "{evidence.tool}"])("starts no workflow that wants %s", async (name) => {
-    const gate = ALLOWED.replace("[git", `["${name}"`);
-    const started = aGate({ gate, files: { git: evil }, verifiers: { commands: ["git"] } });
-    await expect(started).rejects.toThrow(/not on the host's list of commands \(git\)|can't be a placeholder/);
-  });
+  it.each(["./git", "sh", "/bin/sh", "../git", "{evidence.tool}"])(
+    "starts no workflow with the command %s",
+    async (name) => {
+      const gate = ALLOWED.replace("[git", `["${name}"`);
+      const started = aGate({ gate, files: { git: evil }, verifiers: { commands: ["git"] } });
+      await expect(started).rejects.toThrow(/not on the host's list of commands \(git\)|can't be a placeholder/);
+    },
+  );
 });

@@ -39,7 +39,7 @@ describe("a gate that wants a file to be changed", () => {
     await gate.accepts({ done: true });
   });
 
-  it("refuses the original in the place of junk that was there when the phase was entered again", async () => {
+  it("refuses the original content after a rollback to junk", async () => {
     const gate = await aGate({ gate: CHANGED, files: BEFORE });
     for (const junk of ["junk\n", "more junk\n"]) {
       await gate.write(path, junk);
@@ -64,7 +64,7 @@ describe("a gate that wants a file to be changed", () => {
     await gate.accepts({ done: true });
   });
 
-  it("refuses two files whose contents have changed places", async () => {
+  it("refuses two files whose contents were swapped", async () => {
     const both = CHANGED.replace("path: src/parser.mjs", "paths: [src/parser.mjs, old/parser.mjs]");
     const gate = await aGate({ gate: both, files: BEFORE });
     await gate.write(path, BEFORE["old/parser.mjs"]);
@@ -90,7 +90,7 @@ describe("a gate that wants a file to be changed", () => {
     await gate.accepts({ done: true });
   });
 
-  it("refuses one new file for two", async () => {
+  it("refuses one new file in place of two", async () => {
     const within =
       "evidence_schema:\n  made: {type: list, validator: 'lambda x: len(x) == 2', verify: {verifier: changed_since_phase_start, within: src}}\n";
     const gate = await aGate({ gate: within, files: BEFORE });
@@ -117,7 +117,7 @@ describe("a gate that wants a file to be changed", () => {
     await gate.accepts({ file: "src/new.mjs" });
   });
 
-  it("refuses to compare with a beginning that was changed where it is stored", async () => {
+  it("refuses to compare with a snapshot that was changed in the state folder", async () => {
     const names = Array.from({ length: 1500 }, (_, index) => `src/${"long".repeat(30)}${index}.mjs`);
     const files = Object.fromEntries(names.map((name, index) => [name, `${index}\n`]));
     const gate = await aGate({ gate: CHANGED.replace("src/parser.mjs", "src"), files });

@@ -49,22 +49,22 @@ describe("a gate that runs the tests", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("runs them at a gate whose rules only warn, too", async () => {
+  it("also runs them at a gate whose rules only warn", async () => {
     const gate = await suite("process.exitCode = 1;", `checkpoint: {strict: false}\n${SUITE}`);
     await gate.refuses(TRUTH, /exit code 1, expected 0/);
     await gate.write("test.mjs", PASSING);
     await gate.accepts(TRUTH);
   });
 
-  it("refuses tests that print a success and end with 1", async () => {
+  it("refuses tests that print a success and exit with 1", async () => {
     await refused(`${PASSING} process.exitCode = 1;`, /exit code 1, expected 0/);
   });
 
-  it("refuses tests that end with 0 and print a failure", async () => {
+  it("refuses tests that exit with 0 and print a failure", async () => {
     await refused('console.log("11 passed, 1 failed");', /node test\.mjs: .*matches .* 0 times/);
   });
 
-  it("refuses tests that run nothing", async () => {
+  it("refuses a suite that runs no tests", async () => {
     await refused('console.log("0 passed, 0 failed");', /node test\.mjs: .*matches .* 0 times/);
   });
 
@@ -76,11 +76,11 @@ describe("a gate that runs the tests", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("refuses tests that bury what they say under megabytes", async () => {
+  it("refuses tests that print more than the output limit", async () => {
     await refused(`${PASSING} console.log("x".repeat(4 * 2 ** 20));`, /it wrote more than 1048576 bytes/);
   });
 
-  it("leaves nothing running that the tests have forked", async ({ skip }) => {
+  it("terminates every process that the tests have started", async ({ skip }) => {
     skip(!LINUX, "only Linux tells in /proc whether a process runs");
     const stay = JSON.stringify("setInterval(() => {}, 1000)");
     const gate = await suite(`

@@ -16,14 +16,14 @@ describe("a gate that wants a file", () => {
     await (await aGate({ gate: FILE, files })).accepts(TRUTH);
   });
 
-  it("refuses a file that isn't there, and takes it when it is", async () => {
+  it("refuses a missing file, and accepts it once it exists", async () => {
     const gate = await withoutReport();
     await gate.refuses(TRUTH, /there is no file docs\/report\.md/);
     await writeFiles(gate.project, files);
     await gate.accepts(TRUTH);
   });
 
-  it("refuses a file that is there, but empty", async () => {
+  it("refuses an empty file", async () => {
     const gate = await withoutReport();
     await gate.write("docs/report.md", "");
     await gate.refuses(TRUTH, /docs\/report\.md.*the file is too small/);
@@ -31,7 +31,7 @@ describe("a gate that wants a file", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("refuses a huge file that is nothing but a hole", async () => {
+  it("refuses a huge sparse file without data", async () => {
     const gate = await withoutReport(
       FILE.replace("verify: file_exists", "verify: {verifier: file_exists, min_bytes: 5000}"),
     );
@@ -48,7 +48,7 @@ describe("a gate that wants a file", () => {
     ["as it was named", ["docs/report.md", "docs/report.md"]],
     ["by a hard link", ["docs/report.md", "docs/again.md"]],
     ["behind a folder that is a link", ["docs/report.md", "alias/report.md"]],
-  ])("refuses one file for two, %s", async (_, lie) => {
+  ])("refuses one file in place of two, %s", async (_, lie) => {
     const list = "evidence_schema:\n  reports: {type: list, validator: 'lambda x: len(x) == 2', verify: file_exists}\n";
     const gate = await aGate({ gate: list, files: { ...files, "docs/other.md": "# Other\n" } });
     await link(join(gate.project, "docs/report.md"), join(gate.project, "docs/again.md"));
@@ -57,7 +57,7 @@ describe("a gate that wants a file", () => {
     await gate.accepts({ reports: ["docs/report.md", "docs/other.md"] });
   });
 
-  it("refuses a folder for a file", async () => {
+  it("refuses a folder in place of a file", async () => {
     const gate = await withoutReport();
     await mkdir(join(gate.project, "docs/report.md"));
     await gate.refuses(TRUTH, /docs\/report\.md.*a folder, not a file/);
@@ -106,7 +106,7 @@ describe("a gate that wants a file", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("refuses a good file behind a folder that leads out of the project", async () => {
+  it("refuses a good file in a linked folder outside of the project", async () => {
     const gate = await withoutReport();
     await writeFiles(gate.base, { "elsewhere/report.md": "good, but not yours" });
     await symlink(join(gate.base, "elsewhere"), join(gate.project, "exit"));
@@ -115,7 +115,7 @@ describe("a gate that wants a file", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("refuses a path out of the project, and an absolute one", async () => {
+  it("refuses a path that leads out of the project, and an absolute path", async () => {
     const gate = await aGate({ gate: FILE, files, engine: { limits: { maxAttempts: 9 } } });
     await writeFiles(gate.base, { "secret.md": "good, but not yours" });
     for (const report of ["../secret.md", "docs/../../secret.md", "/etc/hostname", "docs/report.md\0.txt"]) {
@@ -124,7 +124,7 @@ describe("a gate that wants a file", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("refuses a pipe for a file, without waiting for somebody to write to it", async () => {
+  it("refuses a FIFO in place of a file, without waiting for a writer", async () => {
     const gate = await withoutReport();
     execFileSync("mkfifo", [join(gate.project, "docs/report.md")]);
     await gate.refuses(TRUTH, /docs\/report\.md.*not a regular file/);
@@ -133,7 +133,7 @@ describe("a gate that wants a file", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("refuses another file whose name only looks the same", async () => {
+  it("refuses another file whose name only resembles the right one", async () => {
     await lieThenTruth({ gate: FILE, files }, { report: "docs/rep\u043ert.md" }, /there is no file docs/, TRUTH);
   });
 });
@@ -162,14 +162,14 @@ evidence_schema:
 `;
 
 describe("a gate that wants a line in a file", () => {
-  it("refuses a report without it, and lets an honest agent through", async () => {
+  it("refuses a report without the line, and lets an honest agent through", async () => {
     const gate = await aGate({ gate: RESULTS, files: { "docs/report.md": "all of them passed\n" } });
     await gate.refuses(TRUTH, /docs\/report\.md.*0 lines|docs\/report\.md.*match/);
     await writeFiles(gate.project, files);
     await gate.accepts(TRUTH);
   });
 
-  it("refuses a line in letters that only look the same", async () => {
+  it("refuses a line in letters that only resemble the right ones", async () => {
     const gate = await aGate({
       gate: RESULTS,
       files: { "docs/report.md": "12 of 12 p\u0430ssed\n１２ of １２ passed\n" },

@@ -124,7 +124,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses code between the marks that ident in .gitattributes leaves out", async () => {
+  it("refuses code between $Id and $, which the ident attribute would ignore", async () => {
     const { accepts, refuses, write, git } = await aRepository(CLEAN);
     await write(".gitattributes", "*.js ident\n");
     await write("sub/c.js", "// $Id$\ngood();\n");
@@ -138,7 +138,7 @@ describe("a gate that wants everything to be committed", () => {
   });
 
   it.each(["*.md ident\n", "*.md text\n", ".gitattributes ident\n"])(
-    "refuses an uncommitted .gitattributes, also where new files don't count: %j",
+    "refuses an uncommitted .gitattributes, also if new files don't count: %j",
     async (rules) => {
       const gate = CLEAN.replace("git_clean", "{verifier: git_clean, path: sub, untracked: false}");
       const { accepts, refuses, write, project } = await aRepository(gate);
@@ -151,7 +151,7 @@ describe("a gate that wants everything to be committed", () => {
     },
   );
 
-  it("refuses line ends that no checkout writes, and takes those that one does", async () => {
+  it("refuses line ends that no checkout writes, and accepts those that a checkout writes", async () => {
     const { accepts, refuses, write, git } = await aRepository(CLEAN);
     await write(".gitattributes", "*.sh text\n");
     await write("run.sh", "one\ntwo\n");
@@ -188,7 +188,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a link in the place of a folder, and of a file", async () => {
+  it("refuses a link in place of a folder or a file", async () => {
     const { accepts, refuses, base, git, project } = await aRepository(CLEAN);
     await rename(join(project, "sub"), join(base, "elsewhere"));
     await symlink(join(base, "elsewhere"), join(project, "sub"));
@@ -204,7 +204,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a folder that is made a repository of its own", async () => {
+  it("refuses a folder that was made a separate repository", async () => {
     const gate = CLEAN.replace("git_clean", "{verifier: git_clean, path: sub}");
     const { accepts, refuses, write, project } = await aRepository(gate);
     await write("sub/b.md", "changed\n");
@@ -217,7 +217,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a change inside of a submodule, whatever the repository says of it", async () => {
+  it("refuses a change inside a submodule, even if the repository's configuration ignores it", async () => {
     const { accepts, refuses, write, git, base, project } = await aRepository(CLEAN);
     await writeFiles(join(base, "part"), { "part.js": "good()\n" });
     initialise(join(base, "part"));
@@ -258,7 +258,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a project that is in no repository", async () => {
+  it("refuses a project without a repository", async () => {
     const { accepts, refuses, project } = await aGate({ gate: CLEAN, files });
     await refuses(COMMITTED, /the project is not in a git repository/);
     initialise(project);
@@ -289,7 +289,7 @@ describe("a gate that wants a commit", () => {
     await accepts({ commit: git("rev-parse", "HEAD") });
   });
 
-  it("refuses one that is put into the repository under an id of its own", async () => {
+  it("refuses one whose text was stored under another id", async () => {
     const { accepts, refuses, git, project } = await aRepository(COMMIT);
     const id = "deadbeef".repeat(5);
     const text = `${git("cat-file", "commit", "HEAD")}\n`;
@@ -307,7 +307,7 @@ describe("a gate that wants a commit", () => {
     await accepts({ commit: git("rev-parse", "HEAD") });
   });
 
-  it("refuses a file's id for a commit's", async () => {
+  it("refuses the id of a file in place of a commit's", async () => {
     const { accepts, refuses, git } = await aRepository(COMMIT);
     await refuses({ commit: git("rev-parse", "HEAD:a.md") }, /there is no commit/);
     await accepts({ commit: git("rev-parse", "HEAD") });

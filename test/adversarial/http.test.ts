@@ -39,7 +39,7 @@ describe("a gate that asks a server", () => {
     await accepts({ page: `${url}health` });
   });
 
-  it("refuses a page that leads on to a private address, and does not ask that", async () => {
+  it("refuses a page that redirects to a private address, without calling that address", async () => {
     const secret = await aServer((_, response) => response.end("secret"));
     const { host, url } = await aServer((request, response) => {
       if (request.url === "/health") response.end("up");
@@ -51,7 +51,7 @@ describe("a gate that asks a server", () => {
     await accepts({ page: `${url}health` });
   });
 
-  it("refuses a server of the agent's own, and does not ask it", async () => {
+  it("refuses a server of the agent, without calling it", async () => {
     const mine = await aServer((_, response) => response.end("up"));
     const { host, url } = await aServer((_, response) => response.end("up"));
     const { accepts, refuses } = await asking(host);
@@ -61,7 +61,7 @@ describe("a gate that asks a server", () => {
     await accepts({ page: url });
   });
 
-  it("refuses a file of the host's for a page", async () => {
+  it("refuses a file:// URL", async () => {
     const { host, url } = await aServer((_, response) => response.end("up"));
     const { accepts, refuses } = await asking(host);
     await refuses({ page: "file:///etc/hostname" }, /page.*http/s);

@@ -66,7 +66,7 @@ describe("a log that was edited by hand", () => {
     expect(await (await made.open()).audit(made.id)).toMatchObject({ intact: true, versions: 2 });
   });
 
-  it("is refused where its hash was left as it was", async () => {
+  it("is refused if its hash was not changed", async () => {
     const made = await passed();
     await forge(made, 2, moreTests, false);
     const refused = await failure(reread(made));
@@ -74,7 +74,7 @@ describe("a log that was edited by hand", () => {
     expect(refused.remedy).not.toBe("");
   });
 
-  it("is refused where an older commit was made anew, whose successor knows its old hash", async () => {
+  it("is refused if an older commit was rewritten, because the next one has its old hash", async () => {
     const made = await passed();
     await forge(made, 1, (body) => body.replaceAll("Phase 1", "Phase I"));
     // Whatever stood in the hint, the newest commit is the second one.
@@ -82,7 +82,7 @@ describe("a log that was edited by hand", () => {
     expect(report).toMatchObject({ intact: false, reason: expect.stringContaining("commit 2") });
   });
 
-  it("is refused under the host's key, however well its hash was made anew", async () => {
+  it("is refused under the host's key, even with new hashes", async () => {
     const made = await passed(KEY);
     await forge(made, 2, moreTests);
     expect(await failure(reread(made))).toMatchObject({ code: "TAMPERED" });
@@ -92,7 +92,7 @@ describe("a log that was edited by hand", () => {
     expect(await reread(made)).toMatchObject({ currentPhase: 2 });
   });
 
-  it("shows against a receipt where there is no key", async () => {
+  it("is detected with a receipt if there is no key", async () => {
     const made = await passed();
     const receipt = await receiptAtTheEnd(made);
     await forge(made, 2, moreTests);
@@ -100,7 +100,7 @@ describe("a log that was edited by hand", () => {
     expect(audited).toMatchObject({ intact: false, reason: expect.stringContaining("receipt") });
   });
 
-  it("shows a cut tail against a receipt, a failed attempt that was taken out", async () => {
+  it("is detected with a receipt if a failed attempt was removed from the end", async () => {
     const made = await aGate({ gate: GATE });
     const folder = join(made.state, "sessions", hash("sha256", made.id, "hex").slice(0, 2), made.id);
     await made.refuses({ ...TRUTH, tests_pass: false }, /'tests_pass' is claimed false/);
@@ -114,7 +114,7 @@ describe("a log that was edited by hand", () => {
     });
   });
 
-  it("is refused where it is another session's, however whole", async () => {
+  it("is refused if it is the complete log of another session", async () => {
     const made = await passed();
     const start = { action: "start", workflow_type: "honest_v1", target_file: "src/other.ts" };
     const other = String((await made.tool.dispatch(start)).session_id);

@@ -19,11 +19,11 @@ describe("a gate that wants fields by name", () => {
     await (await aGate({ gate: GATE })).accepts({ ...TRUTH, note: "and the docs", toString: "a name like others" });
   });
 
-  it("refuses a field's name with a letter of another script, and says which was sent", async () => {
+  it("refuses a field's name with a letter of another script, and shows the submitted name", async () => {
     await refused(renamed("tests_p\u0430ss"), /'tests_pass' not provided \(you sent .*\)/);
   });
 
-  it("refuses a field's name with a character that nobody sees", async () => {
+  it("refuses a field's name with an invisible character", async () => {
     await refused(renamed("tests_pass\u200b"), /'tests_pass' not provided \(you sent/);
   });
 
@@ -39,31 +39,31 @@ describe("a gate that wants fields by name", () => {
     await refused(renamed(" tests_pass "), /'tests_pass' not provided/);
   });
 
-  it("refuses a path for a name", async () => {
+  it("refuses a path in place of a name", async () => {
     await refused({ tests_pass: true, "report.failed": 0, "report.passed": 12 }, /'report' not provided: what the run/);
   });
 
-  it("refuses evidence that lies one level too deep", async () => {
+  it("refuses evidence that is nested one level too deep", async () => {
     await refused({ evidence: TRUTH }, /'tests_pass' not provided/);
   });
 
-  it("refuses fields in a prototype that JSON brings along", async () => {
+  it("refuses fields in a __proto__ key of the JSON", async () => {
     const lie = '{"__proto__": {"tests_pass": true, "report": {"passed": 12, "failed": 0}}}';
     await refused(parsed(lie), /evidence\.__proto__: this key is refused/);
     expect(Object.hasOwn(Object.prototype, "tests_pass")).toBe(false);
   });
 
-  it("refuses a prototype inside of a field", async () => {
+  it("refuses a __proto__ key inside a field", async () => {
     const lie = '{"tests_pass": true, "report": {"__proto__": {"passed": 12, "failed": 0}}}';
     await refused(parsed(lie), /evidence\.report\.__proto__: this key is refused/);
   });
 
-  it("refuses a constructor with a prototype", async () => {
+  it("refuses a constructor key with a prototype", async () => {
     const lie = { ...TRUTH, constructor: { prototype: { tests_pass: true } } };
     await refused(lie, /evidence\.constructor: this key is refused/);
   });
 
-  it("refuses fields that only an object's prototype has", async () => {
+  it("refuses inherited fields", async () => {
     await refused(Object.create(TRUTH), /must be an object, got a foreign object/);
   });
 });

@@ -31,7 +31,7 @@ describe("evidence that is an object with a life of its own", () => {
     await (await aGate({ gate: GATE })).accepts({ ...TRUTH, log: nested(20), text: "x".repeat(2 ** 20) });
   });
 
-  it("is refused where a getter says no when it is first asked, and yes from then on", async () => {
+  it("is refused if a getter returns false first and true later", async () => {
     const { engine, id, accepts } = await aGate({ gate: GATE });
     const answer = await engine.completePhase(id, { phase: 1, evidence: changing(false, true) });
     expect(answer).toMatchObject({
@@ -41,7 +41,7 @@ describe("evidence that is an object with a life of its own", () => {
     await accepts(TRUTH);
   });
 
-  it("is recorded as it was judged, whatever a getter says later", async () => {
+  it("is recorded as it was checked, even if a getter returns something else later", async () => {
     const { engine, id } = await aGate({ gate: GATE });
     expect(await engine.completePhase(id, { phase: 1, evidence: changing(true, false) })).toMatchObject({
       passed: true,
@@ -49,12 +49,12 @@ describe("evidence that is an object with a life of its own", () => {
     expect((await engine.getFullState(id)).artifacts).toMatchObject([{ phase: 1, artifact: TRUTH }]);
   });
 
-  it("is refused where a proxy has every field that anybody asks for, and names none", async () => {
+  it("is refused if a proxy returns every field but lists none", async () => {
     const proxy = new Proxy({}, { get: () => true, has: () => true });
     await refused(proxy, /'tests_pass' not provided/);
   });
 
-  it("is refused where a proxy throws, and what it throws is told to nobody", async () => {
+  it("is refused if a proxy throws, and the thrown message is not shown", async () => {
     const trap = () => {
       throw new Error("the key is 1234");
     };
@@ -64,42 +64,42 @@ describe("evidence that is an object with a life of its own", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("is refused where only its toJSON tells the truth", async () => {
+  it("is refused if only its toJSON returns valid evidence", async () => {
     await refused({ toJSON: () => TRUTH }, /evidence\.toJSON: a function is not JSON/);
   });
 
-  it("is refused where a list's toJSON would empty it", async () => {
+  it("is refused if a list's toJSON would empty it", async () => {
     const failures = Object.assign(["it crashes"], { toJSON: () => [] });
     await refused({ ...TRUTH, failures }, /failures.*size\(value\) == 0/);
   });
 
-  it("is refused where a list has holes for failures", async () => {
+  it("is refused if a list has holes", async () => {
     const failures: unknown[] = [];
     failures.length = 3;
     await refused({ ...TRUTH, failures }, /evidence\.failures\[0\]: undefined is not JSON/);
   });
 
-  it("is refused where a date or a map stands for plain values", async () => {
+  it("is refused if it contains a Date or a Map", async () => {
     await refused({ ...TRUTH, failures: new Map([["a", 1]]) }, /evidence\.failures: a Map is not JSON/);
     await refused({ ...TRUTH, at: new Date(0) }, /evidence\.at: a Date is not JSON/);
   });
 
-  it("is refused where it holds itself", async () => {
+  it("is refused if it contains itself", async () => {
     const lie: Record<string, unknown> = { ...TRUTH };
     lie.again = lie;
     await refused(lie, /evidence\.again: it holds itself/);
   });
 
-  it("is refused where it is nested without an end", async () => {
+  it("is refused if it is nested endlessly", async () => {
     await refused({ ...TRUTH, deep: nested(100_000 / 20) }, /it is nested more than 64 deep/);
   });
 
-  it("is refused where a million other fields stand in the place of those that are asked for", async () => {
+  it("is refused if it has a million unknown fields in place of the required ones", async () => {
     const others = Object.fromEntries(Array.from({ length: howOften(70_000, 700_000) }, (_, at) => [`a${at}`, 1]));
     await refused({ ...others, failures: [] }, /Required evidence 'tests_pass' not provided/);
   });
 
-  it("is refused at 10 MiB and one byte, and taken at 10 MiB", async () => {
+  it("is refused at 10 MiB and one byte, and accepted at 10 MiB", async () => {
     const limit = 10 * 2 ** 20;
     const text = "x".repeat(limit - JSON.stringify({ ...TRUTH, text: "" }).length);
     const { refuses, accepts } = await aGate({ gate: GATE });
@@ -108,8 +108,8 @@ describe("evidence that is an object with a life of its own", () => {
   });
 });
 
-describe("what is changed after it was handed in", () => {
-  it("is not what was handed in", async () => {
+describe("a later change of the evidence", () => {
+  it("does not change what was submitted", async () => {
     const { engine, id, accepts } = await aGate({ gate: GATE });
     const lie: Record<string, unknown> = { ...TRUTH, tests_pass: false };
     const submitted = engine.completePhase(id, { phase: 1, evidence: lie });

@@ -83,42 +83,42 @@ describe("the gate of a plan's phase", () => {
     expect(await text()).toContain("- [ ] **Task 2.1**");
   });
 
-  it("takes no tick in the file for a claim, whoever made it", async () => {
+  it("does not accept a tick in the file as a claim", async () => {
     const { lieThenTruth, edit } = await aPlan();
     await edit(PLAN.replaceAll("- [ ]", "- [x]"));
     await lieThenTruth({}, [/Task 1\.1 is not in 'tasks_completed'/, /Not claimed: item 2 .*: Somebody has read/]);
   });
 
-  it("takes no ids that the plan doesn't have, and says which was meant", async () => {
+  it("accepts no unknown ids, and suggests the right one", async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { ...TRUTH, tasks_completed: ["1.1", "1.20", "all of them", "*"] };
     await lieThenTruth(lie, [/Task 1\.2 is not in 'tasks_completed' \(you sent .*1\.20.*\): do it, then claim it/]);
   });
 
-  it("takes no ids of another phase", async () => {
+  it("accepts no ids of another phase", async () => {
     const { lieThenTruth } = await aPlan();
     await lieThenTruth({ ...TRUTH, tasks_completed: ["2.1", "2.1"] }, [/Task 1\.1 is not/, /Task 1\.2 is not/]);
   });
 
-  it("takes no item of its list under a wrong number", async () => {
+  it("accepts no item under a wrong number", async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { ...TRUTH, validation_gate: { 0: true, 1: true, 3: true } };
     await lieThenTruth(lie, [/Not claimed: item 2 of the validation gate: Somebody has read the docs/]);
   });
 
-  it('takes no "true", no 1 and no false for an item', async () => {
+  it('accepts no "true", no 1 and no false for an item', async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { ...TRUTH, validation_gate: { 1: "true", "Somebody has read the docs": 1 } };
     await lieThenTruth(lie, [/Not claimed as true: item 1/, /Not claimed as true: item 2/]);
   });
 
-  it("takes no list for an object, and no text for a list", async () => {
+  it("accepts no list in place of an object, and no text in place of a list", async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { tasks_completed: "1.1, 1.2", validation_gate: [true, true] };
     await lieThenTruth(lie, [/'tasks_completed' must be a list of task ids/, /'validation_gate' must be an object/]);
   });
 
-  it("asks for what it was pinned with when the plan is emptied, and refuses a sync", async () => {
+  it("requires the pinned tasks after the plan is emptied, and refuses a sync", async () => {
     const { lieThenTruth, edit, tool, id } = await aPlan();
     await edit("# Tasks\n");
     const sync = await tool.dispatch({ action: "sync_plan", session_id: id });
@@ -128,7 +128,7 @@ describe("the gate of a plan's phase", () => {
     await lieThenTruth({}, [/Task 1\.1 is not in/, /Task 1\.2 is not in/]);
   });
 
-  it("asks for what it was pinned with when the current phase is taken out, and refuses a sync", async () => {
+  it("requires the pinned tasks after the current phase is removed, and refuses a sync", async () => {
     const { lieThenTruth, edit, tool, id } = await aPlan();
     await edit(PLAN.slice(PLAN.indexOf("## Phase 2")).replace("Phase 2", "Phase 7"));
     const sync = await tool.dispatch({ action: "sync_plan", session_id: id });
@@ -146,20 +146,17 @@ describe("the gate of a plan's phase", () => {
       PLAN.replace("- [ ] **Task 1.2", "- [ ]* **Task 1.2"),
       "'1.2 Write the parser' may be left out",
     ],
-  ])(
-    "asks for each task as it was pinned where %s is changed in the plan, and refuses a sync",
-    async (_, text, says) => {
-      const { lieThenTruth, edit, tool, id } = await aPlan();
-      await edit(text);
-      const sync = await tool.dispatch({ action: "sync_plan", session_id: id });
-      expect(sync).toMatchObject({ status: "error", code: "NOT_ALLOWED", error: expect.stringContaining(says) });
-      const task = await tool.dispatch({ action: "get_task", session_id: id, phase: 1, task_number: 2 });
-      expect(JSON.stringify(task)).toContain("Write the parser");
-      await lieThenTruth({}, [/Task 1\.2 is not in/]);
-    },
-  );
+  ])("requires each task as it was pinned if %s is changed in the plan, and refuses a sync", async (_, text, says) => {
+    const { lieThenTruth, edit, tool, id } = await aPlan();
+    await edit(text);
+    const sync = await tool.dispatch({ action: "sync_plan", session_id: id });
+    expect(sync).toMatchObject({ status: "error", code: "NOT_ALLOWED", error: expect.stringContaining(says) });
+    const task = await tool.dispatch({ action: "get_task", session_id: id, phase: 1, task_number: 2 });
+    expect(JSON.stringify(task)).toContain("Write the parser");
+    await lieThenTruth({}, [/Task 1\.2 is not in/]);
+  });
 
-  it("shows nothing of the tasks ahead in a preview of a sync, or in its refusal", async () => {
+  it("shows nothing of later tasks in the preview of a sync or in its refusal", async () => {
     const { lieThenTruth, edit, tool, id } = await aPlan();
     await edit(PLAN.replace("Write the printer", "Say hello").concat("- [ ] **Task 2.2**: Write the colours\n"));
     const preview = await tool.dispatch({ action: "sync_plan", session_id: id, preview: true });
@@ -171,7 +168,7 @@ describe("the gate of a plan's phase", () => {
     await lieThenTruth({}, [/Task 1\.1 is not in/]);
   });
 
-  it("answers every call though a folder lies where the plan's file is claimed, and names it", async () => {
+  it("answers every call although a folder is in place of the plan's claim file, and names it", async () => {
     const { claim, tool, id, file, text } = await aPlan();
     await mkdir(claimName(file));
     const passed = await claim(TRUTH);

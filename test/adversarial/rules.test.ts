@@ -33,11 +33,11 @@ describe("a gate with rules", () => {
     await refused({ passed: 11 }, /some tests failed/);
   });
 
-  it("refuses a text that would equal a number if it were juggled", async () => {
+  it("refuses a text that would equal a number after conversion", async () => {
     await refused({ total: "12" }, /some tests failed|can't be evaluated/);
   });
 
-  it("refuses a list that would equal a number if it were juggled", async () => {
+  it("refuses a list that would equal a number after conversion", async () => {
     await refused({ total: [12] }, /some tests failed|can't be evaluated/);
   });
 
@@ -45,7 +45,7 @@ describe("a gate with rules", () => {
     await refused({ passed: 1, total: true }, /some tests failed|can't be evaluated/);
   });
 
-  it("refuses to count a key that isn't there as none", async () => {
+  it("refuses a missing key, which does not count as 0", async () => {
     await refused({ details: {} }, /'?details'?.*the run crashed.*|details.*there is no key "crashes"/);
   });
 
@@ -57,24 +57,24 @@ describe("a gate with rules", () => {
     await refused({ details: { crashes: false } }, /the run crashed/);
   });
 
-  it("refuses a version with another line below it", async () => {
+  it("refuses a version that is followed by another line", async () => {
     await refused({ version: "v1.2.3\nbut not tested" }, /version.*matches/s);
   });
 
-  it("refuses a text on which a careless pattern would hang, and at once", async () => {
+  it("refuses a text that would make a backtracking pattern hang, without delay", async () => {
     await refused({ version: `v${"1".repeat(100_000)}!` }, /version.*matches/s);
   });
 
-  it("refuses a list that a rule inside a rule would take hours for, and says so", async () => {
+  it("refuses a list for which a nested macro would take hours, and says so", async () => {
     const runs = Array.from({ length: 3000 }, (_, index) => ({ id: `${index}`, after: "none" }));
     await refused({ runs }, /runs.*could take more than 1000000 steps/s);
   });
 
-  it("refuses a list that names something that isn't in it", async () => {
+  it("refuses a list that refers to an element that does not exist", async () => {
     await refused({ runs: [{ id: "a", after: "z" }] }, /runs/);
   });
 
-  it("refuses a rule's own words as a value", async () => {
+  it("refuses the text of a rule as a value", async () => {
     await refused({ version: "v1' || true || 'v1" }, /version.*matches/s);
   });
 });
@@ -82,7 +82,7 @@ describe("a gate with rules", () => {
 describe("a gate that hides what it asks for", () => {
   const HIDING = `${GATE}reveal: none\n`;
 
-  it("tells a liar nothing to write to, and lets an honest agent through", async () => {
+  it("shows a dishonest agent nothing of the rules, and lets an honest agent through", async () => {
     const gate = await aGate({ gate: HIDING });
     const answer = await gate.refuses({ ...TRUTH, passed: 11 }, /1 thing is missing or wrong. What it asks for isn't/);
     const seen = ["get_phase", "get_state", "get_errors", "get_history", "get_session"].map((action) =>
@@ -98,7 +98,7 @@ describe("a gate that hides what it asks for", () => {
 describe("a rule that only warns", () => {
   const LENIENT = `checkpoint: {strict: false}\n${GATE.replace("type: integer", "type: integer, required: true")}`;
 
-  it("lets nothing through that is missing or of the wrong type, and names what it warns of", async () => {
+  it("refuses missing values and wrong types, and lists its warnings", async () => {
     const gate = await aGate({ gate: LENIENT });
     await gate.refuses({ ...TRUTH, passed: "12" }, /'passed' must be an integer/);
     await gate.refuses({ ...TRUTH, passed: undefined }, /passed/);

@@ -51,7 +51,7 @@ describe("a session", () => {
     });
   });
 
-  it("refuses what was right before it was rolled back", async () => {
+  it("refuses evidence of a later phase after a rollback", async () => {
     const { accepts, claim, tool, id } = await aGate({ gate: GATE });
     await accepts(TRUTH);
     expect(await tool.dispatch({ action: "rollback", session_id: id, to_phase: 1 })).toMatchObject({
@@ -61,7 +61,7 @@ describe("a session", () => {
     await accepts(TRUTH);
   });
 
-  it("lets nobody guess for ever, however often the session is taken up again", async () => {
+  it("limits all attempts together, also after retries", async () => {
     const { claim, tool, id, engine } = await aGate({ gate: GATE, engine: { limits: { maxAttemptsTotal: 6 } } });
     const retry = { action: "retry_phase", session_id: id, phase: 1 };
     for (let failures = 1; failures <= 6; failures += 1) {
@@ -96,7 +96,7 @@ describe("a session", () => {
     await accepts(TRUTH);
   });
 
-  it("starts no new one at a gate that was made unreadable", async () => {
+  it("starts no new session with an unreadable gate", async () => {
     const { workflows, tool, accepts } = await aGate({ gate: GATE });
     await writeFile(join(workflows, GATE_FILE), "evidence_schema: [\n");
     const start = { action: "start", workflow_type: "honest_v1", target_file: "src/b.ts" };

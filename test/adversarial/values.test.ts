@@ -40,7 +40,7 @@ describe("a gate of five fields", () => {
     await refused({ tests_pass: false }, /'tests_pass' is claimed false: it must be done before this gate/);
   });
 
-  it("refuses null for what is required", async () => {
+  it("refuses null for a required value", async () => {
     await refused({ summary: null }, /'summary' not provided: what was done/);
   });
 
@@ -52,27 +52,27 @@ describe("a gate of five fields", () => {
     await refused({ coverage: "９１" }, /'coverage' must be a number: lines in percent/);
   });
 
-  it("refuses 0 where there must be some", async () => {
+  it("refuses 0 where the number must be positive", async () => {
     await refused({ tests_run: 0 }, /tests_run.*greater_than_0/);
   });
 
-  it("refuses -0 where there must be some", async () => {
+  it("refuses -0 where the number must be positive", async () => {
     await refused({ tests_run: -0 }, /tests_run.*greater_than_0/);
   });
 
-  it("refuses a fraction for a whole number", async () => {
+  it("refuses a fraction in place of an integer", async () => {
     await refused({ tests_run: 0.5 }, /'tests_run' must be an integer/);
   });
 
-  it("refuses a whole number that is too large to be exact", async () => {
+  it("refuses an integer that is too large to be exact", async () => {
     await refused({ tests_run: 2 ** 53 }, /'tests_run' must be an integer/);
   });
 
-  it("refuses more than a hundred percent", async () => {
+  it("refuses more than 100 percent", async () => {
     await refused({ coverage: 1e308 }, /coverage.*percent_gte_80/);
   });
 
-  it("refuses a share for a percentage", async () => {
+  it("refuses a fraction of 1 in place of a percentage", async () => {
     await refused({ coverage: 0.915 }, /coverage.*percent_gte_80/);
   });
 
@@ -84,15 +84,15 @@ describe("a gate of five fields", () => {
     await refused({ summary: " \t\r\n\u00a0\u2003\u3000\ufeff" }, /'summary' is empty/);
   });
 
-  it("refuses a text of characters that nobody sees", async () => {
+  it("refuses a text of invisible characters", async () => {
     await refused({ summary: "\u200b\u200c\u200d\u2060\u00ad\u202e\u3164\ufe0f".repeat(3) }, /'summary' is empty/);
   });
 
-  it("refuses a short text that was filled up with characters that nobody sees", async () => {
+  it("refuses a short text that is padded with invisible characters", async () => {
     await refused({ summary: `ok${"\u200b".repeat(20)}` }, /summary.*min_length_10/);
   });
 
-  it("refuses an object with numbers for keys for a list", async () => {
+  it("refuses an object with numeric keys in place of a list", async () => {
     await refused({ changed: { 0: "a.ts", length: 1 } }, /'changed' must be a list: paths of files/);
   });
 
@@ -100,7 +100,7 @@ describe("a gate of five fields", () => {
     await refused({ changed: [] }, /changed.*non_empty/);
   });
 
-  it("refuses the evidence as JSON in a text", async () => {
+  it("refuses the evidence as JSON text", async () => {
     await lieThenTruth({ gate: GATE }, JSON.stringify([TRUTH]), /evidence/, TRUTH);
   });
 });
@@ -118,7 +118,7 @@ describe("numbers that JSON does not have, from a host that hands on what it is 
     await accepts(TRUTH);
   });
 
-  it("refuses a bigint for a whole number", async () => {
+  it("refuses a bigint in place of an integer", async () => {
     const { accepts, refuses } = await aGate({ gate: GATE });
     await refuses({ ...TRUTH, tests_run: 12n }, /evidence\.tests_run: a bigint is not JSON/);
     await accepts(TRUTH);

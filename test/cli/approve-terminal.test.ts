@@ -68,7 +68,7 @@ describe.skipIf(!hasScript)(`phasegate at a real terminal (by \`script\` of util
     });
   }
 
-  it("asks for the note of a no", async () => {
+  it("asks for the note of a denial", async () => {
     const { args, standing } = await session();
     const terminal = atTerminal(["deny", ...args]);
     await terminal.until("What needs to be fixed? ");
@@ -79,14 +79,14 @@ describe.skipIf(!hasScript)(`phasegate at a real terminal (by \`script\` of util
     expect(await standing()).toMatchObject({ denied: { by: "ann", note: "no rollback plan", authenticated: true } });
   });
 
-  it("refuses the yes where other evidence came in while somebody was reading", async () => {
+  it("refuses the approval if other evidence was submitted while the person was reading", async () => {
     const { args, engine, sessionId, standing } = await session();
     const terminal = atTerminal(["approve", ...args]);
     await terminal.until("[y/N] ");
     await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, but: "other" } });
     terminal.type("y\r");
     expect(await terminal.ended).toBe(1);
-    expect(terminal.output()).toContain("waits for a word on other evidence");
+    expect(terminal.output()).toContain("waits for an approval of other evidence");
     expect(await standing()).toMatchObject({ awaitingApproval: true, currentPhase: 1 });
   });
 });

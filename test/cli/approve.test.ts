@@ -33,7 +33,7 @@ describe("phasegate keygen", () => {
 });
 
 describe("phasegate approve", () => {
-  it("shows what is asked, signs, and lets the session go on", async () => {
+  it("shows the request, signs the answer, and lets the session continue", async () => {
     const { state, sessionId, keyFile, approvers, evidenceHash, standing, engine } = await waitingSession();
     const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--note", "fine"];
     const { code, stdout } = await run("approve", sessionId, ...args, "--yes", "--evidence-hash", evidenceHash);
@@ -125,18 +125,18 @@ describe("phasegate approve", () => {
     });
     expect(await run(...args, "--approvers", approvers, "--by", "ann")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("is not ann's word"),
+      stderr: expect.stringContaining("is not by ann"),
     });
     const named = await run(...args, "--approver", `eve=${keys.eve.publicKey}`);
-    expect(named).toMatchObject({ code: 1, stderr: expect.stringContaining("none of those who may approve") });
+    expect(named).toMatchObject({ code: 1, stderr: expect.stringContaining("is not an approver of") });
     expect(await standing()).toMatchObject({ awaitingApproval: true, version: 2 });
   });
 
-  it("may write what it likes with a key of its own: the server does not believe it", async () => {
+  it("may write what it likes with a key of its own: the server does not accept it", async () => {
     const { state, sessionId, keyFile, evidenceHash, engine, keys } = await waitingSession();
     const forged = ["--approver", `ann=${keys.eve.publicKey}`, "--yes", "--evidence-hash", evidenceHash];
     expect((await run("approve", sessionId, "--state", state, "--key", await keyFile("eve"), ...forged)).code).toBe(0);
-    await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not believe");
+    await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not accept");
   });
 
   it("takes no key that others can read, nor what is no key", async ({ skip }) => {
@@ -159,7 +159,7 @@ describe("phasegate approve", () => {
     expect(open).toMatchObject({ code: 3, stderr: expect.stringContaining(`hint: Run chmod 600 ${ann} first.`) });
     await writeFile(join(root, "none.pem"), "secret words", { mode: 0o600 });
     const none = await run(...args, "--key", join(root, "none.pem"));
-    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("no Ed25519 private key") });
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("not an Ed25519 private key") });
     expect(none.stderr).not.toContain("secret words");
     expect((await run(...args, "--key", join(root, "nowhere.pem"))).code).toBe(3);
   });
@@ -175,7 +175,7 @@ describe("phasegate approve", () => {
     expect(claims.filter((line) => !line.startsWith("  │ "))).toEqual([]);
   });
 
-  it("shows what nobody would see, on the screen of an approval, in show and in JSON", async () => {
+  it("shows invisible characters as escapes: on the screen of an approval, in show and in JSON", async () => {
     const hidden = "\u061c\u00ad\u{e0041}\u{e007f}\u200b\u2028\u202e\u2066\ufe0f\u3164\u180e\u009b\ufeff";
     const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ summary: `a${hidden}b` });
     const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--note", hidden];

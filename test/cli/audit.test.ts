@@ -24,7 +24,7 @@ async function approved(hashKey?: string) {
 }
 
 describe("phasegate audit", () => {
-  it("says that a log is intact, and whose approvals are believed", async () => {
+  it("says that a log is intact, and which approvals are accepted", async () => {
     const { audit, trust } = await approved();
     const { code, stdout } = await audit(...trust);
     expect(stdout).toMatch(

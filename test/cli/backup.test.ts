@@ -70,7 +70,7 @@ describe("phasegate backup", () => {
 });
 
 describe("phasegate repair", () => {
-  it("makes lists anew, and says what it did", async () => {
+  it("rebuilds lists, and reports what it did", async () => {
     const { state } = await aState();
     const before = (await run("sessions", "--state", state)).stdout;
     expect((await run("repair", "--state", state)).stdout).toBe("read 4 sessions\nnothing needed repair\n");

@@ -60,7 +60,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     });
   });
 
-  it("goes on after a yes, which an audit believes", async () => {
+  it("continues after an approval, which an audit accepts", async () => {
     const { state, approvers, engine, id, word, hash } = await digging();
     const yes = await word("approve", "--approvers", approvers, "--note", "fine");
     expect(yes.stdout).toContain("  step      Dig, attempt 2\n");
@@ -82,7 +82,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     );
   });
 
-  it("is told what is to be mended after a no", async () => {
+  it("is told what to fix after a denial", async () => {
     const { state, approvers, engine, id, word } = await digging();
     expect(await word("deny", "--approvers", approvers)).toMatchObject({ code: 2 });
     const no = await word("deny", "--approvers", approvers, "--note", "deeper");
@@ -91,7 +91,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     expect((await run("audit", id, "--state", state, "--approvers", approvers)).stdout).toMatch(/^intact: 4 commits/);
   });
 
-  it("does not pass on a yes by a key that its server doesn't know", async () => {
+  it("does not pass on an approval by a key that its server doesn't know", async () => {
     const { state, approvers, keys, engine, decider, id, hash, root } = await digging();
     const keyFile = join(root, "eve.pem");
     await writeFile(keyFile, keys.eve.privateKey, { mode: 0o600 });

@@ -41,7 +41,7 @@ const INITIALIZE = {
 };
 
 describe("routed workflows, served in this process", () => {
-  it("are listed and started; what happened stands in the log and in its file", async () => {
+  it("are listed and started; what happened is in the log and in its file", async () => {
     vi.stubEnv("USE_STUB_AI_CLIENT", "true");
     vi.stubEnv("ORCHESTRATOR_LOG_FILE", "garden.log");
     vi.stubEnv("LOG_LEVEL", "WARNING");

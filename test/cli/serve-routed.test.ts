@@ -124,7 +124,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON
 });
 
 describe("phasegate serve with routed workflows", () => {
-  it("serves them beside phased ones, from one state", { timeout: 30_000 }, async () => {
+  it("serves them together with phased ones, from one state", { timeout: 30_000 }, async () => {
     const { flags } = await gardens();
     const { client, ask } = await connectRoutedBin([...flags, "--decider", "linear"]);
     const names = (await client.listTools()).tools.map(({ name }) => name);

@@ -28,7 +28,7 @@ describe("phasegate test-storage", () => {
     const selections = howOften(
       [
         ["--only", "append:"],
-        ["--only", "kills: what"],
+        ["--only", "kills: acknowledged"],
       ],
       [[]],
     );
@@ -40,8 +40,8 @@ describe("phasegate test-storage", () => {
       expect(code).toBe(0);
       said += stdout;
     }
-    expect(said).toMatch(/^kept {5} append: a first commit, and those that follow it$/m);
-    expect(said).toMatch(/^kept {5} kills: what was acknowledged is there/m);
+    expect(said).toMatch(/^kept {5} append: stores the first commit and those that follow it$/m);
+    expect(said).toMatch(/^kept {5} kills: acknowledged commits are complete/m);
   });
 
   it("says what isn't kept and why, and what could not be tried", async () => {

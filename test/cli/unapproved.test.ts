@@ -32,7 +32,7 @@ describe("a session that was approved at a terminal with a key that nobody knows
     const text = await run("sessions", ...trust);
     expect(text).toMatchObject({ code: 1, stdout: expect.stringContaining("1 session can't be shown:") });
     expect(text.stdout).toContain(
-      `${sessionId}: phase 1 was passed on an approval by ann that this host does not believe`,
+      `${sessionId}: phase 1 was passed on an approval by ann that this host does not accept`,
     );
     const json = JSON.parse((await run("sessions", ...trust, "--status", "completed", "--json")).stdout);
     expect(json).toMatchObject({ count: 0, sessions: [], broken: [{ sessionId, code: "APPROVAL_REFUSED" }] });
@@ -45,7 +45,7 @@ describe("a session that was approved at a terminal with a key that nobody knows
     const text = await run("show", sessionId, ...trust);
     expect(text.code).toBe(1);
     expect(text.stdout).toMatch(/status {4}active, in phase 1\n/);
-    expect(text.stdout).toMatch(/approval {2}phase 1 was passed on an approval by ann that this host does not believe/);
+    expect(text.stdout).toMatch(/approval {2}phase 1 was passed on an approval by ann that this host does not accept/);
     expect(text.stdout).not.toContain("completed");
     const json = JSON.parse((await run("show", sessionId, ...trust, "--json")).stdout);
     expect(json).toMatchObject({ status: "active", unapproved: { by: "ann" }, phases: [{ status: "current" }] });

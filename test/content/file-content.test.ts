@@ -121,7 +121,7 @@ describe("list and definition", () => {
     expect((await content.text("only_here", { phase: 1 })).text).toBe("# Phase 1: Dig\n");
   });
 
-  it("goes on with the other root when one goes, and follows a root that is a link to where it leads now", async () => {
+  it("continues with the other root when one is removed, and follows a root that is a link to its current destination", async () => {
     const [one, two, current] = [join(base, "one"), join(base, "two"), join(base, "current")];
     await place(one, "a_v1");
     await place(two, "b_v1");
@@ -347,7 +347,7 @@ describe("text", () => {
     expect((await failure(fresh.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
   });
 
-  it("is never a key's or a secret's, and the workflow says so", async () => {
+  it("is never a key or a secret, and the workflow reports it", async () => {
     await write(join(root, ".env"), "TOKEN=hush\n");
     const text = join(root, TYPE, "phases/1/phase.md");
     await rm(text);

@@ -27,7 +27,7 @@ it("follows links inside the root, and writes to what they lead to", async () =>
   expect(await readFile(join(root, "spec", "tasks.md"), "utf8")).toBe("# Ticked\n");
 });
 
-it("refuses keys and secrets, also behind a link, and takes what lies in folders of specifications", async () => {
+it("refuses keys and secrets, also behind a link, and accepts files in folders of specifications", async () => {
   for (const name of [".env", "server.pem.md", "id_rsa.bak"]) await writeFile(join(root, name), "- [ ] 1. hush\n");
   await symlink(".env", join(root, "plan.md"));
   for (const path of [".env", "server.pem.md", "id_rsa.bak", "plan.md", ".git/config"]) {

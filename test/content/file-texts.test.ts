@@ -36,7 +36,7 @@ describe("texts in a folder", () => {
     expect(await source.list("out")).toEqual([]);
   });
 
-  it("are never keys and secrets, by no name and no include", async () => {
+  it("are never keys or secrets, neither by name nor by an include", async () => {
     const { inside, source } = await texts();
     const secrets = ["GARDEN/.env", ".env", ".git/config", "GARDEN/x.pem.md", "shared/server.key~", "id_rsa.bak"];
     await writeFiles(inside, Object.fromEntries(secrets.map((path) => [path, "TOKEN=hush\n"])));
@@ -72,7 +72,7 @@ describe("texts in a folder", () => {
     expect(await source.read("GARDEN/latin.md")).toBeUndefined();
   });
 
-  it("are those of now: also where the folder is another one by now, or gone", async () => {
+  it("are always current, also if the folder was replaced or removed", async () => {
     const { root, inside, source } = await texts();
     const folders = new RoutedFolders({ source, includeRoots: ["shared"] });
     expect((await folders.list()).map(({ name, status }) => [name, status])).toEqual([

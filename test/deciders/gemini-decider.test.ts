@@ -38,7 +38,7 @@ describe("GeminiDecider", () => {
     });
   });
 
-  it("asks the Gemini API, whatever the environment says of Vertex AI", async () => {
+  it("asks the Gemini API, even if the environment selects Vertex AI", async () => {
     vi.stubEnv("GOOGLE_GENAI_USE_VERTEXAI", "true");
     vi.stubEnv("GOOGLE_CLOUD_PROJECT", "elsewhere");
     const { server, decide } = await decider(gemini, [decision("Sow")]);

@@ -235,7 +235,7 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
     expectNoKey(made);
   });
 
-  it("goes on where a hook fails, and warns without its words", async () => {
+  it("continues if a hook fails, and warns without its message", async () => {
     const warnings: Error[] = [];
     const listen = (warning: Error) => void warnings.push(warning);
     process.on("warning", listen);

@@ -41,7 +41,7 @@ describe("a routed engine", () => {
     expect(log).not.toContain(KEY);
   });
 
-  it("keeps a report whose decision failed, and no key; retry goes on with it", async () => {
+  it("keeps a report whose decision failed, and no key; retry asks about it again", async () => {
     const echo = { status: 403, body: `{"error":{"message":"${KEY} may not"}}` };
     const server = await modelServer([echo, decision("Sow", { reasoning: `by ${KEY}` })]);
     const exchanges: DeciderExchange[] = [];

@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { exportLines } from "../../src/cli/export.js";
 import { checkLines, importBlock } from "../../src/cli/import.js";
 import type { RoutedEngineOptions } from "../../src/routed/options.js";
-import { ROUTED_SCHEMA } from "../../src/routed/state/event-schemas.js";
+import { ROUTED_SCHEMA } from "../../src/routed/state/machine.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
@@ -25,7 +25,7 @@ async function imported(file: string, hashKey?: Uint8Array): Promise<StorageAdap
   return storage;
 }
 
-/** All instances audit clean, with their approvals believed, and everything of them can be read. */
+/** All instances audit clean, with all approvals accepted, and everything of them can be read. */
 async function expectReadable(storage: StorageAdapter, options: Partial<RoutedEngineOptions>) {
   const { engine } = routed(new Script(), { storage, ...options });
   const { items } = await engine.listInstances();

@@ -31,7 +31,7 @@ async function textOf(lines: AsyncIterable<string>): Promise<string> {
   return text;
 }
 
-/** All sessions of a storage audit clean, with their approvals believed, and everything of them can be read. */
+/** All sessions of a storage audit clean, with all approvals accepted, and everything of them can be read. */
 async function expectReadable(
   storage: StorageAdapter,
   options: { approvers: Record<string, string>; hashKey?: string },

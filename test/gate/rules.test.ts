@@ -215,7 +215,7 @@ describe("a lie", () => {
     expect(found.join()).toContain(says);
   });
 
-  it("that a broken rule was meant otherwise is no way through either side of it", async () => {
+  it("a rule that fails with an error counts as false on either side of an operator", async () => {
     const gate = await gateOf(
       'evidence_schema: {a: {type: any}, b: {type: any}}\ncross_field_validation: ["evidence.a > 1 && evidence.b > 1"]\n',
     );

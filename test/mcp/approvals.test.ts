@@ -138,7 +138,7 @@ approval: {prompt: "Well?"}
     ).toEqual(Array(15).fill(200));
   });
 
-  it("shows its user what an agent has written for what it is, and that there is more", async () => {
+  it("shows its user the agent's text as escaped text, and says if there is more", async () => {
     const { asked, prepare } = user(() => ({ action: "cancel" }));
     const { ask, submit } = await atOpenGate(UNSIGNED, prepare);
     const note = "\u202e\u200bok\u0007\u061c\u00ad\u{e0041}\u{e007f}\ufe0f\u3164\u2028\u180e";
@@ -214,7 +214,7 @@ describe("phasegate serve", () => {
     expect(asked).toEqual([]);
   });
 
-  it("believes no approval by a key that it was not given", async () => {
+  it("accepts no approval by a key that it was not given", async () => {
     const { state, workflows, sessionId, evidenceHash, keyFile, keys, approvers } = await waitingSession();
     const word = ["--key", await keyFile("eve"), "--approver", `ann=${keys.eve.publicKey}`];
     const sure = ["--yes", "--evidence-hash", evidenceHash];

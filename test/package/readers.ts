@@ -40,7 +40,7 @@ import type { FieldGate, PlanGate } from "../../src/workflow/structure.js";
 import { splitFrontMatter } from "../../src/workflow/yaml.js";
 import { readBundle } from "../../src/workspace/bundles/bundle.js";
 import { loadCustomization } from "../../src/workspace/preload/customization.js";
-import { activeText, invokedWorkflows, usesElicitation } from "../../src/workspace/preload/instruction-tags.js";
+import { activeText, invokedWorkflows, usesElicitation } from "../../src/workspace/preload/load-workflow.js";
 import { createVariables, readMapping, replaceTexts } from "../../src/workspace/preload/mapping.js";
 import { type FileSource, loadElicitation } from "../../src/workspace/preload/parts.js";
 import { shimTargets } from "../../src/workspace/preload/skills.js";

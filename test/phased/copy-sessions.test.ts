@@ -214,7 +214,7 @@ describe("copySessions", () => {
     }
   });
 
-  it("refuses a session whose newest commits were cut off, as an audit does, and copies the others", async () => {
+  it("refuses a truncated session, as an audit does, and copies the others", async () => {
     const root = await temporaryFolder();
     const from = await FileStorage.open(root);
     const { ids } = await livedIn(from);

@@ -141,7 +141,7 @@ for (const [name, open] of Object.entries(STORAGES)) {
       expect(await engine.audit(other)).toMatchObject({ intact: true });
     });
 
-    it("and can't be read hides no other session, and is named", async () => {
+    it("hides no other session if it can't be read, and is named", async () => {
       const { storage, alter } = await open();
       const { engine } = makeEngine({ storage });
       const [broken, other] = [await startTwoPhases(engine, "src/a.ts"), await startTwoPhases(engine, "src/b.ts")];

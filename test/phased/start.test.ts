@@ -46,7 +46,7 @@ describe("start", () => {
     expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
   });
 
-  it("refuses targets that are no path inside the project", async () => {
+  it("refuses targets outside of the project", async () => {
     const { engine } = makeEngine();
     const seen: string[] = [];
     engine.on("security", ({ code }) => seen.push(code));

@@ -20,7 +20,7 @@ verify: {verifier: command, argv: [node, check.mjs]}
 `;
 
 describe("a start", () => {
-  it("lets others run between the checks of a gate's params, however many there are", async () => {
+  it("lets other work run between the checks of a gate's params, however many there are", async () => {
     let turns = 0;
     const seen: number[] = [];
     const slow: Verifier = {

@@ -28,7 +28,7 @@ describe("code and comments", () => {
     expect(outline(HEAD + sample + LAST)).toContain("! CHECKBOX_UNPLACED 9");
   });
 
-  it("go on to the end where nothing closes them: what they hide is reported", () => {
+  it("continue to the end if nothing closes them: what they hide is reported", () => {
     expect(outline(`${HEAD}\`\`\`ts\n${LAST}`)).toEqual([
       "1 A @1",
       "[ ] 1.1 B @3",

@@ -31,7 +31,7 @@ describe("acceptance criteria", () => {
     expect(parsePlan(HEAD + text).diagnostics).toEqual([]);
   });
 
-  it("may be plain bullets, or stand beside their label", () => {
+  it("may be plain bullets, or on the line of their label", () => {
     const plain = "- [ ] **Task 1.1**: B\n  - **Acceptance Criteria**:\n    - one\n      - more of it\n    - two\n";
     expect(taskOf(HEAD + plain).acceptanceCriteria).toMatchObject([
       { text: "one", checked: false, details: ["more of it"] },

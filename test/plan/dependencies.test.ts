@@ -71,7 +71,7 @@ describe("dependencies", () => {
     expect(taskOf(`## Phase 1: A\n- [ ] **Task 1.1**: a\n${line}\n`, "1.2").dependencies).toEqual(["1.1"]);
   });
 
-  it("in a name that goes on in words are none", () => {
+  it("in a name that continues in words are none", () => {
     expect(outline("## Phase 1: A\n- [ ] **Task 1.1**: a page that requires 2 logins\n")).toEqual([
       "1 A @1",
       "[ ] 1.1 a page that requires 2 logins @2",

@@ -137,7 +137,7 @@ Status: In progress
     ]);
   });
 
-  it("are in the places that editors show, whatever the line ends are", () => {
+  it("are in the places that editors show, with any line ends", () => {
     const lines = [
       "# Plan",
       "",

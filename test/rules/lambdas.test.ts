@@ -156,7 +156,7 @@ describe("a lambda", () => {
     expect(translate("lambda e: sum(e)", "evidence")).toContain("evidence.passed == evidence.total");
   });
 
-  it("comes out as something that the language can read, whatever it is", async () => {
+  it("becomes a rule that the language can read", async () => {
     const compiler = (await loadRuleLanguage()).forFields(FIELDS);
     const leaf = fc.constantFrom(
       "x",

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { failureInWords } from "../../src/rules/explain.js";
+import { failureInWords } from "../../src/rules/compile.js";
 
 const CEL = "@marcbachmann/cel-js";
 
@@ -9,7 +9,7 @@ describe("a language that can't be loaded", () => {
     vi.resetModules();
   });
 
-  it("is looked for again by whoever asks next", async () => {
+  it("is loaded again by the next caller", async () => {
     vi.resetModules();
     vi.doMock(CEL, () => {
       throw new Error("no such package");

@@ -95,7 +95,7 @@ describe("openChecked", () => {
     expect(await checkRegular(join(root, "dir", "gone"), "dir/gone")).toBeUndefined();
   });
 
-  it("never gives what lies outside while a folder is swapped all the time, and leaves no handle open", async () => {
+  it("never returns a file from outside while a folder is swapped again and again, and leaves no handle open", async () => {
     const sandbox = await openSandbox(root);
     const inside = join(root, "dir");
     await rename(inside, join(root, "real"));

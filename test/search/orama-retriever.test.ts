@@ -82,7 +82,7 @@ describe("what is indexed", () => {
     ]);
   });
 
-  it("never shows an agent texts of phases, however deep in a root their workflow lies", async () => {
+  it("never shows an agent the texts of phases, however deep in a root their workflow is", async () => {
     const deep = Object.entries(FILES).filter(([path]) => path.startsWith("garden/"));
     const renamed = JSON.stringify({ ...METADATA, workflow_type: "another name" });
     await writeFiles(root, {
@@ -110,14 +110,14 @@ describe("what is indexed", () => {
     expect(answer).toContain('"workflow":"teams/green/garden"');
   });
 
-  it("finds no keys and secrets, under whatever name", async () => {
+  it("finds no keys and secrets under any name", async () => {
     await writeFiles(root, { "standards/x.pem.md": "hush", ".env": "hush", "standards/id_rsa.bak.md": "hush" });
     await symlink("../.env", join(root, "standards/notes.md"));
     expect(filesOf(await open().search({ query: "hush", limit: 100 })).length).toBe(10);
     expect(JSON.stringify(await open().search(everything))).not.toContain("hush");
   });
 
-  it("never shows them either where a root is itself a workflow", async () => {
+  it("never shows them either if a root is itself a workflow", async () => {
     const tool = createSearchTool(open({ roots: [join(root, "garden")] }), { maxTokens: 100_000 });
     for (const query of ["sowing seeds rows", "spade take", "loosen soil", "worms"]) {
       expect(JSON.stringify(await tool.handler({ query, limit: 50 })), query).not.toMatch(/sowing|phases/);
@@ -187,7 +187,7 @@ describe("what is indexed", () => {
     expect((await failure(open({ roots: [join(root, "none")] }).search(everything))).code).toBe("FILE_NOT_FOUND");
   });
 
-  it("leaves out what can't be read, says so, and goes on", async () => {
+  it("leaves out what can't be read, reports it, and continues", async () => {
     await writeFile(join(root, "standards/bytes.md"), Buffer.from([0xff, 0xfe, 0x41]));
     await writeFile(join(root, "standards/large.md"), "x".repeat(1024 * 1024 + 1));
     await symlink("/etc/hostname", join(root, "standards/out.md"));
@@ -344,7 +344,7 @@ describe("what is kept", () => {
     }
   });
 
-  it("lies in one file that only its owner can read, and nothing beside it", async () => {
+  it("is in one file that only its owner can read, and in no other file", async () => {
     await mkdir(folder, { recursive: true });
     const orphan = join(folder, "search-index.json.0.tmp");
     await writeFile(orphan, "half");

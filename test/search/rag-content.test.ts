@@ -75,7 +75,7 @@ async function partsOf(content: FileContent, type: string) {
   ]);
 }
 
-describe("RagContent beside FileContent", () => {
+describe("RagContent compared with FileContent", () => {
   it("gives the same list, the same definitions and gates, and the same texts", async () => {
     const [content, plain] = [overFiles(), files()];
     expect(await content.list()).toEqual(await plain.list());
@@ -99,7 +99,7 @@ describe("RagContent beside FileContent", () => {
     expect((await failure(content.text("small", { phase: 1, task: 3 }))).code).toBe("CONTENT_UNAVAILABLE");
   });
 
-  it("goes on with the last sound definition where an edit has gone wrong", async () => {
+  it("continues with the last valid definition after an edit with errors", async () => {
     const content = overFiles();
     await content.text("small", { phase: 1 });
     await writeFiles(root, { "small/metadata.json": "{" });
@@ -147,7 +147,7 @@ describe("RagContent over any retriever", () => {
     expect(content).toMatchObject({ text: "# First\n\nthen\nlast", sources: ["phases/1/phase.md"], tokens: 5 });
   });
 
-  it("shows nothing of another phase, task, workflow or file, whatever the retriever gives", async () => {
+  it("shows nothing of another phase, task, workflow or file, even if the retriever returns it", async () => {
     const strangers: Partial<Chunk>[] = [
       { phase: 2 },
       { task: 1 },

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { phaseValues, renderPhase, renderTask, taskValues } from "../../src/template/phase.js";
+import { phaseValues, renderPhase, renderTask, taskValues } from "../../src/template/template.js";
 import { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../../src/workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition } from "../../src/workflow/structure.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";

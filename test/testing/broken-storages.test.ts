@@ -12,32 +12,41 @@ const FOUND: Readonly<
   Record<BrokenStorage, { readonly memory: readonly string[]; readonly files: readonly string[] }>
 > = {
   "last-write-wins": {
-    memory: ["append: a commit on an older version", "append: of those that follow a commit at once, one wins"],
-    files: ["instances: one that has not looked for a while", "instances: of those that append to both at once"],
+    memory: ["append: refuses a version that is taken", "append: of concurrent next commits, stores exactly one"],
+    files: [
+      "instances: one with outdated knowledge overwrites nothing",
+      "instances: of concurrent appends to both, exactly one is stored for each version",
+    ],
   },
   "non-atomic-pair": {
-    memory: ["errors: a commit that was refused leaves nothing"],
-    files: ["errors: a commit that was refused leaves nothing"],
+    memory: ["errors: a refused commit appears in no log, list or count"],
+    files: ["errors: a refused commit appears in no log, list or count"],
   },
   "swallowed-error": {
-    memory: ["errors: a commit that can't be stored is refused", "list: a limit or a cursor that is none is refused"],
-    files: ["errors: a commit that can't be stored is refused", "append: a commit over the largest size is refused"],
+    memory: [
+      "errors: refuses a commit that can't be stored, and keeps nothing of it",
+      "list: refuses an invalid limit and an invalid cursor",
+    ],
+    files: [
+      "errors: refuses a commit that can't be stored, and keeps nothing of it",
+      "append: refuses a commit over the largest size",
+    ],
   },
   "lost-order": {
-    memory: ["log: all commits in order"],
-    files: ["log: all commits in order"],
+    memory: ["log: returns all commits in order, from a version on, and at most the requested number"],
+    files: ["log: returns all commits in order, from a version on, and at most the requested number"],
   },
   "shared-references": {
-    memory: ["aliases: changing what was appended or given back"],
-    files: ["aliases: changing what was appended or given back"],
+    memory: ["aliases: objects that were appended or read can be changed without changing what is stored"],
+    files: ["aliases: objects that were appended or read can be changed without changing what is stored"],
   },
   unfsynced: {
     // In memory nothing is durable; that it takes what it can't write shows all the same.
-    memory: ["errors: a commit that can't be stored is refused"],
+    memory: ["errors: refuses a commit that can't be stored, and keeps nothing of it"],
     files: [
-      "instances: what one has acknowledged the other has at once",
+      "instances: a commit that one has acknowledged is visible to the other at once",
       "processes: no update is lost among those that append to one session",
-      "kills: what was acknowledged is there",
+      "kills: acknowledged commits are complete, without gaps or duplicates, and the next append works",
     ],
   },
 };

@@ -100,23 +100,26 @@ function wrap(replace: (inner: ContentProvider) => Partial<ContentProvider>): Co
 /** Providers with one fault each, and the case that must find it. */
 const FAULTS: Readonly<Record<string, readonly [found: string, provider: () => ContentProvider]>> = {
   "lists a workflow twice": [
-    "list: every workflow once",
+    "list: returns every workflow once, and an error for each broken one",
     () => wrap((inner) => ({ list: async () => [...(await inner.list()), ...(await inner.list())] })),
   ],
   "hides broken workflows' errors": [
-    "list: every workflow once, broken ones with an error",
+    "list: returns every workflow once, and an error for each broken one",
     () =>
       wrap((inner) => ({
         list: async () => (await inner.list()).map((listing) => ({ ...listing, diagnostics: [] })),
       })),
   ],
-  "has no workflow at all": ["list: every workflow once", () => new MemoryContent({})],
+  "has no workflow at all": [
+    "list: returns every workflow once, and an error for each broken one",
+    () => new MemoryContent({}),
+  ],
   "gives the newest definition for any revision": [
-    "definition: undefined for a type and for a revision",
+    "definition: returns undefined for an unknown type and an unknown revision",
     () => wrap((inner) => ({ definition: (type) => inner.definition(type) })),
   ],
   "gives no definition of what it lists": [
-    "definition: what the list has ready",
+    "definition: returns what the list has as ready, under the same type",
     () => wrap(() => ({ definition: async () => undefined })),
   ],
   "takes a broken workflow for none": [
@@ -127,32 +130,32 @@ const FAULTS: Readonly<Record<string, readonly [found: string, provider: () => C
       })),
   ],
   "says where its files lie": [
-    "text: every phase and task has one",
+    "text: returns one for every phase and task, with revision, tokens and sources",
     () =>
       wrap((inner) => ({
         text: async (type, part) => ({ ...(await inner.text(type, part)), sources: ["/srv/workflows/a.md"] }),
       })),
   ],
   "has no text of tasks": [
-    "text: every phase and task has one",
+    "text: returns one for every phase and task, with revision, tokens and sources",
     () =>
       wrap((inner) => ({
         text: (type, part) => inner.text(type, "template" in part ? part : { phase: part.task ?? part.phase + 100 }),
       })),
   ],
   "has no templates": [
-    "text: both templates",
+    "text: returns both templates if phases come from a plan, and throws TEMPLATE if not",
     () => wrap((inner) => ({ text: (type, part) => inner.text(type, "template" in part ? { phase: 987 } : part) })),
   ],
   "gives a workflow without templates those of another": [
-    "text: both templates",
+    "text: returns both templates if phases come from a plan, and throws TEMPLATE if not",
     () =>
       wrap((inner) => ({
         text: (type, part) => inner.text("template" in part ? "planned" : type, part),
       })),
   ],
   "gives a text another revision each time": [
-    "text: the same text has the same revision",
+    "text: has the same revision for the same text",
     () => {
       let count = 0;
       return wrap((inner) => ({
@@ -164,7 +167,7 @@ const FAULTS: Readonly<Record<string, readonly [found: string, provider: () => C
     },
   ],
   "gives an empty text where there is none": [
-    "text: CONTENT_UNAVAILABLE for a phase and a task that there is not",
+    "text: throws CONTENT_UNAVAILABLE for an unknown phase and an unknown task",
     () =>
       wrap((inner) => ({
         text: (type, part) =>
@@ -172,7 +175,7 @@ const FAULTS: Readonly<Record<string, readonly [found: string, provider: () => C
       })),
   ],
   "throws errors of its own": [
-    "text: CONTENT_UNAVAILABLE for a phase and a task that there is not",
+    "text: throws CONTENT_UNAVAILABLE for an unknown phase and an unknown task",
     () =>
       wrap((inner) => ({
         text: (type, part) =>
@@ -193,11 +196,11 @@ async function failures(provider: () => ContentProvider): Promise<string[]> {
 
 /** The case that must find each. */
 const BROKEN: Readonly<Record<BrokenContent, string>> = {
-  "any-revision": "definition: undefined for a type and for a revision",
-  "empty-texts": "text: CONTENT_UNAVAILABLE for a phase and a task that there is not",
-  "hidden-errors": "list: every workflow once, broken ones with an error",
-  "listed-twice": "list: every workflow once",
-  "restless-revisions": "text: the same text has the same revision",
+  "any-revision": "definition: returns undefined for an unknown type and an unknown revision",
+  "empty-texts": "text: throws CONTENT_UNAVAILABLE for an unknown phase and an unknown task",
+  "hidden-errors": "list: returns every workflow once, and an error for each broken one",
+  "listed-twice": "list: returns every workflow once, and an error for each broken one",
+  "restless-revisions": "text: has the same revision for the same text",
   "swallowed-error": "definition: a broken workflow throws DEFINITION_INVALID",
 };
 

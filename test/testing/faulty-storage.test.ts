@@ -4,8 +4,8 @@ import { wrapStorage } from "../../src/testing/broken.js";
 import { commitChain, makeCommit, nextCommit } from "../../src/testing/commits.js";
 import { collect, present } from "../../src/testing/contract.js";
 import { FaultyStorage, type StorageFault } from "../../src/testing/faulty-storage.js";
+import { markedEngine, markedEvidence, markersIn } from "../../src/testing/storage-contract/children.js";
 import { runStorageContract } from "../../src/testing/storage-contract/contract.js";
-import { markedEngine, markedEvidence, markersIn } from "../../src/testing/storage-contract/live-through.js";
 import { FullStorage } from "./full-storage.js";
 
 const commit = makeCommit();
@@ -123,7 +123,7 @@ describe("FaultyStorage", () => {
     expect(() => faulty({ method: "read", call: 0, fault: "fail" })).toThrow("a fault cannot be at call 0");
   });
 
-  it("shows that an engine's keyed calls are done once, whatever becomes of their answers", async () => {
+  it("shows that an engine's keyed calls are done once, even if their answers are lost", async () => {
     for (const fault of ["fail", "duplicate", "drop-answer", "delay"] as const) {
       const { storage } = faulty();
       const engine = markedEngine(storage);

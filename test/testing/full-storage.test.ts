@@ -29,11 +29,11 @@ const held: Commit[] = [];
 /** Faults of the methods that an adapter may have, and the start of the case that must find each. */
 const FAULTS: Readonly<Record<string, readonly [found: string, wrong: Wrong]>> = {
   "a watch that loses commits": [
-    "watch: gives all that is appended",
+    "watch: returns all commits that are appended after the call, in order for each session",
     { pass: (commit, tell) => (commit.version === 7 ? undefined : tell(commit)) },
   ],
   "a watch that mixes up a session's order": [
-    "watch: gives all that is appended",
+    "watch: returns all commits that are appended after the call, in order for each session",
     {
       pass: (commit, tell) => {
         if (commit.version === 4) held.push(commit);
@@ -42,13 +42,22 @@ const FAULTS: Readonly<Record<string, readonly [found: string, wrong: Wrong]>> =
       },
     },
   ],
-  "a watch that lets all through": ["watch: lets through what", { ignoresFilter: true }],
-  "a watch that goes on after its signal": ["watch: ends when its signal aborts", { ignoresAbort: true }],
-  "a size that doesn't count payloads": ["size: payloads count", { size: async () => ({ commits: 1, bytes: 1 }) }],
-  "a size of sessions that there are not": ["size: counts commits", { size: async () => ({ commits: 0, bytes: 0 }) }],
-  "a compaction that loses the log": ["compact: nothing of a session", { compact: async (_, forget) => forget() }],
+  "a watch that lets all through": ["watch: filters by the summary of each commit", { ignoresFilter: true }],
+  "a watch that goes on after its signal": [
+    "watch: ends when its signal aborts, also if it was aborted before the call",
+    { ignoresAbort: true },
+  ],
+  "a size that doesn't count payloads": ["size: includes payloads", { size: async () => ({ commits: 1, bytes: 1 }) }],
+  "a size of sessions that there are not": [
+    "size: counts commits and grows with them",
+    { size: async () => ({ commits: 0, bytes: 0 }) },
+  ],
+  "a compaction that loses the log": [
+    "compact: keeps the whole session, which can be continued",
+    { compact: async (_, forget) => forget() },
+  ],
   "a compaction that fails for a session that is gone": [
-    "compact: a session that there is not",
+    "compact: does not create a session that is missing or was removed",
     { compact: () => Promise.reject(new Error("no such session")) },
   ],
 };

@@ -42,7 +42,7 @@ describe("FilePlans", () => {
 const FAULTS: Readonly<Record<string, readonly [found: string, change: (inner: MemoryPlans) => Partial<PlanSource>]>> =
   {
     "drops the byte order mark": [
-      "read: a file, every",
+      "read: returns a file with every character unchanged",
       (inner) => ({
         read: async (path) => {
           const found = await inner.read(path);
@@ -51,7 +51,7 @@ const FAULTS: Readonly<Record<string, readonly [found: string, change: (inner: M
       }),
     ],
     "names the folder": [
-      "read: the tasks.md",
+      "read: returns the tasks.md of a folder, with the path of the file",
       (inner) => ({
         read: async (path) => {
           const found = await inner.read(path);
@@ -60,7 +60,7 @@ const FAULTS: Readonly<Record<string, readonly [found: string, change: (inner: M
       }),
     ],
     "throws where there is none": [
-      "read: undefined",
+      "read: returns undefined if there is no plan",
       (inner) => ({
         read: async (path) => {
           const found = await inner.read(path);
@@ -71,7 +71,7 @@ const FAULTS: Readonly<Record<string, readonly [found: string, change: (inner: M
     ],
     "takes every path": ["PATH_REFUSED", (inner) => ({ read: (path) => inner.read(path.replaceAll(/[./\0]+/g, "x")) })],
     "hashes the path": [
-      "read: one text has one hash",
+      "read: has the same hash for the same text, and another for another text",
       (inner) => ({
         read: async (path) => {
           const found = await inner.read(path);
@@ -79,19 +79,22 @@ const FAULTS: Readonly<Record<string, readonly [found: string, change: (inner: M
         },
       }),
     ],
-    "forgets what is replaced": ["replace: puts a text", () => ({ replace: async () => true })],
+    "forgets what is replaced": [
+      "replace: replaces the text with the given hash",
+      () => ({ replace: async () => true }),
+    ],
     "replaces files only": [
-      "replace: through a folder",
+      "replace: accepts the path of a folder",
       (inner) => ({ replace: async (path, hash, text) => path.endsWith(".md") && inner.replace(path, hash, text) }),
     ],
     "doesn't compare": [
-      "replace: false, and nothing is changed",
+      "replace: returns false and changes nothing for another hash",
       (inner) => ({
         replace: async (path, _, text) => inner.replace(path, (await inner.read(path))?.hash ?? "", text),
       }),
     ],
     "makes plans": [
-      "replace: false, and nothing is made",
+      "replace: returns false and creates nothing if there is no plan",
       (inner) => ({
         replace: async (path, hash, text) => {
           if ((await inner.read(path)) !== undefined) return inner.replace(path, hash, text);
@@ -101,7 +104,7 @@ const FAULTS: Readonly<Record<string, readonly [found: string, change: (inner: M
       }),
     ],
     "compares, and writes later": [
-      "replace: of several at once",
+      "replace: of concurrent calls with one hash, exactly one succeeds",
       (inner) => ({
         replace: async (path, hash, text) => {
           const found = await inner.read(path);

@@ -23,7 +23,7 @@ function conflict({ sessionId }: Commit): PhasegateError {
 /** Adapters with one fault each, and the start of a case's name that must find it. */
 const FAULTS: Readonly<Record<string, readonly [found: string, adapter: () => StorageAdapter]>> = {
   "looks before it writes, and not while": [
-    "append: of those that begin a session at once, one wins",
+    "append: of concurrent first commits of a session, stores exactly one",
     () => {
       const commits: Commit[] = [];
       return Object.assign(new MemoryStorage(), {
@@ -36,9 +36,9 @@ const FAULTS: Readonly<Record<string, readonly [found: string, adapter: () => St
       });
     },
   ],
-  "never refuses": ["append: a second first commit is refused", () => wrap({ append: async () => {} })],
+  "never refuses": ["append: refuses a second first commit", () => wrap({ append: async () => {} })],
   "refuses with another error": [
-    "append: a commit on an older version is refused",
+    "append: refuses a version that is taken",
     () =>
       wrap({
         append: (commit, inner) =>
@@ -48,11 +48,11 @@ const FAULTS: Readonly<Record<string, readonly [found: string, adapter: () => St
       }),
   ],
   "keeps bodies as text of well-formed characters": [
-    "read: a body comes back to the letter",
+    "read: returns a body exactly as it was stored",
     () => wrap({ append: (commit, inner) => inner.append({ ...commit, body: Buffer.from(commit.body).toString() }) }),
   ],
   "gives out what it stores": [
-    "aliases: changing what was appended or given back",
+    "aliases: objects that were appended or read can be changed without changing what is stored",
     () => {
       const commits = new Map<string, Commit>();
       return wrap({
@@ -79,7 +79,7 @@ const FAULTS: Readonly<Record<string, readonly [found: string, adapter: () => St
     },
   ],
   "has cursors that are offsets": [
-    "list: a cursor stays valid while sessions come and go",
+    "list: accepts a cursor although sessions were added or removed",
     () =>
       wrap({
         list: async ({ cursor, limit = 50, ...query }, inner) => {
@@ -90,7 +90,7 @@ const FAULTS: Readonly<Record<string, readonly [found: string, adapter: () => St
       }),
   ],
   "takes commits of any size": [
-    "append: a commit over the largest size is refused",
+    "append: refuses a commit over the largest size",
     () =>
       Object.assign(new MemoryStorage(), {
         capabilities: { durability: "memory", multiProcess: false, maxCommitBytes: 1000 },

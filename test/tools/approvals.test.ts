@@ -112,7 +112,7 @@ describe("the agent's tool has no way to approve", () => {
     expect(words.filter((word) => /approv|deny|denied|sign|confirm|accept|grant|allow|by\b/i.test(word))).toEqual([]);
   });
 
-  it("with every action, made-up ones too, and every parameter that an approval has", async () => {
+  it("with any action, also an unknown one, and any parameter of an approval", async () => {
     const { tool, submit, engine, question, signed } = await makeTool({ allowUnsignedApprovals: true });
     await tool.dispatch(submit);
     const { evidenceHash, request } = await question(ID);

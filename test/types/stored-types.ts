@@ -9,12 +9,8 @@ import type { SessionEvent, Snapshot, Verification } from "../../src/phased/stat
 import type { SessionHead, sessionHeadSchema } from "../../src/phased/state/head.js";
 import type { SESSION_STATUSES, SessionStatus } from "../../src/ports/storage-adapter.js";
 import type { ROUTED_STATUSES, RoutedStatus } from "../../src/routed/decision/request.js";
-import type {
-  routedEventSchema,
-  routedHeadSchema,
-  routedStructureSchema,
-} from "../../src/routed/state/event-schemas.js";
 import type { RoutedEvent, RoutedHead, RoutedStructure } from "../../src/routed/state/events.js";
+import type { routedEventSchema, routedHeadSchema, routedStructureSchema } from "../../src/routed/state/machine.js";
 import type { GateDefinition, gateSchema } from "../../src/workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import type { structureSchema, WorkflowStructure } from "../../src/workflow/structure.js";

@@ -62,7 +62,7 @@ describe("command", () => {
     );
   });
 
-  it("tells nobody where the project lies, however a command writes it, nor does git", async () => {
+  it("removes the project's path in every spelling from the output of commands and git", async () => {
     const base = join(await temporaryFolder(), "caf\u00e9 %20 o'b");
     await mkdir(base, { recursive: true });
     const real = await realpath(base);
@@ -167,7 +167,7 @@ describe("command", () => {
     expect(refused(await run("", {}, ["a\0b"]))).toContain("NUL");
   });
 
-  it("gets nothing from the environment but what the host names, and no stdin", async () => {
+  it("gets only the environment variables that the host names, and no stdin", async () => {
     process.env.PHASEGATE_SECRET = "secret";
     const { run } = await withNode({ env: { CI: "1" } });
     const env = await run("console.log(JSON.stringify(process.env))");

@@ -34,7 +34,7 @@ describe("file_matches", () => {
     expect(refused(await verify("file_matches", { path: "report", pattern: "PASS" }))).toContain("0 matching lines");
   });
 
-  it("ends in time whatever the pattern and the text are", async () => {
+  it("ends in time with any pattern and text", async () => {
     const { verify } = await aProject({ evil: `${"a".repeat(100_000)}!\n${"ab".repeat(8_000)}\n` });
     expect(await verify("file_matches", { path: "evil", pattern: "^(a+)+$", max: 0 })).toMatchObject({ ok: true });
     const wide = { path: "evil", pattern: "(?:a[ab]{500}|b[ab]{400})[cd]", max: 0 };
@@ -127,7 +127,7 @@ describe("markdown_headings", () => {
     expect(await ask({ under: "Findings", names: ["first finding", "**Second**:"] })).toMatchObject({ ok: true });
   });
 
-  it("doesn't count what only looks like one", async () => {
+  it("doesn't count text that only resembles a heading", async () => {
     const { verify } = await aProject({ "spec.md": SPEC });
     const ask = (params: object) => verify("markdown_headings", { path: "spec.md", ...params });
     expect(refused(await ask({ under: "Setext" }))).toContain("0 headings under Setext");
@@ -146,7 +146,7 @@ describe("markdown_headings", () => {
     "<!-- Findings -->",
     "<!-- a > b --><b></b>",
     '<a id="findings"></a>',
-  ])("doesn't count a heading of which nobody sees a word: %j", async (heading) => {
+  ])("doesn't count a heading without visible text: %j", async (heading) => {
     const { verify } = await aProject({ "a.md": `# A\n\n## ${heading}\n`, "b.md": "# B\n\n## `<T>` <b>bold</b>\n" });
     const ask = (path: string) => verify("markdown_headings", { path, level: 2 });
     expect(refused(await ask("a.md"))).toContain("0 headings of level 2");

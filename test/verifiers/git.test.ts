@@ -64,7 +64,7 @@ describe("git_clean", () => {
     expect(refused(await clean({ path: "none" }))).toContain("there is no");
   });
 
-  it("runs no command that the repository's configuration names", async () => {
+  it("runs no command from the repository's configuration", async () => {
     const { clean, git, root, write, base } = await aRepository();
     const marker = join(base, "ran");
     const script = join(root, ".git", "evil");
@@ -243,7 +243,7 @@ describe("git_commit_exists", () => {
     },
   );
 
-  it("fetches nothing, whatever the repository promises", async () => {
+  it("fetches nothing, even if the repository has a promisor remote", async () => {
     const { base, git, root, verify } = await aRepository();
     const script = join(root, ".git", "evil");
     await writeFile(script, `#!/bin/sh\ntouch ${join(base, "ran")}\n`);

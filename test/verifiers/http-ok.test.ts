@@ -108,7 +108,7 @@ describe("http_ok", () => {
     expect(asked).toEqual([]);
   });
 
-  it("looks a name up once, and asks the very address that was checked", async () => {
+  it("resolves a name once, and calls the address that was checked", async () => {
     const { port, asked } = await aServer((_, response) => response.end());
     const lookups: string[] = [];
     const rebinding = async (name: string) => {

@@ -106,7 +106,7 @@ describe("json_value", () => {
     expect(await ask({ pointer: "/other", equals: 1 }, 1)).toMatchObject({ ok: true });
   });
 
-  it("compares numbers in whatever way they are written", async () => {
+  it("compares numbers in any notation", async () => {
     const { verify, check } = await aProject({
       "r.json": "[1e2, 0.10, 0.10000000000000001, -0.0, 9007199254740991, 5e-324]",
     });

@@ -98,8 +98,8 @@ async function written(files: Readonly<Record<string, string>>): Promise<string>
 
 const never = () => new Promise<never>(() => {});
 
-describe("one bad definition beside a good one", () => {
-  it("stops nothing as folders in memory, whatever stands in which file", { timeout: 300_000 }, async () => {
+describe("one bad definition next to a good one", () => {
+  it("stops nothing as folders in memory, in any of their files", { timeout: 300_000 }, async () => {
     await loadRuleLanguage();
     const sources = { ...brokenFolders(), small: GOOD };
     const workflows = await runGood(new MemoryContent({ sources }));
@@ -107,7 +107,7 @@ describe("one bad definition beside a good one", () => {
     expect(workflows).toContainEqual(expect.objectContaining({ workflow_type: "small", phases: 2 }));
   });
 
-  it("stops neither the engine nor the server, as folders on a disk", { timeout: 300_000 }, async () => {
+  it("stops neither the engine nor the server, as folders on disk", { timeout: 300_000 }, async () => {
     // All of them were read from memory; in the short form some are enough to show it of a disk.
     const broken = Object.entries(brokenFolders()).filter((_, at) => at % howOften(3, 1) === 0);
     const folders = Object.entries({ ...Object.fromEntries(broken), small: GOOD });

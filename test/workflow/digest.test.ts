@@ -10,7 +10,7 @@ describe.each([
   ["the runtime's own", NATIVE],
   ["portable ones", PORTABLE],
 ])("digests by %s", (_, by) => {
-  it("are those of the text as UTF-8, however long it is and whatever was hashed before", () => {
+  it("are those of the text as UTF-8, of any length and after any other text", () => {
     for (const text of [...TEXTS, ...TEXTS.toReversed()]) {
       expect(digest(text, by)).toBe(createHash("sha256").update(text, "utf8").digest("hex"));
     }

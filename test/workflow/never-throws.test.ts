@@ -85,7 +85,7 @@ it("never runs out of stack over nested YAML", async () => {
   }
 });
 
-it("puts what stands in one line in the order of its columns", () => {
+it("sorts diagnostics of one line by column", () => {
   const report = createReport();
   report.warn("BOM", { file: "b" }, "4", "hint");
   report.warn("BOM", { file: "a", line: 2, column: 9 }, "3", "hint");

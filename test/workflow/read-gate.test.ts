@@ -155,13 +155,13 @@ describe("a gate file", () => {
     ['validators: {v: "value == true"}\ncheckpoint: {validators: {v: "value == false"}}', "two validators"],
     ["approval: {prompt: a, approvers: null}", "approvers"],
     ['approval: {prompt: a, approvers: ""}', "approvers"],
-  ])("refuses what would be passed over: %j", async (text, says) => {
+  ])("refuses what would be ignored: %j", async (text, says) => {
     const { diagnostics, structure } = await readGate(`${gateFile("a: {type: bool}")}${text}\n`);
     expect(structure).toBeUndefined();
     expect(diagnostics.map(({ message }) => message).join()).toContain(says);
   });
 
-  it("refuses keys that mean nothing, and says what was probably meant", async () => {
+  it("refuses unknown keys, and suggests the known key", async () => {
     const { diagnostics, structure } = await readGate(
       [
         "checkpoint: {stric: false, x-note: 1}",
@@ -235,7 +235,7 @@ describe("which gate", () => {
     "g\u0430te-definition.yaml",
     "g\u200bate-definition.yaml",
     "\uff47ate-definition.yml",
-  ])("is an error where only %s looks like it, with metadata or without", async (name) => {
+  ])("is an error if only %s resembles it, with or without metadata", async (name) => {
     for (const json of [metadata(), LONELY]) {
       const { diagnostics, structure } = await read({ "metadata.json": json, [`phases/1/${name}`]: "x" });
       expect(structure).toBeUndefined();
@@ -246,7 +246,7 @@ describe("which gate", () => {
   });
 
   it.each(["phases/01/", "Phases/1/", "phases/\u0661/", "phases/1\u200b/", "phase/1/", "phases/1 /"])(
-    "is an error where a gate file lies in %j, which no reader tells from a phase's folder",
+    "is an error if a gate file is in %j, which resembles a phase's folder",
     async (folder) => {
       const file = `${folder}gate-definition.yaml`;
       const { diagnostics } = await read({ [file]: gateFile("done: {type: bool}") });
@@ -269,7 +269,7 @@ describe("which gate", () => {
     expect(structure?.phases[0]?.gate).toMatchObject({ source: "gate-file" });
   });
 
-  it("has nothing against such names beside a gate file, nor against those of texts", async () => {
+  it("accepts such names next to a gate file, and those of texts", async () => {
     const beside = { [FILE]: gateFile("done: {type: bool}"), [`${FILE}.bak`]: "x", "phases/1/gate.json": "x" };
     expect((await read(beside)).lines).toEqual([]);
     const tasks = [{ task_number: 1, name: "define", file: "gate-definition.md" }];

@@ -148,7 +148,7 @@ async function gateOf(files: Record<string, string>) {
   return { ...read, gate };
 }
 
-describe("a document that asks for known things, whatever it looks like", () => {
+describe("a document that asks for known things, in any layout", () => {
   it("gives exactly these, and is frozen to the same gate", LIMIT, async () => {
     await fc.assert(
       fc.asyncProperty(documents, async ({ wanted, text }) => {

@@ -156,7 +156,7 @@ describe("requirements of a phase's text", () => {
     expect(first?.field.name.length).toBeLessThanOrEqual(60);
   });
 
-  it("never throw, whatever a text holds", () => {
+  it("never throw, for any text", () => {
     const pieces = fc.constantFrom(
       "# Checkpoint\n",
       "- [ ] ",
@@ -295,7 +295,7 @@ describe("the gate of a phase without a gate file", () => {
     expect(diagnostics).toMatchObject([{ code: "RULE_INVALID", file: "phases/1/phase.md", line: 5 }]);
   });
 
-  it("takes what the metadata's checkpoint says beside names", async () => {
+  it("takes what the metadata's checkpoint has in addition to names", async () => {
     const checkpoint = {
       strict: false,
       allow_override: true,

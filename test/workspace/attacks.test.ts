@@ -65,24 +65,24 @@ async function refusesEverywhere(path: string): Promise<void> {
 }
 
 describe("a path that leads out", () => {
-  it("climbs by ..", async () => {
+  it("has .. at the beginning", async () => {
     await refusesEverywhere("../../etc/passwd");
     await refusesEverywhere("../secret.md");
   });
-  it("climbs from inside of a folder", async () => refusesEverywhere("a/../../b"));
-  it("climbs by backslashes", async () => refusesEverywhere("..\\..\\x"));
+  it("has .. inside", async () => refusesEverywhere("a/../../b"));
+  it("has .. between backslashes", async () => refusesEverywhere("..\\..\\x"));
   it("is absolute", async () => {
     await refuses("/etc/passwd");
     await refuses("/dev/null");
     await refuses(`/data/agent-outputs/${id}/x.md`);
   });
-  it("leads to a sibling whose name begins like the root's", async () => {
+  it("leads to a sibling whose name begins with the root's name", async () => {
     await refuses("../out-fake/secret.md");
     await refuses("{output-root}/../out-fake/secret.md");
     await refuses("{output-root}-fake/secret.md");
     await refuses("{project-root}/bundle-fake/x.md");
   });
-  it("has its dots in percent signs", async () => {
+  it("has percent-encoded dots", async () => {
     await refusesEverywhere("%2e%2e/secret.md");
     await refusesEverywhere("..%2fsecret.md");
   });
@@ -90,44 +90,44 @@ describe("a path that leads out", () => {
     await refuses("file:///etc/passwd");
     await refuses("https://example.org/x");
   });
-  it("begins at somebody's home", async () => {
+  it("begins at a home folder", async () => {
     await refuses("~/.ssh/id_rsa");
     await refuses("~root/x");
   });
-  it("names a drive", async () => {
+  it("begins with a drive letter", async () => {
     await refuses("C:\\x");
     await refuses("C:x");
   });
-  it("names a share", async () => refuses("\\\\host\\share"));
-  it("is a device's path on Windows", async () => {
+  it("begins with a network share", async () => refuses("\\\\host\\share"));
+  it("is a device path of Windows", async () => {
     await refuses("\\\\?\\C:\\x");
     await refuses("\\\\.\\pipe\\x");
   });
-  it("leads to the project beside the roots", async () => {
+  it("leads to the project outside of the roots", async () => {
     await refuses("{project-root}/src/index.ts");
     await refuses("{project-root}");
   });
 });
 
-describe("a name that isn't what it looks like", () => {
-  it("is a device on Windows", async () => {
+describe("a deceptive name", () => {
+  it("is a device name of Windows", async () => {
     for (const name of ["CON", "con", "PRN", "AUX", "COM1", "lpt9", "a/NUL/b"]) await refusesEverywhere(name);
   });
-  it("is a device on Windows, with an ending", async () => refusesEverywhere("nul.txt"));
+  it("is a device name of Windows with an extension", async () => refusesEverywhere("nul.txt"));
   it("ends with a dot or a space", async () => {
     for (const name of ["x.md.", "x.md ", "x.md\u00a0", "a./b.md", "a /b.md"]) await refusesEverywhere(name);
   });
-  it("names a stream of a file", async () => {
+  it("names an alternate data stream", async () => {
     await refusesEverywhere("x.md:stream");
     await refusesEverywhere("x.md::$DATA");
   });
-  it("holds a NUL", async () => refusesEverywhere("x.md\0.txt"));
-  it("holds a new line or a terminal's commands", async () => {
+  it("contains a NUL", async () => refusesEverywhere("x.md\0.txt"));
+  it("contains a line break or a terminal's escape sequence", async () => {
     await refusesEverywhere("x\n.md");
     await refusesEverywhere("\u001b[2Jx.md");
     await refusesEverywhere("\u009b2Jx.md");
   });
-  it("turns the direction of writing", async () => {
+  it("reverses the direction of writing", async () => {
     await refusesEverywhere("x\u202Edm.exe");
     const known = ["\u200b", "\u200d", "\u00ad", "\u061c", "\u180e", "\u{e0041}", "\u{e007f}"];
     for (const unseen of [...known, "\ufe0f", "\ufe00", "\u{e0100}", "\u17b4", "\u2800", "\u3164"]) {
@@ -139,7 +139,7 @@ describe("a name that isn't what it looks like", () => {
     await refusesEverywhere("\u2025/secret.md");
     await refusesEverywhere("a\uff0fb.md");
   });
-  it("is another name's short form on Windows", async () => {
+  it("is a short name of Windows for another file", async () => {
     await refusesEverywhere("MANIFE~1.JSO");
     await refusesEverywhere("GIT~1/config");
   });
@@ -148,20 +148,20 @@ describe("a name that isn't what it looks like", () => {
     await refusesEverywhere("é".repeat(128));
     await refusesEverywhere(`${"x/".repeat(600)}x`);
   });
-  it("holds half a character", async () => refusesEverywhere("x\ud800.md"));
-  it("is composed in another way than one that is there", async () => {
+  it("contains a lone surrogate", async () => refusesEverywhere("x\ud800.md"));
+  it("differs from an existing name only in Unicode normalization", async () => {
     const save = (name: string) => workspace.saveOutput({ path: `${id}/${name}`, content: "x" });
     await writeFile(join(session, "cafe\u0301.md"), "old");
     expect(await save("caf\u00e9.md")).toMatchObject({ success: false });
     expect(await save("nai\u0308ve.md")).toMatchObject({ success: true });
     expect((await readdir(session)).includes("na\u00efve.md")).toBe(true);
   });
-  it("differs in case alone from one that is there", async () => {
+  it("differs from an existing name only in case", async () => {
     await workspace.saveOutput({ path: `${id}/Report.md`, content: "x" });
     await refuses(`${id}/REPORT.md`, "save");
     await refuses(`${id}/report.md/x`, "save");
   });
-  it("is only unusual, and works", async () => {
+  it("is unusual but harmless, and works", async () => {
     for (const name of [
       "a..b.md",
       "…x.md",
@@ -181,12 +181,12 @@ describe("a name that isn't what it looks like", () => {
 });
 
 describe("a variable", () => {
-  it("is what every object has", async () => {
+  it("is a property of every object", async () => {
     await refuses("{constructor}/x");
     await refuses("{toString}/x");
   });
-  it("is a prototype", async () => refuses("{__proto__}/x"));
-  it("names itself, or another one, and is put in once", async () => {
+  it("is __proto__", async () => refuses("{__proto__}/x"));
+  it("contains a variable, and is inserted once", async () => {
     expect(await workspace.readFile({ path: "{self}/x.md" })).toMatchObject({
       error: "there is no {bundle-root}/{self}/x.md",
     });
@@ -201,33 +201,33 @@ describe("a variable", () => {
   });
 });
 
-describe("a link or a strange file", () => {
-  it("is a folder that leads out, with a new file behind it", async () => {
+describe("a link or a special file", () => {
+  it("is a new file in a linked folder outside", async () => {
     await symlink(made.base, join(session, "away"));
     await refuses(`${id}/away/new.md`);
     await refuses(`${id}/away/a/b/new.md`);
     await refuses(`${id}/away/secret.md`);
   });
-  it("is a file that leads to source code", async () => {
+  it("is a link to source code", async () => {
     await symlink(join(made.base, "project/src/index.ts"), join(session, "report.md"));
     await refuses(`${id}/report.md`);
   });
-  it("leads to nothing", async () => {
+  it("is a dangling link", async () => {
     await symlink(join(made.base, "nowhere.md"), join(session, "report.md"));
     await refuses(`${id}/report.md`);
   });
-  it("leads to another session", async () => {
+  it("is a link to another session", async () => {
     const other = await begin(workspace.connect());
     await symlink(join(made.output, other), join(session, "theirs"));
     await refuses(`${id}/theirs/new.md`, "save");
   });
-  it("is put in the place of a session's folder", async () => {
+  it("is a link in place of a session's folder", async () => {
     await rename(session, join(made.base, "moved"));
     await symlink(join(made.base, "project"), session);
     await refuses(`${id}/src/index.ts`);
     await refuses(`${id}/new.md`);
   });
-  it("is another name of a file elsewhere", async () => {
+  it("is a hard link to a file elsewhere", async () => {
     await link(join(made.base, "project/src/index.ts"), join(session, "report.md"));
     await refuses(`${id}/report.md`, "save");
   });
@@ -236,26 +236,26 @@ describe("a link or a strange file", () => {
     execFileSync("mkfifo", [join(session, "pipe")]);
     await refuses(`${id}/pipe`);
   });
-  it("leads to a device", async () => {
+  it("is a device", async () => {
     await symlink("/dev/zero", join(session, "zero"));
     await refuses(`${id}/zero`);
   });
-  it("is a root, and works", async () => {
+  it("is a root that is a link, and works", async () => {
     await symlink(made.bundle, join(made.base, "linked"));
     const linked = await made.again({ bundleRoot: join(made.base, "linked") });
     expect(await linked.readFile({ path: "workflows/intake/workflow.yaml" })).toMatchObject({ success: true });
   });
 });
 
-describe("what nobody gets to see", () => {
-  it("is .env, in any folder and under any name", async () => {
+describe("a withheld file", () => {
+  it("is .env in any folder, by name or by a link", async () => {
     await write(made.bundle, { ".env": "secret\n", "a/.env.local": "secret\n", "prod.env": "secret\n" });
     await symlink(".env", join(made.bundle, "notes.md"));
     for (const path of [".env", ".ENV", "a/.env.local", "prod.env", "notes.md", "{bundle-root}/./.env"]) {
       await refuses(path);
     }
   });
-  it("is .git, and all other names that begin with a dot", async () => {
+  it("is .git or any other name that begins with a dot", async () => {
     await write(made.bundle, { ".git/config": "secret\n", ".npmrc": "secret\n", ".ssh/config": "secret\n" });
     for (const path of [".git/config", ".git", ".npmrc", ".ssh/config", `${id}/.hidden/x`]) await refuses(path);
   });
@@ -266,10 +266,10 @@ describe("what nobody gets to see", () => {
     expect(await workspace.listFiles()).toMatchObject({ entries: ["a/", "workflows/"] });
     for (const name of [...keys, ".env", ".notes.md.aa.phasegate.tmp"]) await refuses(`${id}/${name}`, "save");
   });
-  it("is a name that would make the check of names take hours", async () => {
+  it("is a name for which a slow check would take hours", async () => {
     for (const end of ["#", "~", ".bak"]) await refuses(`secret${end.repeat(60)}x`, "read");
   });
-  it("is a copy of a key or of secrets, by its name", async () => {
+  it("has the name of a copy of a key or of secrets", async () => {
     const copies = ["server.key~", "x.pem.md", "id_rsa.bak", "tls.pem.old", "prod.env.md", "my_id_rsa", "store.p12.1"];
     const more = [
       "secrets.yaml.bak",
@@ -300,8 +300,8 @@ describe("what nobody gets to see", () => {
   });
 });
 
-describe("what nobody gets to write", () => {
-  it("is anything but outputs", async () => {
+describe("a path that can't be written", () => {
+  it("is anything but an output", async () => {
     await refuses("{bundle-root}/workflows/intake/workflow.yaml", "save");
     await refuses("{core-root}/tasks/workflow.md", "save");
     await refuses("{project-root}/bundle/new.md", "save");
@@ -321,7 +321,7 @@ describe("what nobody gets to write", () => {
     await refuses(`${id}/manife\u017ft.json`, "save");
     await refuses(`${id}/manife\ufb06.json`, "save");
   });
-  it("is a folder of workflows, by a host's mistake", async () => {
+  it("is a folder of workflows, by mistake of the host", async () => {
     await mkdir(join(made.output, "bundle"));
     await expect(made.again({ bundleRoot: join(made.output, "bundle") })).rejects.toThrow("is inside {output-root}");
     await expect(made.again({ outputRoot: made.bundle })).rejects.toThrow("is inside {output-root}");

@@ -24,7 +24,7 @@ async function begin() {
   return { ...made, id, folder: join(made.output, id, "notes") };
 }
 
-it("a process that is killed while it saves leaves the old file or the new one, whole", async () => {
+it("a process that is killed while it saves leaves the complete old file or the complete new one", async () => {
   const { bundle, output, id, folder, again } = await begin();
   const seen = new Set<string>();
   for (let kill = 0; kill < KILLS; kill += 1) {
@@ -47,12 +47,10 @@ it("a process that is killed while it saves leaves the old file or the new one, 
   }
   const left = (await readdir(folder)).filter((name) => name !== "file.md");
   expect(left.filter((name) => !/^\.file\.md\.[\da-f]+\.phasegate\.tmp$/.test(name))).toEqual([]);
-  console.log(
-    `${KILLS} kills of processes that save: ${seen.size} versions seen, ${left.length} half ones beside them`,
-  );
+  console.log(`${KILLS} kills of processes that save: ${seen.size} versions seen, ${left.length} incomplete ones`);
 });
 
-it("a disk that takes no more leaves the old file, and the answer says so", async ({ skip }) => {
+it("a full disk leaves the old file, and the answer says so", async ({ skip }) => {
   skip(process.platform === "win32", "Windows can't limit how much a process writes");
   const { bundle, output, id, folder } = await begin();
   const script = join(await temporaryFolder(), "worker.mjs");

@@ -77,7 +77,7 @@ describe("a workflow that a model leads", () => {
     });
   });
 
-  it("runs beside others: sessions of several connections don't meet", async () => {
+  it("runs together with others: sessions of several connections stay separate", async () => {
     const office = await makeOffice();
     const served = await Promise.all([serve(office), serve(office)]);
     const ran = await Promise.all(

@@ -62,7 +62,7 @@ const path = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
 );
 
-it("whatever is taken for a path lies inside its root, also beside a file, and can be given back as it is shown", () => {
+it("every accepted path is inside its root, also relative to a file, and is accepted again as it is shown", () => {
   let taken = 0;
   fc.assert(
     fc.property(path, fc.boolean(), (given, isBeside) => {
@@ -94,7 +94,7 @@ it("whatever is taken for a path lies inside its root, also beside a file, and c
   expect(taken).toBeGreaterThan(RUNS / 50);
 });
 
-it("a path with a name that is kept back is kept back, whatever stands around it", () => {
+it("a path with a withheld name is withheld, with any names around it", () => {
   const plain = fc.stringMatching(/^[a-z]{1,8}$/);
   const kept = fc.constantFrom(".env", ".git", "id_rsa", "a.pem", ".ENV.local", "TLS.KEY");
   fc.assert(

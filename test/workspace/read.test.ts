@@ -43,7 +43,7 @@ describe("read_file", () => {
     }
   });
 
-  it("begins with the character that an offset lies in, and says where that is", async () => {
+  it("begins with the character that contains the offset, and says where it begins", async () => {
     await write(made.bundle, { "seedling.md": "a🌱b" });
     for (const offset of [1, 2, 3, 4]) {
       expect(await workspace.readFile({ path: "seedling.md", offset })).toMatchObject({ content: "🌱b", offset: 1 });

@@ -53,7 +53,7 @@ describe("a recorded session", () => {
     expect(items).toMatchObject([{ sessionId: id, workflowType: "intake", status: "completed", kind: "recorded" }]);
   });
 
-  it("is gone on with in its log, and one that is older than the recording gets one", async () => {
+  it("continues its log when it is reopened, and gets one if it is older than the recording", async () => {
     const id = await begin();
     const later = await made.again();
     await later.readFile({ path: "workflows/intake/instructions.md" });
@@ -107,7 +107,7 @@ describe("a recorded session", () => {
     expect(told).toEqual(["watch TAMPERED"]);
   });
 
-  it("that was changed by hand shows it, and takes no more", async () => {
+  it("that was changed by hand is refused, and accepts nothing more", async () => {
     const folder = await temporaryFolder();
     const files = await FileStorage.open(folder);
     const recorded = await made.again({ storage: files });
@@ -131,7 +131,7 @@ describe("a recorded session", () => {
     await files.close();
   });
 
-  it("that can't be written has nothing told that isn't so, and goes on once it can", async () => {
+  it("that can't be written leads to accurate answers, and continues once it can be written", async () => {
     const id = await begin();
     const path = `${id}/report.md`;
     const append = storage.append.bind(storage);

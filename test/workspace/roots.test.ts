@@ -41,7 +41,7 @@ describe("resolve", () => {
     expect(roots.show(roots.resolve(path))).toBe(place);
   });
 
-  it("takes a path for one beside the file that it stands in", () => {
+  it("resolves a path relative to the file that contains it", () => {
     const from = { root: "bundle-root", path: "workflows/x/workflow.yaml" };
     expect(roots.resolve("./instructions.md", { from }).path).toBe("workflows/x/instructions.md");
     expect(roots.resolve("../y/data.csv", { from }).path).toBe("workflows/y/data.csv");
@@ -63,7 +63,7 @@ describe("resolve", () => {
     );
   });
 
-  it("refuses what of the project lies in no root", () => {
+  it("refuses paths of the project outside of the roots", () => {
     expect(() => roots.resolve("{project-root}/src/index.ts")).toThrow(
       "the project is readable only where it contains other roots",
     );

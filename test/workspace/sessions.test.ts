@@ -187,7 +187,7 @@ describe("save_output", () => {
     expect(await readdir(join(made.output, id))).toEqual(["manifest.json"]);
   });
 
-  it("goes no deeper than a session is looked through as it is gone on with", async () => {
+  it("saves no deeper than a reopened session is searched", async () => {
     const id = await create(workspace);
     const deep = `${"a/".repeat(11)}x.md`;
     expect(await workspace.saveOutput({ path: `${id}/${deep}`, content: "x" })).toMatchObject({ success: true });
@@ -211,7 +211,7 @@ describe("save_output", () => {
 });
 
 describe("a session", () => {
-  it("is gone on with by another connection, with the files that really are there", async () => {
+  it("can be reopened by another connection, with the files that exist", async () => {
     const id = await create(workspace);
     await workspace.saveOutput({ path: `${id}/a.md`, content: "a" });
     await workspace.saveOutput({ path: `${id}/b.md`, content: "b" });
@@ -235,14 +235,14 @@ describe("a session", () => {
     expect(missing).toMatchObject({ success: false, remedy: expect.stringContaining(id) });
   });
 
-  it("is only gone on with by whom the host lets", async () => {
+  it("can be reopened only if the host allows it", async () => {
     const id = await create(workspace);
     const other = workspace.connect({ mayReopen: () => false });
     const refused = await other.createSession({ session_id: id, reopen: true });
     expect(refused).toMatchObject({ success: false, error: `there is no session "${id}"` });
   });
 
-  it("takes nothing more once it is completed, until it is gone on with", async () => {
+  it("accepts nothing more once it is completed, until it is reopened", async () => {
     const id = await create(workspace);
     await workspace.saveOutput({ path: `${id}/a.md`, content: "a" });
     const done = await workspace.completeSession({ summary: "A report." });
@@ -294,7 +294,7 @@ describe("a session", () => {
     });
   });
 
-  it("loses nothing of what is saved while another connection goes on with it", async () => {
+  it("loses nothing that is saved while another connection reopens it", async () => {
     const id = await create(workspace);
     const other = await made.again();
     const saves = Array.from({ length: 20 }, (_, index) =>
@@ -307,7 +307,7 @@ describe("a session", () => {
     expect((await manifestOf(id)).outputs).toHaveLength(20);
   });
 
-  it("loses nothing where two processes save in it at once", async () => {
+  it("loses nothing when two processes save in it at the same time", async () => {
     const id = await create(workspace);
     const other = await made.again();
     await other.createSession({ session_id: id, reopen: true });

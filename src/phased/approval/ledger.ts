@@ -121,17 +121,17 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
   isNew: ({ completed }) => completed.length === 0,
   audited: ({ passes }) => passes.values(),
   passes: ({ passes }) => passes.values(),
-  refusal: notBelieved,
+  refusal: notAccepted,
 };
 
 /** The guard of phased sessions. */
 export type PhasedGuard = ApprovalGuard<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass>;
 
 /** Returns the error for showing or doing anything behind a gate whose approval this host does not accept. */
-export function notBelieved({ phase, by, distrust: reason }: UnapprovedPass): PhasegateError<"APPROVAL_REFUSED"> {
+export function notAccepted({ phase, by, distrust: reason }: UnapprovedPass): PhasegateError<"APPROVAL_REFUSED"> {
   const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
   return approvalRefused(
-    `phase ${phase} was passed ${whose} that this host does not believe (${reason})`,
+    `phase ${phase} was passed ${whose} that this host does not accept (${reason})`,
     `Ask the person who runs this: the host must know the approver's key, or phase ${phase} must be done again.`,
     { phase, reason },
   );

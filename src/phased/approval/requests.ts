@@ -10,7 +10,7 @@ import { keyedRequest } from "../../log/machine.js";
 import { visibleText } from "../../workflow/field-types.js";
 import { isSessionId, parseSessionId, type SessionId, shown } from "../../workflow/names.js";
 import { loadEvidence, readEvents } from "../artifacts.js";
-import { believed, checkWorkflow, execute, sessionNotFound } from "../context.js";
+import { acceptedState, checkWorkflow, execute, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
@@ -18,7 +18,7 @@ import type { SessionCommand } from "../state/commands.js";
 import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
 import type { EventOf } from "../state/events.js";
 import { begunBy, withBegun } from "../verify/snapshots.js";
-import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial, notBelieved } from "./ledger.js";
+import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial, notAccepted } from "./ledger.js";
 
 /** A question and its commit. */
 interface Asked {
@@ -52,7 +52,7 @@ export async function viewRequest(
   context: EngineContext,
   { session, unapproved }: LoadedSession,
 ): Promise<ApprovalRequest | undefined> {
-  if (unapproved !== undefined) throw notBelieved(unapproved);
+  if (unapproved !== undefined) throw notAccepted(unapproved);
   const asked = await loadAsked(context, session);
   if (asked === undefined) return undefined;
   const { commit, event } = asked;
@@ -108,8 +108,8 @@ async function awaitedIn(context: EngineContext, sessionId: SessionId): Promise<
   try {
     const session = await context.kernel.find(sessionId);
     if (session?.head.awaiting === undefined) return undefined;
-    const { unapproved } = await believed(context, session);
-    if (unapproved !== undefined) throw notBelieved(unapproved);
+    const { unapproved } = await acceptedState(context, session);
+    if (unapproved !== undefined) throw notAccepted(unapproved);
     return await viewAwaited(context, session);
   } catch (error) {
     if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
@@ -184,7 +184,7 @@ const NAME_MAX = 200;
 function requireText(field: "by" | "note", text: unknown): void {
   const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
   if (typeof text === "string" && visibleText(text) !== "" && text.length <= limit) return;
-  const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "what is to be mended, in words";
+  const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "a text that says what to fix";
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
     remedy: `Give '${field}': it is recorded with the decision.`,
     details: { field, expected },

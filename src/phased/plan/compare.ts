@@ -1,6 +1,6 @@
 /**
  * Compares a session's pinned plan with its current source: by phase and by task, matched by what they are,
- * whatever their current numbers and ids. Pure.
+ * not by their current numbers and ids. Pure.
  */
 
 import { isPhasegateError } from "../../errors.js";
@@ -118,7 +118,7 @@ export function summaryOf(changes: readonly KindOfChange[]): string {
     .join(", ");
 }
 
-/** Compares phases and tasks by what they are now, whatever their numbers and ids. */
+/** Compares matched phases and tasks. Numbers and ids may differ. */
 function diffPlan(
   pinned: readonly PhaseDefinition[],
   live: readonly PlanPhase[],
@@ -188,7 +188,7 @@ interface Kept {
   readonly renumbered: boolean;
 }
 
-/** Compares tasks by what they are now, whatever their ids. */
+/** Compares matched tasks. Their ids may differ. */
 function diffTasks(
   pinned: readonly PhaseDefinition[],
   live: readonly PlanPhase[],

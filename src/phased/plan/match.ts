@@ -29,7 +29,7 @@ interface Side<T> {
   readonly task: T;
   readonly id: string;
   readonly name: string;
-  /** The phase in the plan as it is now, or that it is now; undefined if it has gone. */
+  /** Its phase in the current plan; undefined if the phase of a pinned task has no match there. */
   readonly home: PlanPhase | undefined;
 }
 
@@ -104,7 +104,7 @@ function matchPhases(pinned: readonly PhaseDefinition[], live: readonly PlanPhas
     for (const phase of pinned) {
       if (phase.plan === undefined || matches.has(phase)) continue;
       const found = live.filter((candidate) => !taken.has(candidate) && rule(phase, candidate));
-      // A name that several phases have says nothing.
+      // A name or number that several phases share identifies none of them.
       if (found.length !== 1 || found[0] === undefined) continue;
       matches.set(phase, found[0]);
       taken.add(found[0]);
@@ -113,7 +113,7 @@ function matchPhases(pinned: readonly PhaseDefinition[], live: readonly PlanPhas
   return matches;
 }
 
-/** Pairs what has the same key on both sides, among those that are left. */
+/** Pairs tasks that have the same key on both sides. A paired task is not paired again. */
 class Pairs {
   readonly found = new Map<TaskDefinition, PlanTask>();
   private before: readonly Side<TaskDefinition>[];
@@ -129,7 +129,7 @@ class Pairs {
     this.pair(keyOf, (one, other) => one.length === 1 && other.length === 1);
   }
 
-  /** Pairs tasks whose key occurs equally often on each side: by id if the ids are the same, otherwise in order. */
+  /** Pairs tasks whose key occurs equally often on each side: by id if both sides have the same ids, otherwise in order. */
   alike(keyOf: (side: Side<unknown>) => string | undefined): void {
     this.pair(keyOf, (one, other) => one.length === other.length);
   }
@@ -169,7 +169,7 @@ function grouped<T>(
 
 function currentGone({ number, name }: PhaseDefinition): PhasegateError<"NOT_ALLOWED"> {
   return new PhasegateError("NOT_ALLOWED", `the plan does not have the current phase ${number}, '${name}', any more`, {
-    remedy: "Put the phase back into the plan, or go on with what is pinned: the session needs no sync.",
+    remedy: "Put the phase back into the plan, or continue without a sync: the session keeps its pinned plan.",
     details: { phase: number, operation: "syncPlan" },
   });
 }

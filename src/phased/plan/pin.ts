@@ -139,7 +139,7 @@ function planInvalid(first: Diagnostic, count: number): PhasegateError<"PLAN_PAR
   const { file, line, column, hint } = first;
   const more = count > 1 ? `, and ${count - 1} more` : "";
   return new PhasegateError("PLAN_PARSE", `the plan has errors: ${formatDiagnostic(first)}${more}`, {
-    remedy: hint ?? "Mend the plan at that place.",
+    remedy: hint ?? "Fix the plan at that place.",
     details: { file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) },
   });
 }
@@ -171,7 +171,7 @@ function checkForm(structure: WorkflowStructure, file: string): void {
   const [issue] = error.issues;
   const what = `${issue?.path.map(String).join(".")}: ${issue?.message}`;
   throw new PhasegateError("PLAN_PARSE", `the phases of ${file} can't be pinned: ${what}`, {
-    remedy: "Mend that in the plan, or ask the person who runs this: a parser of the host's may have made it.",
+    remedy: "Fix this in the plan, or ask the person who runs this: a parser of the host's may have made it.",
     details: { file },
   });
 }

@@ -66,9 +66,9 @@ export function hostWanted({ sessionId, head }: PhasedSession, { takenAway }: Re
 
 function noPlan(phase: number, { plan }: WorkflowStructure, operation: string): PhasegateError<"NOT_ALLOWED"> {
   const what =
-    plan === undefined ? "this session's phases come out of no plan" : "its workflow reads no plans any more";
+    plan === undefined ? "this session's phases do not come from a plan" : "its workflow reads no plans any more";
   return new PhasegateError("NOT_ALLOWED", `${operation} is not possible: ${what}`, {
-    remedy: "Go on with the session as it is, or start a new one.",
+    remedy: "Continue with the session as it is, or start a new one.",
     details: { phase, operation },
   });
 }

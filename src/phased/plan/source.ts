@@ -63,10 +63,10 @@ export async function requireSource(plans: PlanSource, path: string, isPinned = 
 /** Returns the source of plans. Throws `DEFINITION_INVALID` if the host has not set one. */
 export function requirePlans({ plans }: ResolvedOptions, { type }: WorkflowStructure): PlanSource {
   if (plans !== undefined) return plans;
-  const problem = "its phases come out of a plan, and this host reads no plans";
+  const problem = "its phases come from a plan, and this host reads no plans";
   throw new PhasegateError("DEFINITION_INVALID", `the workflow ${type} can't be used here: ${problem}`, {
     remedy:
-      "The host must say where plans lie: createEngine({ plans: new FilePlans({ root }) }) from phasegate/fs, or phasegate serve --project.",
+      "The host must name the folder of plans: createEngine({ plans: new FilePlans({ root }) }) from phasegate/fs, or phasegate serve --project.",
     details: { workflowType: type, diagnostics: [problem] },
   });
 }
@@ -211,14 +211,14 @@ function guarded<T>(name: string, file: string, step: () => T): T {
     return step();
   } catch (error) {
     if (isPhasegateError(error, "PLAN_PARSE")) throw error;
-    throw failed(name, file, "failed for a reason of its own", error);
+    throw failed(name, file, "failed with an internal error", error);
   }
 }
 
 /** Omits the parser's own error text, which may contain anything. */
 function failed(name: string, file: string, what: string, cause?: unknown): PhasegateError<"PLAN_PARSE"> {
   return new PhasegateError("PLAN_PARSE", `${file} can't be used: the source parser '${name}' ${what}`, {
-    remedy: "Tell the person who runs this: the parser is the host's own, and has to be mended.",
+    remedy: "Tell the person who runs this: the host's own parser must be fixed.",
     details: { file },
     cause,
   });

@@ -2,7 +2,7 @@
 
 import { keyedRequest } from "../../log/machine.js";
 import { parseSessionId } from "../../workflow/names.js";
-import { notBelieved } from "../approval/ledger.js";
+import { notAccepted } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
@@ -53,7 +53,7 @@ export async function syncPlan(
 ): Promise<SyncResult> {
   if (preview) {
     const { session, ticks, unapproved } = await loadSession(context, id);
-    if (unapproved !== undefined) throw notBelieved(unapproved);
+    if (unapproved !== undefined) throw notAccepted(unapproved);
     const rebuilt = await reread(context, session);
     const found = { ...foundOf(context, session, rebuilt, preview), needsHost: needsHost(context, by, rebuilt) };
     return { ...found, ...(ticks === undefined ? {} : { ticks }) };

@@ -106,7 +106,7 @@ async function writeTicks(
     if (replaced && source.text === text) return written;
   }
   throw new PhasegateError("CONFLICT", `${plan.path} changed again and again while it was written`, {
-    remedy: "It is tried again at the next call.",
+    remedy: "The next call tries again.",
     details: { sessionId: session.sessionId },
   });
 }
@@ -117,8 +117,8 @@ interface Pass {
   readonly version: number;
   readonly phase: PhaseDefinition;
   readonly phases: readonly PhaseDefinition[];
-  /** True if its ticks were removed: later ones are not its own. */
-  settled?: boolean;
+  /** True if the pass was rolled back and its ticks were removed from the plan. */
+  ticksRemoved?: boolean;
 }
 
 /**
@@ -132,18 +132,18 @@ async function dueTasks(
   due: DueTicks,
   recent?: PhasedCommit,
 ): Promise<DueTasks> {
-  // Once the session has gone on, that commit doesn't say any more what is claimed.
+  // A newer commit may have changed which tasks are claimed.
   const newest = recent?.version === session.version ? recent : undefined;
   const passes = onlyPass(due, structure, newest) ?? (await allPasses(context, session));
   const claimed = async (pass: Pass) => claimedTasks(context, session, pass);
-  const standing = passes.filter(
+  const valid = passes.filter(
     (pass, index) =>
       inRanges(session.head.completed, pass.event.position) &&
       !passes.slice(index + 1).some(({ event }) => event.position === pass.event.position),
   );
-  const tick = standing.filter(({ event }) => inRanges(due.tick, event.position));
+  const tick = valid.filter(({ event }) => inRanges(due.tick, event.position));
   const untick = passes.filter(
-    (pass) => inRanges(due.untick, pass.event.position) && !standing.includes(pass) && pass.settled !== true,
+    (pass) => inRanges(due.untick, pass.event.position) && !valid.includes(pass) && pass.ticksRemoved !== true,
   );
   return {
     tick: (await Promise.all(tick.map(claimed))).flat(),
@@ -170,24 +170,28 @@ async function allPasses(context: EngineContext, session: PhasedSession): Promis
     if (isPinning(event)) phases = event.structure.phases;
     if (event.type === "rolled_back")
       for (const pass of passes) if (pass.event.position >= event.position) undone.add(pass);
-    if (event.type === "plan_ticked") dropRepeatedTicks(passes, undone, event);
+    if (event.type === "plan_ticked") noteRemovedTicks(passes, undone, event);
     const phase = isTickedPass(event) ? phases[event.position] : undefined;
     if (isTickedPass(event) && phase !== undefined) passes.push({ event, version, phase, phases });
   }
   return passes;
 }
 
-/** A late process may have ticked again what was unticked, if no later pass was ticked. */
-function dropRepeatedTicks(
+/**
+ * Notes which of the undone passes have no ticks in the plan any more. A process that was slow to write may have set
+ * the ticks of an undone pass again after they were removed: they must then be removed again. If the phase has passed
+ * again meanwhile, the ticks are those of the new pass.
+ */
+function noteRemovedTicks(
   passes: readonly Pass[],
   undone: ReadonlySet<Pass>,
   { ticks, unticks }: EventOf<"plan_ticked">,
 ): void {
-  const standing = new Set(passes.filter((pass) => !undone.has(pass)).map(({ event }) => event.position));
+  const passedAgain = new Set(passes.filter((pass) => !undone.has(pass)).map(({ event }) => event.position));
   for (const pass of undone) {
     const { position } = pass.event;
-    if (inRanges(unticks, position)) pass.settled = true;
-    else if (inRanges(ticks, position) && !standing.has(position)) pass.settled = false;
+    if (inRanges(unticks, position)) pass.ticksRemoved = true;
+    else if (inRanges(ticks, position) && !passedAgain.has(position)) pass.ticksRemoved = false;
   }
 }
 
@@ -206,9 +210,9 @@ async function claimedTasks(
   return phase.tasks.filter(({ plan }) => plan !== undefined && claims.has(plan.id)).map((task) => ({ task, phases }));
 }
 
-/** Tests if the session has ticked a task itself: earlier ticks are a person's or another session's. */
-function isOwn({ event: { stood = [] } }: Pass): (known: KnownTask) => boolean {
-  return ({ task }) => task.plan === undefined || !stood.includes(task.plan.id);
+/** Returns a test for tasks that the session has ticked itself: those not ticked before, by a person or elsewhere. */
+function isOwn({ event: { stood: tickedBefore = [] } }: Pass): (known: KnownTask) => boolean {
+  return ({ task }) => task.plan === undefined || !tickedBefore.includes(task.plan.id);
 }
 
 /** Records what was written, unless another process has recorded it. */
@@ -262,7 +266,7 @@ function pendingReason(
 ): string {
   const at = new Date(options.clock.now()).toISOString();
   const reason = reasonOf(error);
-  // All else is told as `planTicksPending`, with the error.
+  // Any other error reaches the host with `planTicksPending`.
   if (isPhasegateError(error) && audienceOf(error) === "guard") notifications.report("write plan", error);
   notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
   return reason;
@@ -312,7 +316,7 @@ function tickText(
   const unticked = due.untick.flatMap((task) => find(task) ?? []).filter((task) => !ticked.includes(task));
   const writing = new Writing(parser, file, before, plan);
   for (const [tasks, done] of [[unticked, false] as const, [ticked, true] as const]) {
-    // A task without a box of its own shows in its criteria alone that it is done.
+    // A task without a checkbox is shown as done by the checkboxes of its criteria.
     const withCriteria = (task: PlanTask) => tickCriteria || task.checkbox === undefined;
     for (const criteria of [true, false]) {
       writing.tick(ids(tasks.filter((task) => withCriteria(task) === criteria)), criteria, done);
@@ -331,7 +335,7 @@ function tickText(
   };
 }
 
-/** Returns true if the text shows a task as done: a heading does by the boxes of its criteria. */
+/** Returns true if the text shows a task as done: by its checkbox, or by those of its criteria if it has none. */
 function showsDone(task: PlanTask | undefined): boolean {
   if (task === undefined || task.state === "done") return task !== undefined;
   const boxes = task.checkbox === undefined ? task.acceptanceCriteria.flatMap(({ checkbox }) => checkbox ?? []) : [];
@@ -367,7 +371,7 @@ class Writing {
     return this.read;
   }
 
-  /** Ticks tasks: together, or one by one where one of them can't be, which stops no other. */
+  /** Ticks tasks together; if that fails, one by one, so that one task does not stop the others. */
   tick(tasks: readonly string[], criteria: boolean, done: boolean): void {
     if (tasks.length === 0) return;
     try {
@@ -375,9 +379,9 @@ class Writing {
       if (text !== this.text) this.read = undefined;
       this.text = text;
     } catch (error) {
-      // A parser that writes what is no plan any more is not tried with less.
+      // The parser has written a text that is no plan: fewer tasks would not help.
       if (isPhasegateError(error, "PLAN_PARSE") && error.cause === undefined) throw error;
-      // One alone that can't be set is told as such: it doesn't show in the text.
+      // A single task that can't be ticked is reported as unwritable, because the text does not show it.
       if (tasks.length > 1) for (const task of tasks) this.tick([task], criteria, done);
     }
   }

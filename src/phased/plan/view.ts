@@ -7,7 +7,7 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
-import { renderPhase, renderTask } from "../../template/phase.js";
+import { renderPhase, renderTask } from "../../template/template.js";
 import { revisionOf } from "../../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
@@ -95,11 +95,11 @@ export async function viewPlannedTask(
 ): Promise<PlannedTaskView | undefined> {
   const { structure, session } = loaded;
   const view = await viewPlannedPhase(context, loaded, phase);
-  const standing = view?.tasks.find(({ number }) => number === task.number);
-  if (view === undefined || standing === undefined) return undefined;
+  const known = view?.tasks.find(({ number }) => number === task.number);
+  if (view === undefined || known === undefined) return undefined;
   const isCurrent = phase.number === session.head.phase && session.head.status !== "completed";
-  if (isCurrent && standing.state !== "done") checkOrder(structure.dynamic, phase, standing, view);
-  return { ...view, task: standing };
+  if (isCurrent && known.state !== "done") checkOrder(structure.dynamic, phase, known, view);
+  return { ...view, task: known };
 }
 
 /** The current plan, if it can be read, with its view. */

@@ -249,7 +249,7 @@ function behind(
     "PHASE_ALREADY_COMPLETED",
     `phase ${requested} is behind this session: it is in phase ${current} now`,
     {
-      remedy: `Go on with phase ${current}${back ? `, or roll back to phase ${requested} to do it again` : ""}.`,
+      remedy: `Continue with phase ${current}${back ? `, or roll back to phase ${requested} to do it again` : ""}.`,
       details: { requested, current },
     },
   );

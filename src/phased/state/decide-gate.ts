@@ -113,8 +113,8 @@ export function decisionRefusal(
   if (awaiting === undefined) return notWaiting(phase);
   if (awaiting.evidenceHash === evidenceHash) return undefined;
   return approvalRefused(
-    `phase ${phase} waits for a word on other evidence than that`,
-    "Look at the evidence that waits now: what was handed in since takes the place of what was seen.",
+    `phase ${phase} waits for an approval of other evidence`,
+    "Read the evidence that waits now: it was submitted after the evidence that you have seen.",
     { phase, reason: "other_evidence" },
   );
 }
@@ -129,7 +129,7 @@ export function notWaiting(
   phase: number,
   because = "nothing waits for an approval",
 ): PhasegateError<"APPROVAL_REFUSED"> {
-  return approvalRefused(`${because} in phase ${phase}`, "Look where the session stands before you decide again.", {
+  return approvalRefused(`${because} in phase ${phase}`, "Read the session's status before you decide again.", {
     phase,
     reason: "not_waiting",
   });

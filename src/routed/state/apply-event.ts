@@ -2,11 +2,9 @@
  * Applies one event to the head of a routed session. Events are trusted: decideRouted decides what may
  * happen.
  */
-
 import type { DecisionContext } from "../../log/machine.js";
 import { FINISH } from "../../workflow/routed-definition.js";
-import type { RoutedCommand } from "./commands.js";
-import type { PendingDecision, RoutedEvent, RoutedFacts, RoutedHead } from "./events.js";
+import type { PendingDecision, RoutedCommand, RoutedEvent, RoutedFacts, RoutedHead } from "./events.js";
 
 /** Returns the head after one more event. */
 export function applyEvent(

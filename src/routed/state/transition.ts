@@ -3,14 +3,12 @@
  * structure that a step exists and may follow; here it is decided whether the session's state allows the
  * command, and when failures at a gate end the instance.
  */
-
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
 import type { Decision, DecisionContext } from "../../log/machine.js";
 import type { Snapshot } from "../../phased/state/events.js";
 import { applyEvent } from "./apply-event.js";
-import type { RoutedCommand } from "./commands.js";
-import type { RoutedEvent, RoutedHead } from "./events.js";
+import type { RoutedCommand, RoutedEvent, RoutedHead } from "./events.js";
 
 type Result = Decision<RoutedEvent, RoutedHead>;
 
@@ -103,7 +101,7 @@ function start(
 }
 
 function startedAlready({ workflow }: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
-  return new PhasegateError("INVALID_TRANSITION", `a session of this id is on ${workflow} already`, {
+  return new PhasegateError("INVALID_TRANSITION", `a session with this id already runs ${workflow}`, {
     remedy: "Ask for its status, or start another one.",
     details: { command: "start", status: "RUNNING", allowed: ["status"] },
   });
@@ -146,7 +144,7 @@ function commandRefusal(
 
 function overtaken(head: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
   return new PhasegateError("INVALID_TRANSITION", "somebody else has decided this step meanwhile", {
-    remedy: "Ask for the status and go on from there.",
+    remedy: "Read the status and continue from there.",
     details: { command: "advance", status: head.status, allowed: allowedOperations(head) },
   });
 }
@@ -156,9 +154,9 @@ function retryRefusal(head: RoutedHead, limit: number): AnyPhasegateError | unde
   if (head.status === "SUSPENDED" && head.step === undefined) return undefined;
   if (head.status !== "FAILED" || !head.retryable) return notNow(head, "retry");
   if (head.spent < limit) return undefined;
-  const message = `the gate of ${head.step} was not passed in ${head.spent} attempts: no more are given`;
+  const message = `the gate of ${head.step} was not passed in ${head.spent} attempts in total: there are no more`;
   return new PhasegateError("INVALID_TRANSITION", message, {
-    remedy: "Tell the person who runs this server; start a new instance once its cause is mended.",
+    remedy: "Tell the person who runs this server; start a new instance once the cause is fixed.",
     details: { command: "retry", status: head.status, allowed: ["delete"] },
   });
 }
@@ -242,8 +240,10 @@ function stepOf({ step }: RoutedHead): string {
 
 /** After `maxAttempts` failures in a row, or `maxAttemptsTotal` in total, the instance fails. */
 function exhausted(head: RoutedHead, attempt: number, limits: AttemptLimits): RoutedEvent[] {
-  if (attemptsLeft({ inARow: attempt, inTotal: head.spent + 1 }, limits) > 0) return [];
-  const reason = `the gate of ${stepOf(head)} was not passed in ${attempt} attempts in a row`;
+  const inTotal = head.spent + 1;
+  if (attemptsLeft({ inARow: attempt, inTotal }, limits) > 0) return [];
+  const failures = inTotal < limits.maxAttemptsTotal ? `${attempt} attempts in a row` : `${inTotal} attempts in total`;
+  const reason = `the gate of ${stepOf(head)} was not passed in ${failures}`;
   return [{ type: "failed", step: stepOf(head), code: "ATTEMPTS_EXHAUSTED", reason }];
 }
 

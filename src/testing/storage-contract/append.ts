@@ -11,7 +11,7 @@ const RACERS = 16;
 /** Compare-and-set: a commit is accepted only after the newest one. */
 export const appendChecks: readonly StorageCheck[] = [
   [
-    "append: a first commit, and those that follow it",
+    "append: stores the first commit and those that follow it",
     async (storage) => {
       const chain = commitChain(3);
       for (const commit of chain) {
@@ -21,7 +21,7 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: a second first commit is refused",
+    "append: refuses a second first commit",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await refuses("CONFLICT", storage.append(makeCommit({ body: "another" })));
@@ -29,7 +29,7 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: a commit on an older version is refused",
+    "append: refuses a version that is taken",
     async (storage) => {
       const [first, second] = await appendAll(storage, commitChain(2));
       await refuses("CONFLICT", storage.append(nextCommit(first, { body: "too late" })));
@@ -37,14 +37,14 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: the same commit twice is refused",
+    "append: refuses the same commit a second time",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await refuses("CONFLICT", storage.append(first));
     },
   ],
   [
-    "append: a wrong previousHash is refused",
+    "append: refuses a wrong previousHash",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await refuses("CONFLICT", storage.append(nextCommit(first, { previousHash: "0".repeat(64) })));
@@ -54,7 +54,7 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: a version that leaves a gap is refused",
+    "append: refuses a version that leaves a gap",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await refuses("CONFLICT", storage.append(nextCommit(first, { version: 3 })));
@@ -66,14 +66,14 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: of those that begin a session at once, one wins",
+    "append: of concurrent first commits of a session, stores exactly one",
     async (storage) => {
       const winner = await race(storage, (name) => makeCommit({ body: name }));
       assert.deepEqual(await collect(storage.log(winner.sessionId)), [winner]);
     },
   ],
   [
-    "append: of those that follow a commit at once, one wins",
+    "append: of concurrent next commits, stores exactly one",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       const winner = await race(storage, (name) => nextCommit(first, { body: name }));
@@ -81,7 +81,7 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: sessions don't get in each other's way",
+    "append: keeps sessions independent of each other",
     async (storage) => {
       const chains = ["a", "b", "a-b", "a_b"].map((sessionId) => commitChain(5, { sessionId }));
       await Promise.all(chains.map((chain) => appendAll(storage, chain)));
@@ -91,7 +91,7 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: a commit over the largest size is refused",
+    "append: refuses a commit over the largest size",
     async (storage) => {
       const { maxCommitBytes } = storage.capabilities;
       // A very large limit cannot be tested: the commit would not fit into memory.
@@ -115,7 +115,7 @@ async function race(storage: Parameters<StorageCheck[1]>[0], make: (name: string
 /** Changing an object that was given to the adapter or returned by it must not change what is stored. */
 export const aliasChecks: readonly StorageCheck[] = [
   [
-    "aliases: changing what was appended or given back changes nothing that is stored",
+    "aliases: objects that were appended or read can be changed without changing what is stored",
     async (storage) => {
       const commit = makeCommit();
       const given = { ...commit, summary: { ...commit.summary } };
@@ -133,7 +133,7 @@ export const aliasChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "aliases: changing what a log or a list gave back changes nothing that is stored",
+    "aliases: objects from a log or a list can be changed without changing what is stored",
     async (storage) => {
       const first = makeCommit();
       const second = nextCommit(first);
@@ -153,7 +153,7 @@ export const aliasChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "aliases: a commit that the caller changes while it is appended is stored as it was handed in",
+    "aliases: stores a commit as it was when append was called, even if the caller changes it meanwhile",
     async (storage) => {
       const payload = { hash: digest("x"), body: "x" };
       const first = makeCommit({ payloads: [payload] });

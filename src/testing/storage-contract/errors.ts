@@ -4,7 +4,7 @@ import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
 import { commitChain, makeCommit, nextCommit } from "../commits.js";
 import { collect, comes } from "../contract.js";
-import { MARKED, markedEngine, markedEvidence, markersIn } from "./live-through.js";
+import { MARKED, markedEngine, markedEvidence, markersIn } from "./children.js";
 import type { StageCheck } from "./stage.js";
 
 /** Invalid commits, each with its fault. */
@@ -21,7 +21,7 @@ const BAD: Readonly<Record<string, (sound: Commit) => Commit>> = {
 /** Failures are reported, and leave nothing behind. */
 export const errorChecks: readonly StageCheck[] = [
   [
-    "errors: a commit that can't be stored is refused, and leaves nothing",
+    "errors: refuses a commit that can't be stored, and keeps nothing of it",
     async ({ storage }) => {
       for (const [what, spoil] of Object.entries(BAD)) {
         const appended = storage.append(spoil(makeCommit()));
@@ -32,7 +32,7 @@ export const errorChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "errors: a commit that was refused leaves nothing, neither in the log nor in lists and counts",
+    "errors: a refused commit appears in no log, list or count",
     async ({ storage }) => {
       const [first, second] = commitChain(2);
       assert.ok(second !== undefined);
@@ -48,7 +48,7 @@ export const errorChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "errors: whoever sees a commit sees its payloads and its summary with it",
+    "errors: a visible commit has its payloads and its summary",
     async ({ storage }) => {
       let commit = makeCommit();
       for (let count = 1; count <= 10; count++) {
@@ -64,7 +64,7 @@ export const errorChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "errors: what a closed adapter is asked for fails, or is really done",
+    "errors: a call to a closed adapter fails, or does what it answers",
     async (stage) => {
       const { storage } = stage;
       const [first, second] = commitChain(2);
@@ -76,9 +76,9 @@ export const errorChecks: readonly StageCheck[] = [
         () => "refused",
       );
       const outcome = await comes(tried, "a closed adapter must answer");
-      const read = await settled(comes(storage.read(first.sessionId), "a closed adapter must answer"));
+      const read = await outcomeOfCall(comes(storage.read(first.sessionId), "a closed adapter must answer"));
       if (read.ok) assert.equal(read.value?.hash, outcome === "done" ? second.hash : first.hash);
-      const listed = await settled(comes(storage.list({}), "a closed adapter must answer"));
+      const listed = await outcomeOfCall(comes(storage.list({}), "a closed adapter must answer"));
       if (listed.ok) assert.equal(listed.value.items.length, 1, "a list of a closed adapter must not be empty");
       if (!stage.canReopen) return;
       const log = await collect((await stage.reopen()).log(first.sessionId));
@@ -111,9 +111,9 @@ async function watchOver(storage: StorageAdapter, commit: Commit, isDone: () => 
   }
 }
 
-type Settled<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
+type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
 
-async function settled<T>(call: Promise<T>): Promise<Settled<T>> {
+async function outcomeOfCall<T>(call: Promise<T>): Promise<Outcome<T>> {
   return call.then(
     (value) => ({ ok: true, value }),
     () => ({ ok: false }),
@@ -127,7 +127,7 @@ const START = { workflowType: MARKED, target: "a.md", idempotencyKey: "start" };
 /** Repeated calls with an engine: adapters do not know keys, but the engine relies on adapters for them. */
 export const keyChecks: readonly StageCheck[] = [
   [
-    "keys: each of the last 16 calls, and the start, gives its first answer again, also to another engine",
+    "keys: the start and the last 16 calls return their first answers again, also to another engine",
     async (stage) => {
       const { storage } = stage;
       const engine = markedEngine(storage);
@@ -153,7 +153,7 @@ export const keyChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "keys: of calls under one key at once one is done, and all get its answer",
+    "keys: of concurrent calls with one key, one is executed, and all get its answer",
     async ({ storage }) => {
       const engines = Array.from({ length: 6 }, () => markedEngine(storage));
       const starts = await Promise.all(engines.map((engine) => engine.start(START)));

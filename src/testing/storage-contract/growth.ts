@@ -12,7 +12,7 @@ const NOBODY = parseSessionId("nobody");
 /** `size` and `compact`, if the adapter has them. */
 export const growthChecks: readonly StageCheck[] = [
   [
-    "size: counts commits, and grows with them",
+    "size: counts commits and grows with them",
     async ({ storage }) => {
       const size = ifThere(storage.size?.bind(storage), "the adapter has no `size`");
       assert.equal(await size(NOBODY), undefined);
@@ -31,7 +31,7 @@ export const growthChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "size: payloads count",
+    "size: includes payloads",
     async ({ storage }) => {
       const size = ifThere(storage.size?.bind(storage), "the adapter has no `size`");
       const body = Array.from({ length: 100 }, (_, index) => incompressible(index)).join("");
@@ -44,7 +44,7 @@ export const growthChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "compact: nothing of a session is lost, and it goes on",
+    "compact: keeps the whole session, which can be continued",
     async (stage) => {
       const compact = compactOf(stage.storage);
       const payload = { hash: digest("x"), body: "x" };
@@ -72,7 +72,7 @@ export const growthChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "compact: while commits are appended, none is lost",
+    "compact: loses no commit that is appended meanwhile",
     async ({ storage }) => {
       const compact = compactOf(storage);
       let commit = makeCommit();
@@ -104,7 +104,7 @@ export const growthChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "compact: a session that there is not, or was removed, stays so",
+    "compact: does not create a session that is missing or was removed",
     async ({ storage }) => {
       const compact = compactOf(storage);
       const [first] = await appendAll(storage, [makeCommit()]);
@@ -132,7 +132,7 @@ const RACERS = 12;
 /** Two adapters over one storage that are open at the same time. */
 export const instanceChecks: readonly StageCheck[] = [
   [
-    "instances: what one has acknowledged the other has at once",
+    "instances: a commit that one has acknowledged is visible to the other at once",
     async (stage) => {
       const [one, other] = [stage.storage, await stage.another()];
       const payload = { hash: digest("x"), body: "x" };
@@ -151,7 +151,7 @@ export const instanceChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "instances: one that has not looked for a while overwrites nothing",
+    "instances: one with outdated knowledge overwrites nothing",
     async (stage) => {
       const [one, other] = [stage.storage, await stage.another()];
       const [first, second, third] = commitChain(3);
@@ -164,7 +164,7 @@ export const instanceChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "instances: of those that append to both at once, one wins each version",
+    "instances: of concurrent appends to both, exactly one is stored for each version",
     async (stage) => {
       const both = [stage.storage, await stage.another()] as const;
       let before: Parameters<typeof nextCommit>[0] | undefined;
@@ -192,7 +192,7 @@ export const instanceChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "instances: a session that one has removed is gone for the other, and never comes back",
+    "instances: a session that one has removed is gone for the other and never comes back",
     async (stage) => {
       const [one, other] = [stage.storage, await stage.another()];
       const [first, second] = commitChain(2);

@@ -5,8 +5,7 @@ import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
 import { makeCommit, nextCommit } from "../commits.js";
 import { collect, NotTried, present } from "../contract.js";
-import { type StorageChild, type WorkerTask, withChildren } from "./children.js";
-import { markedEngine, markersIn, markersOf } from "./live-through.js";
+import { markedEngine, markersIn, markersOf, type StorageChild, type WorkerTask, withChildren } from "./children.js";
 import type { StageCheck, StorageProcess, StorageStage } from "./stage.js";
 
 /** The number of processes that work at the same time; each is killed in its turn. */
@@ -19,7 +18,7 @@ const ENGINE_SHARE = 5;
 /** Processes that are killed at random times. */
 export const killChecks: readonly StageCheck[] = [
   [
-    "kills: what was acknowledged is there, with no gap, no double, nothing torn, and the next append works",
+    "kills: acknowledged commits are complete, without gaps or duplicates, and the next append works",
     async (stage) => {
       const target = await durable(stage);
       const lines = await inLanes(stage, stage.kills, (round) =>
@@ -29,7 +28,7 @@ export const killChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "kills: whoever repeats a killed engine's calls under their keys goes on, and nothing is done twice",
+    "kills: the calls of a killed engine can be repeated with their keys, and nothing is done twice",
     async (stage) => {
       const target = await durable(stage);
       const kills = Math.ceil(stage.kills / ENGINE_SHARE);
@@ -121,11 +120,11 @@ const PAUSES_MAX = 25;
 export const processChecks: readonly StageCheck[] = [
   ["processes: no update is lost among those that append to one session", (stage) => race(stage, ["one"])],
   [
-    "processes: no update is lost among those that append to several sessions",
+    "processes: no update is lost when several append to several sessions",
     (stage) => race(stage, ["one", "two", "three"]),
   ],
   [
-    "processes: one that is stopped in the middle and wakes up late overwrites nothing",
+    "processes: one that is suspended during an append and continues later overwrites nothing",
     async (stage) => {
       // Windows has no such signals.
       if (process.platform === "win32") throw new NotTried("processes can't be stopped on Windows");
@@ -227,7 +226,7 @@ async function checkSession(
   }
   assert.deepEqual(await storage.read(id), last);
   assert.deepEqual(summary, last.summary, `the list does not show the newest commit of ${id}`);
-  const next = nextCommit(last, { body: `${log.length + 1} goes on` });
+  const next = nextCommit(last, { body: `${log.length + 1} continues` });
   await storage.append(next);
   assert.equal((await storage.read(id))?.hash, next.hash, `session ${id} does not go on`);
 }

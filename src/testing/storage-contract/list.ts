@@ -17,7 +17,7 @@ const LATER = "2026-02-01T00:00:00.000Z";
 /** The contents and filters of lists. */
 export const listChecks: readonly StorageCheck[] = [
   [
-    "list: nothing in an empty storage",
+    "list: returns nothing for an empty storage",
     async (storage) => {
       const page = await storage.list({});
       assert.deepEqual([page.items, page.cursor], [[], undefined]);
@@ -25,7 +25,7 @@ export const listChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: newest first, then by id",
+    "list: sorts by time, newest first, then by id",
     async (storage) => {
       for (const [sessionId, createdAt] of [
         ["b", OLD],
@@ -53,7 +53,7 @@ export const listChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: filters, alone and together",
+    "list: applies each filter alone and all together",
     async (storage) => {
       await storage.append(
         makeCommit({ sessionId: "one", summary: { workflowType: "x", target: "t", updatedAt: OLD } }),
@@ -78,7 +78,7 @@ export const listChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: follows a session as it ends and is made active again",
+    "list: shows a session that ends, and one that becomes active again",
     async (storage) => {
       let commit = makeCommit();
       await storage.append(commit);
@@ -104,7 +104,7 @@ export const listChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: a limit or a cursor that is none is refused",
+    "list: refuses an invalid limit and an invalid cursor",
     async (storage) => {
       for (const limit of [0, -1, 1.5, 1001, Number.NaN]) await refuses("INVALID_INPUT", storage.list({ limit }));
       for (const cursor of ["", "nonsense", "%%%", btoa("1~2~3"), btoa("yesterday~a")]) {
@@ -125,7 +125,7 @@ const HOUR_MS = 3_600_000;
 /** Pages, and cursors that stay valid. */
 export const pageChecks: readonly StorageCheck[] = [
   [
-    "list: page by page, each session once",
+    "list: returns each session once over all pages",
     async (storage) => {
       const all = await fill(storage, 25);
       for (const query of QUERIES) {
@@ -135,7 +135,7 @@ export const pageChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: fifty a page if not told otherwise, and pages of what a filter lets through",
+    "list: has pages of 50 by default, also with a filter",
     async (storage) => {
       const all = await fill(storage, 60);
       for (const query of QUERIES) {
@@ -154,7 +154,7 @@ export const pageChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: a cursor stays valid while sessions come and go",
+    "list: accepts a cursor although sessions were added or removed",
     async (storage) => {
       const all = await fill(storage, 12);
       for (const query of QUERIES) {
@@ -172,7 +172,7 @@ export const pageChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: sessions that end between pages are not active on the next one",
+    "list: does not show a session as active if it ended between two pages",
     async (storage) => {
       const all = await fill(storage, 6);
       const page = await storage.list({ status: ["active"], limit: 2 });

@@ -32,7 +32,7 @@ const TARGETS = [
 /** Compares lists with a model: the same sessions in an array. */
 export const modelChecks: readonly StorageCheck[] = [
   [
-    "list: every filter, and filters together, let through what a model lets through",
+    "list: agrees with a model for every filter and combination of filters",
     async (storage) => {
       const random = randomFrom(SEED);
       const model = new StorageModel();
@@ -48,7 +48,7 @@ export const modelChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: whatever comes and goes between pages, what was there all the time comes once, in its order",
+    "list: shows each session that exists all the time once and in order, even if others change between pages",
     async (storage) => {
       const random = randomFrom(SEED + 1);
       const model = new StorageModel();
@@ -75,7 +75,7 @@ export const modelChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: filters compare to the letter",
+    "list: compares filter values exactly",
     async (storage) => {
       for (const [index, target] of TARGETS.entries()) {
         const summary = { target, workflowType: `w${target}`, kind: `k${target}` };

@@ -28,7 +28,7 @@ const ODD_TEXTS = {
 /** Reading what was appended. */
 export const readChecks: readonly StorageCheck[] = [
   [
-    "read: an unknown id gives nothing",
+    "read: returns nothing for an unknown id",
     async (storage) => {
       assert.equal(await storage.read(NOBODY), undefined);
       assert.deepEqual(await collect(storage.log(NOBODY)), []);
@@ -36,14 +36,14 @@ export const readChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "read: the newest of many",
+    "read: returns the newest of many commits",
     async (storage) => {
       const chain = await appendAll(storage, commitChain(20));
       assert.deepEqual(await storage.read(chain[0].sessionId), chain.at(-1));
     },
   ],
   [
-    "log: all commits in order, those above a version, and no more than asked for",
+    "log: returns all commits in order, from a version on, and at most the requested number",
     async (storage) => {
       const chain = await appendAll(storage, commitChain(20));
       const { sessionId } = chain[0];
@@ -56,14 +56,14 @@ export const readChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "log: may be left before its end",
+    "log: can be left before its end",
     async (storage) => {
       const [first] = await appendAll(storage, commitChain(10));
       for await (const commit of storage.log(first.sessionId)) if (commit.version === 2) break;
     },
   ],
   [
-    "read: a body comes back to the letter",
+    "read: returns a body exactly as it was stored",
     async (storage) => {
       let commit = makeCommit();
       await storage.append(commit);
@@ -77,7 +77,7 @@ export const readChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "read: a summary comes back whole, with all that it may have and without",
+    "read: returns a summary exactly, with and without its optional fields",
     async (storage) => {
       let commit = makeCommit({ summary: { current: "1", completedAt: "2026-01-02T03:04:05.007Z" } });
       await storage.append(commit);
@@ -97,7 +97,7 @@ export const readChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "read: large commits come back, up to what the adapter says that it takes",
+    "read: returns large commits, up to the adapter's maxCommitBytes",
     async (storage) => {
       const room = storage.capabilities.maxCommitBytes;
       const bytes = Math.min(8 * MEBIBYTE, room > 64 * 1024 ? room - 16 * 1024 : room);
@@ -119,7 +119,7 @@ export const readChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "payload: each by its hash, also if it came twice",
+    "payload: returns each by its hash, also if it was stored twice",
     async (storage) => {
       const [one, two, three] = Object.values({ ...ODD_TEXTS, large: "x".repeat(MEBIBYTE) })
         .slice(-3)
@@ -134,7 +134,7 @@ export const readChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "payload: odd texts come back to the letter",
+    "payload: returns unusual texts exactly",
     async (storage) => {
       const payloads = Object.values(ODD_TEXTS).map((body, index) => ({ hash: digest(`odd ${index}`), body }));
       const [commit] = await appendAll(storage, [makeCommit({ payloads })]);
@@ -142,7 +142,7 @@ export const readChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "payload: an unknown hash, or another session's, gives nothing",
+    "payload: returns nothing for an unknown hash or another session's",
     async (storage) => {
       const payload = { hash: digest("mine"), body: "mine" };
       const [one] = await appendAll(storage, [makeCommit({ sessionId: "one", payloads: [payload] })]);
@@ -157,7 +157,7 @@ export const readChecks: readonly StorageCheck[] = [
 /** The capabilities that an adapter declares. */
 export const capabilityChecks: readonly StageCheck[] = [
   [
-    "capabilities: are of the port's kinds",
+    "capabilities: have values that the port defines",
     async ({ storage }) => {
       const { durability, multiProcess, maxCommitBytes, remote = false } = storage.capabilities;
       assert.ok(["memory", "process", "power"].includes(durability), `durability is no ${durability}`);
@@ -170,7 +170,7 @@ export const capabilityChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "capabilities: what is more durable than memory is there after a restart",
+    "capabilities: sessions exist after a restart unless the durability is memory",
     async (stage) => {
       const { durability } = stage.storage.capabilities;
       if (durability === "memory") throw new NotTried("the adapter keeps nothing");
@@ -181,7 +181,7 @@ export const capabilityChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "capabilities: a restarted adapter says the same",
+    "capabilities: are the same after a restart",
     async (stage) => {
       const before = { ...stage.storage.capabilities };
       assert.deepEqual({ ...(await stage.reopen()).capabilities }, before);

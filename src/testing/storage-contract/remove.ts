@@ -8,7 +8,7 @@ import type { ReopenCheck, StorageCheck } from "./stage.js";
 /** Nothing of a removed session is left, except that its id cannot be used again. */
 export const removeChecks: readonly StorageCheck[] = [
   [
-    "remove: nothing is there afterwards",
+    "remove: leaves nothing of the session",
     async (storage) => {
       const payload = { hash: digest("x"), body: "x" };
       const first = makeCommit({ payloads: [payload] });
@@ -23,7 +23,7 @@ export const removeChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "remove: an active session no longer counts",
+    "remove: an active session is no longer counted",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await storage.remove(first.sessionId);
@@ -45,7 +45,7 @@ export const removeChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "remove: twice, and of an unknown id, is no error",
+    "remove: accepts an unknown id and a second call",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await storage.remove(first.sessionId);
@@ -54,7 +54,7 @@ export const removeChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "remove: against commits at once, the session is gone in the end",
+    "remove: the session is gone even if commits are appended at the same time",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await Promise.all([wins(storage.append(nextCommit(first))), storage.remove(first.sessionId)]);
@@ -63,7 +63,7 @@ export const removeChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "remove: other sessions stay",
+    "remove: keeps other sessions",
     async (storage) => {
       const [gone, stays] = await appendAll(storage, [
         makeCommit({ sessionId: "a" }),
@@ -100,7 +100,7 @@ export const reopenChecks: readonly ReopenCheck[] = [
     },
   ],
   [
-    "reopen: the session goes on where it was",
+    "reopen: the session can be continued",
     async (storage, reopen) => {
       const chain = await appendAll(storage, commitChain(3));
       const [first, last] = [chain[0], present(chain.at(-1), "a commit")];
@@ -112,7 +112,7 @@ export const reopenChecks: readonly ReopenCheck[] = [
     },
   ],
   [
-    "reopen: a cursor is still valid, and a removed id still used up",
+    "reopen: a cursor is still valid, and a removed id still can't be used again",
     async (storage, reopen) => {
       const commits = ["a", "b", "c"].map((sessionId) => makeCommit({ sessionId }));
       await appendAll(storage, commits);

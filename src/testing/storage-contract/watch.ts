@@ -60,7 +60,7 @@ class Watching {
 /** Commits are returned as they are appended, if the adapter has `watch`. */
 export const watchChecks: readonly StageCheck[] = [
   [
-    "watch: gives all that is appended after the call, each session's in its order",
+    "watch: returns all commits that are appended after the call, in order for each session",
     async ({ storage }) => {
       const before = makeCommit({ sessionId: "before" });
       await storage.append(before);
@@ -78,7 +78,7 @@ export const watchChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "watch: lets through what a commit's own summary says",
+    "watch: filters by the summary of each commit",
     async ({ storage }) => {
       const [completed, others] = [{ status: ["completed"] } as const, { target: "t", idPrefix: "b" }];
       const watches = [new Watching(storage, completed), new Watching(storage, others), new Watching(storage)] as const;
@@ -100,7 +100,7 @@ export const watchChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "watch: gives what another adapter appends",
+    "watch: returns commits that another adapter appends",
     async (stage) => {
       const watching = new Watching(stage.storage);
       const other = await stage.another();
@@ -121,7 +121,7 @@ export const watchChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "watch: ends when its signal aborts, also if it has before the call",
+    "watch: ends when its signal aborts, also if it was aborted before the call",
     async ({ storage }) => {
       const watch = ifThere(storage.watch?.bind(storage), "the adapter has no `watch`");
       const count = async (signal: AbortSignal) => {
@@ -137,7 +137,7 @@ export const watchChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "watch: may be left, and the others go on",
+    "watch: one can be left while others continue",
     async ({ storage }) => {
       const watch = ifThere(storage.watch?.bind(storage), "the adapter has no `watch`");
       const other = new Watching(storage);

@@ -2,6 +2,7 @@
  * The program of a child process: it works on a storage by its order, until it is done, its standard input ends, or it is
  * killed. It writes a line to its standard output for each acknowledged commit, with one write per line.
  */
+
 import { writeSync } from "node:fs";
 import process from "node:process";
 import { isPhasegateError } from "../../errors.js";
@@ -24,7 +25,7 @@ const storage = await open(order);
 const { task } = order;
 // The engine is loaded only if it is needed: most processes append, and are killed soon.
 if (task.kind === "append") await appendInTurn(storage, task, say, () => isStopped);
-else await (await import("./live-through.js")).liveThrough(storage, task, say);
+else await (await import("./children.js")).liveThrough(storage, task, say);
 await storage.close?.();
 process.stdin.destroy();
 

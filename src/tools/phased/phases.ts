@@ -45,7 +45,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
 
 export async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
   const view = await context.engine.getPhase(params.session_id, params.phase);
-  return phaseAnswer(context, view, { action: "get_phase", ...positionOf(view) }, params.cursor);
+  return phaseAnswer(context, view, { action: "get_phase", ...positionFields(view) }, params.cursor);
 }
 
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
@@ -76,7 +76,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
   const fields = {
     action: "resume",
     ...news,
-    ...positionOf(phase),
+    ...positionFields(phase),
     resumed: true,
     paused_duration_seconds: pausedSeconds,
   };
@@ -163,7 +163,7 @@ function withText(
   });
 }
 
-function positionOf(view: PhaseView): WireObject {
+function positionFields(view: PhaseView): WireObject {
   return { session_id: view.sessionId, current_phase: view.currentPhase, total_phases: view.totalPhases };
 }
 
@@ -174,7 +174,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
   return compact({
     status: "success",
     action: "get_state",
-    ...position(state),
+    ...sessionFields(state),
     total_phases: head.total,
     completed_phases: state.completedPhases,
     skipped_phases: state.skippedPhases.length === 0 ? undefined : state.skippedPhases,
@@ -226,7 +226,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
   return compact({
     status: "success",
     action: "get_state",
-    ...position(state),
+    ...sessionFields(state),
     target_file: brief(head.target, 200),
     title: phase === undefined ? undefined : brief(phase.name, 80),
     phases: `${state.completedPhases.length} of ${head.total} complete`,
@@ -242,7 +242,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
   });
 }
 
-function position({ sessionId, head }: StateView): WireObject {
+function sessionFields({ sessionId, head }: StateView): WireObject {
   return {
     session_id: sessionId,
     workflow_type: head.workflowType,

@@ -39,13 +39,13 @@ export async function chooseExamples(fields: readonly RuledField[], report: Repo
     alone.push(chooseAlone(field, budget, report));
   }
   const evidence = evidenceOf(alone);
-  const settled: FieldDefinition[] = [];
+  const chosen: FieldDefinition[] = [];
   for (const [index, field] of fields.entries()) {
     await report.spendRules(0, field.seed.place);
     const before = alone[index] ?? field.definition;
-    settled.push(before.example === undefined ? chooseTogether(field, before, alone, evidence, budget) : before);
+    chosen.push(before.example === undefined ? chooseTogether(field, before, alone, evidence, budget) : before);
   }
-  return settled;
+  return chosen;
 }
 
 /** Finds an example by the rules that look at this field only. */
@@ -120,14 +120,14 @@ function evidenceOf(fields: readonly FieldDefinition[]): EvidenceValue {
  */
 function chooseTogether(
   field: RuledField,
-  settled: FieldDefinition,
+  chosen: FieldDefinition,
   all: readonly FieldDefinition[],
   evidence: EvidenceValue,
   budget: { left: number },
 ): FieldDefinition {
-  const named = new Set(field.trials.flatMap(({ names }) => names.filter((name) => name !== settled.name)));
-  if (named.size === 0) return settled;
+  const named = new Set(field.trials.flatMap(({ names }) => names.filter((name) => name !== chosen.name)));
+  if (named.size === 0) return chosen;
   const others = all.filter(({ name }) => named.has(name)).map(exampleOf);
   const value = firstTaken(field, field.trials, others, budget, evidence);
-  return value === undefined ? settled : { ...settled, sample: value };
+  return value === undefined ? chosen : { ...chosen, sample: value };
 }

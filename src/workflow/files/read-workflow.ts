@@ -13,11 +13,10 @@
  * - gate-examples.ts: the example shown for a field
  * - gate-differences.ts: warnings when gate file, metadata and text disagree
  * - routed-workflow.ts: reads the folder of a routed workflow
- * - routed-index.ts: goal and steps of an index
+ * - routed-index.ts: goal and steps of an index, and links in a paragraph of Markdown
  * - routed-step.ts: sections and front matter of a step
  * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
  * - routed-checks.ts: names, links, and whether the end can be reached
- * - links.ts: links in a paragraph of Markdown
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
 import { type Diagnostic, hasErrors } from "../diagnostic.js";

@@ -3,13 +3,12 @@
  * no other step leads to, and workflows that never end.
  */
 import type { Nodes } from "mdast";
-import { blocksOf } from "../markdown-blocks.js";
+import { blocksOf } from "../from-markdown.js";
 import { nearest, RESERVED, shown } from "../names.js";
 import type { Report } from "../report.js";
 import { FINISH, matchName, plainName } from "../routed-definition.js";
-import { definitionsIn, linksIn } from "./links.js";
 import { resolvePath } from "./routed-includes.js";
-import { fileOf, type IndexEntry } from "./routed-index.js";
+import { definitionsIn, fileOf, type IndexEntry, linksIn } from "./routed-index.js";
 import type { FoundStep, StepOptions } from "./routed-step.js";
 
 /** Checks the steps and files that a guidance text names. Returns the names of the steps that it leads to. */

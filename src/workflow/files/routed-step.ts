@@ -4,9 +4,8 @@
  */
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
-import { headingName, plainText } from "../from-markdown.js";
+import { blocksOf, headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
-import { blocksOf } from "../markdown-blocks.js";
 import { nearest, shown } from "../names.js";
 import { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";

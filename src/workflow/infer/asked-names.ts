@@ -78,7 +78,7 @@ function isName(text: string, defined: ReadonlySet<string>): boolean {
 const SEPARATED = /(?:^|[,;:&+()•–—]|\s-|\band|\bplus|\bboth|\bwith|\bor)\s*$/i;
 
 /**
- * Chooses the names. The first may be anywhere, the others only where a list goes on: "`count`, as printed by `ctags`"
+ * Chooses the names. The first may be anywhere, the others only if a list continues: "`count`, as printed by `ctags`"
  * asks for one. Emphasized words are names only if no code span follows.
  */
 function choose(all: readonly Candidate[], searched: string) {

@@ -16,9 +16,8 @@
  */
 import type { List, RootContent } from "mdast";
 import { isOfType, typeOfValue } from "../field-types.js";
-import { headingName } from "../from-markdown.js";
+import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import type { JsonObject, JsonValue } from "../json.js";
-import { type Section, sectionsOf } from "../markdown-blocks.js";
 import { RESERVED } from "../names.js";
 import type { InferredRequirement } from "../report.js";
 import type { FieldDefinition, FieldGate, FieldType, RuleDefinition, VerifyDefinition } from "../structure.js";

@@ -3,8 +3,7 @@
  * warns about passages that seem to ask in places that are not read.
  */
 import type { RootContent } from "mdast";
-import { withoutAtEnd } from "../from-markdown.js";
-import { lookedAt, type Section } from "../markdown-blocks.js";
+import { lookedAt, type Section, withoutAtEnd } from "../from-markdown.js";
 import { namesIn } from "./asked-names.js";
 import { partOf } from "./inline-marks.js";
 import {

@@ -270,7 +270,7 @@ const OR_MORE = new RegExp(
   "gi",
 );
 
-/** Turns `5 or more` into `at least 5`, whatever sign is before it. */
+/** Turns `5 or more` into `at least 5`; a sign before it is dropped. */
 function turned(text: string): string {
   return text.replace(OR_MORE, (_, number: string, percent: string, way: string) => {
     return `${/^(?:more|above|higher)$/i.test(way) ? "at least" : "at most"} ${number}${percent}`;

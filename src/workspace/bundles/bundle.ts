@@ -77,7 +77,7 @@ export interface FoundBundle extends Bundle {
 export interface DiscoveredBundles {
   /** The bundles without errors, sorted by folder. */
   readonly bundles: readonly FoundBundle[];
-  /** Errors of the bundles that are left out, and warnings. */
+  /** Errors of the bundles that are left out, an error if the folder was too large to search completely, and warnings. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -99,8 +99,9 @@ export async function readBundle(file: string, text: string): Promise<ReadBundle
 const FILE_MAX = 1_048_576;
 
 /**
- * Finds all bundles below a folder: each `bundle.yaml`, at most 16 folders deep. A broken one is left out, with
- * diagnostics.
+ * Finds all bundles below a folder: each `bundle.yaml`. A broken one is left out, with diagnostics. At most 16 levels and
+ * 10,000 files and folders are searched; if there are more, the diagnostics have an error with the code
+ * `FOLDER_TOO_LARGE`.
  *
  * @param folder Path of the folder, absolute or relative to the process's working folder.
  * @throws {PhasegateError} `FILE_NOT_FOUND` when there is no such folder.
@@ -109,11 +110,12 @@ const FILE_MAX = 1_048_576;
  */
 export async function discoverBundles(folder: string): Promise<DiscoveredBundles> {
   const sandbox = await openSandbox(folder, { refuse: keptBack });
-  const { entries } = await sandbox.walk(".");
+  const { entries, truncated } = await sandbox.walk(".");
   const files = entries.map(({ path }) => path).filter((path) => posix.basename(path) === "bundle.yaml");
   const read = await Promise.all(files.map((file) => readOne(sandbox, file)));
   const names = new Map<string, string>();
   const report = createReport(read.flatMap(({ diagnostics }) => diagnostics));
+  if (truncated) tooLarge(report);
   const bundles: FoundBundle[] = [];
   for (const [index, { bundle }] of read.entries()) {
     const file = files[index];
@@ -323,6 +325,11 @@ async function isThere(sandbox: Sandbox, path: string): Promise<boolean> {
     throw error;
   });
   return path === "." || entries.some((entry) => entry.path === path && entry.kind !== "refused");
+}
+
+function tooLarge(report: Report): void {
+  const message = "the folder has more than 10,000 files and folders, or more than 16 levels: bundles may be missing";
+  report.error("FOLDER_TOO_LARGE", { file: "." }, message, "Give a folder that contains only bundles.");
 }
 
 function twin(report: Report, file: string, { name }: Bundle, before: string): void {

@@ -4,9 +4,8 @@
  * - preload-workflow.ts: which files a page contains, and that a connection gets no file twice
  * - find.ts: which folders are workflows, and which of several with the same name counts
  * - load-parts.ts: limits of files, bytes, invocations and depth; cycles
- * - load-workflow.ts: which paths in a workflow.yaml are its files
+ * - load-workflow.ts: which paths in a workflow.yaml are its files, and which tags in instructions load more
  * - mapping.ts: which variables of a workflow.yaml are replaced
- * - instruction-tags.ts: tags in comments and code do not count
  * - skills.ts: when a skill is only a pointer to another one; when the text of a file is read again
  * - customization.ts: how a skill's defaults, the team's and the user's customization are merged
  * - repeated-call.ts: a workflow is loaded again if any file or folder that it depends on has changed

@@ -208,7 +208,7 @@ interface Kept extends WholeText {
 /** The most characters of texts in memory. The oldest texts are dropped first. */
 const KEPT_SOURCES_MAX = 8_000_000;
 /** A second change within so many milliseconds may leave a file's signature the same. */
-const SETTLED = 2000;
+const STABLE_MS = 2000;
 
 const sources = new WeakMap<Roots, FileSource>();
 
@@ -245,5 +245,5 @@ function createSource(roots: Roots): FileSource {
 }
 
 function isSettled({ changedAt }: FileSignature): boolean {
-  return Date.now() - changedAt > SETTLED;
+  return Date.now() - changedAt > STABLE_MS;
 }

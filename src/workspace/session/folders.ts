@@ -1,6 +1,6 @@
 /**
  * The folders of sessions below the output root, each with its manifest: creating, saving, ending, and the checks of
- * where a file may be saved and how much.
+ * where a file may be saved and how much. At the end are the errors of sessions, with the call that helps.
  */
 import { randomUUID } from "node:crypto";
 import { posix } from "node:path";
@@ -11,6 +11,7 @@ import type { FileSignature } from "../../sandbox/read.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { Saved } from "../../sandbox/save.js";
+import { shown } from "../../workflow/names.js";
 import type { WorkspaceLimits } from "../options.js";
 import {
   changeManifest,
@@ -24,7 +25,6 @@ import {
   withStep,
   writeManifest,
 } from "./manifest.js";
-import { isOver, noSession, quotaReached } from "./refusals.js";
 
 /** The facts of a new session. */
 export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "steps">;
@@ -273,4 +273,56 @@ export function isSessionFolder(name: string): boolean {
 function sessionIdAt(milliseconds: number): string {
   const [date = "", time = ""] = new Date(milliseconds).toISOString().split("T");
   return `${date}-${time.slice(0, 8).replaceAll(":", "")}`;
+}
+
+/** Builds the error for a session that does not exist; `near` are existing ones with similar ids. */
+export function noSession(id: string, near: readonly string[]): PhasegateError<"SESSION_NOT_FOUND"> {
+  const similar = near.length === 0 ? "" : `Similar sessions: ${near.join(", ")}. `;
+  return new PhasegateError("SESSION_NOT_FOUND", `there is no session ${shown(id)}`, {
+    remedy: `${similar}Call create_session without session_id for a new one.`,
+    details: { sessionId: id },
+  });
+}
+
+/** Builds the error for a session that this connection has neither created nor reopened. */
+export function notOwn(id: string, exists: boolean, what = "nothing was saved"): PhasegateError<"PATH_REFUSED"> {
+  const reason = exists ? `the session ${id} belongs to another connection` : `there is no session ${id}`;
+  const call = exists ? `{"session_id": "${id}", "reopen": true}` : `{"session_id": "${id}"}`;
+  return new PhasegateError("PATH_REFUSED", `${what}: ${reason}`, {
+    remedy: exists
+      ? `Call create_session for a session of your own, or with ${call} to continue that one.`
+      : `Call create_session with ${call}, then save again.`,
+    details: { reason },
+  });
+}
+
+/** Builds the error for a session that has ended. */
+function isOver(id: string, status: string): PhasegateError<"INVALID_TRANSITION"> {
+  return new PhasegateError("INVALID_TRANSITION", `the session ${id} is ${status}`, {
+    remedy: `To continue it, call create_session with {"session_id": "${id}", "reopen": true}.`,
+    details: { command: "save_output", status, allowed: ["create_session"] },
+  });
+}
+
+/** Builds the error for a save over a limit of files or sessions. */
+function quotaReached(
+  what: string,
+  limit: number,
+  bytes: number,
+  remedy = "Save less, or replace existing files by saving to their paths.",
+): PhasegateError<"TOO_LARGE"> {
+  return new PhasegateError("TOO_LARGE", `nothing was saved: ${what}`, {
+    remedy,
+    details: { bytes, limit },
+  });
+}
+
+/** Builds the error for a saved file whose act could not be appended to the log. */
+export function notRecorded(path: string, cause: unknown): PhasegateError<"STORAGE_FAILED"> {
+  const remedy = "Save it again to the same path: that does no harm. If it fails again, tell the user.";
+  return new PhasegateError("STORAGE_FAILED", `${path} is saved, but could not be recorded`, {
+    remedy,
+    details: { operation: "record" },
+    cause,
+  });
 }

@@ -2,19 +2,15 @@
  * Sessions with everything that belongs to them: folder, manifest, log, figures and notifications. The entry file of
  * this folder; what is decided where:
  * - keeper.ts: the order of writes: a file before its log entry; at the end of a session, the log before the manifest
- * - folders.ts: ids of sessions, limits, and where an output may be saved
+ * - folders.ts: ids of sessions, limits, where an output may be saved, and the errors with the call that helps
  * - manifest.ts: the format of `manifest.json`; a change is compare-and-swap
- * - machine.ts: what may happen to a recorded session, and the format of its log
- * - recorder.ts: one log per session, one commit per act
- * - refusals.ts: the errors, with the call that helps
+ * - machine.ts: what may happen to a recorded session, the format of its log, and its recorder: one commit per act
  */
 import { isPhasegateError } from "../../errors.js";
 import type { WorkspaceNotifications } from "../options.js";
-import type { SessionFacts, SessionFolders } from "./folders.js";
-import type { WorkspaceAct } from "./machine.js";
+import { notRecorded, type SessionFacts, type SessionFolders } from "./folders.js";
+import type { Recorder, WorkspaceAct } from "./machine.js";
 import type { Manifest } from "./manifest.js";
-import type { Recorder } from "./recorder.js";
-import { notRecorded } from "./refusals.js";
 
 /** The options of {@link SessionKeeper}. */
 interface KeeperOptions {

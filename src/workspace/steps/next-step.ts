@@ -6,6 +6,7 @@
  * - step-index.ts: which files are steps, in which order, and where a step leads
  */
 import { PhasegateError } from "../../errors.js";
+import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
 import { nearest, shown } from "../../workflow/names.js";
 import type { FieldGate } from "../../workflow/structure.js";
 import type { Connection } from "../connection.js";
@@ -23,8 +24,8 @@ import {
 } from "./give-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
 
-/** The failures of a gate after which a person must help. */
-const FAILURES_MAX = 12;
+/** After this many failures of a gate a person must help. Passing resets the count: in a row is in total here. */
+const LIMITS: AttemptLimits = { maxAttempts: 12, maxAttemptsTotal: 12 };
 
 /** The request of `nextStep`. */
 interface NextStepRequest {
@@ -82,14 +83,15 @@ async function leave(
   const gate =
     target === undefined ? undefined : gates.find((one) => stepsBetween(index, current, target).includes(one));
   if (target !== undefined && gate !== undefined && wanted !== undefined) throw notPast(target, gate);
-  const refusal = left.gate === undefined ? undefined : await judge(connection, stepped, current, left.gate, evidence);
+  const refusal =
+    left.gate === undefined ? undefined : await attempt(connection, stepped, current, left.gate, evidence);
   if (refusal !== undefined) return { status: "refused", at: current.step, refusal };
   if (target === undefined) return { status: "done", after: current.step };
   return { status: "step", step: await giveStep(connection, stepped, gate ?? target) };
 }
 
 /** Checks evidence against the gate of the current step, and counts failures. */
-async function judge(
+async function attempt(
   connection: Connection,
   { skill }: SteppedSkill,
   current: StepEntry,
@@ -100,7 +102,7 @@ async function judge(
   const key = `${skill.name}\n${current.step}`;
   const number = skill.index.indexOf(current) + 1;
   const before = failures.get(key) ?? 0;
-  if (before >= FAILURES_MAX) throw exhausted(current, number, FAILURES_MAX);
+  if (attemptsLeft({ inARow: before, inTotal: before }, LIMITS) === 0) throw exhausted(current, number, before);
   const facts = { session: connection.sessionId ?? "", skill: skill.name, number, attempt: before + 1 };
   const refusal = await judgeStep(gate, evidence, facts);
   failures.set(key, refusal === undefined ? 0 : before + 1);
@@ -158,9 +160,9 @@ function notPast(target: StepEntry, between: StepEntry): PhasegateError<"INVALID
 }
 
 /** Builds the error for a gate with too many failures. */
-function exhausted({ step }: StepEntry, number: number, limit: number): PhasegateError<"ATTEMPTS_EXHAUSTED"> {
-  return new PhasegateError("ATTEMPTS_EXHAUSTED", `the gate of ${step} failed ${limit} times`, {
+function exhausted({ step }: StepEntry, number: number, attempts: number): PhasegateError<"ATTEMPTS_EXHAUSTED"> {
+  return new PhasegateError("ATTEMPTS_EXHAUSTED", `the gate of ${step} failed ${attempts} times`, {
     remedy: "Stop guessing. Ask the user for what the gate requires.",
-    details: { phase: number, attempts: limit, limit },
+    details: { phase: number, attempts, limit: LIMITS.maxAttemptsTotal },
   });
 }

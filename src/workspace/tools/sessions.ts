@@ -2,16 +2,14 @@
  * The tools that work in sessions: `create_session`, `save_output`, `complete_session`, and for workflows
  * `preload_workflow` and `next_step`.
  */
-
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import type { Connection } from "../connection.js";
 import { type PreloadedWorkflow, preloadWorkflow } from "../preload/preload-workflow.js";
 import { ROOT_NAMES } from "../roots/folders.js";
-import { isSessionFolder } from "../session/folders.js";
+import { isSessionFolder, noSession, notOwn } from "../session/folders.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
-import { noSession, notOwn } from "../session/refusals.js";
 import type { GivenStep, StepRefusal } from "../steps/give-step.js";
 import { nextStep } from "../steps/next-step.js";
 import { defineTool, type ToolSuccess } from "./tool.js";

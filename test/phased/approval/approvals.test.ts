@@ -44,7 +44,7 @@ describe("a session at a gate that asks a person", () => {
     expect(question).toMatchObject({ evidence, warnings: [], target: "src/a.ts", unsignedAllowed: false });
   });
 
-  it("goes on with a signed yes, and has the evidence as its artifact", async () => {
+  it("continues after a signed approval, with the evidence as its artifact", async () => {
     const { engine, waiting, signed, submit, evidence } = await makeAsking();
     const { sessionId } = await waiting();
     const answer = await engine.approve(sessionId, await signed(sessionId, { note: "well done" }));
@@ -69,7 +69,7 @@ describe("a session at a gate that asks a person", () => {
     expect(await engine.completePhase(sessionId, { phase: 3, evidence: {} })).toMatchObject({ nextPhase: null });
   });
 
-  it("stays in its phase on a no, which says what to mend", async () => {
+  it("stays in its phase after a denial, which says what to fix", async () => {
     const { engine, waiting, signed, submit } = await makeAsking();
     const { sessionId } = await waiting();
     const no = await signed(sessionId, { decision: "deny", note: "no rollback plan" });
@@ -98,7 +98,7 @@ describe("a session at a gate that asks a person", () => {
     expect((await engine.getState(sessionId)).version).toBe(2);
   });
 
-  it("asks once more with other evidence, and the yes to the first is worth nothing", async () => {
+  it("asks again about other evidence, and does not accept an approval of the first", async () => {
     const { engine, waiting, signed, submit } = await makeAsking();
     const { sessionId } = await waiting();
     const old = await signed(sessionId);
@@ -108,7 +108,7 @@ describe("a session at a gate that asks a person", () => {
     expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({ passed: true });
   });
 
-  it("keeps long evidence beside the log, and hands it on", async () => {
+  it("stores long evidence outside of the log, and returns it", async () => {
     const { engine, start, signed, submit } = await makeAsking();
     const sessionId = await start();
     await submit(sessionId, 1, { report: "x".repeat(100_000) });

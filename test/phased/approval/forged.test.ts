@@ -38,7 +38,7 @@ describe("an approval is refused", () => {
     }
   });
 
-  it("by somebody whom the gate does not name, although the host knows them", async () => {
+  it("by an approver of the host whom the gate does not name", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const cat = { by: "cat", privateKey: made.keys.cat.privateKey };
@@ -100,7 +100,7 @@ describe("an approval is refused", () => {
     expect(await expectForged(made, other.sessionId, await made.signed(one.sessionId))).toBe("signature");
   });
 
-  it("that says something else than what was signed: another note, another time, a yes for a no", async () => {
+  it("that differs from what was signed: another note, another time, an approval in place of a denial", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const word = await made.signed(sessionId, { note: "only behind a flag" });
@@ -159,7 +159,7 @@ describe("an approval is refused", () => {
     expect((await failure(engine.approve("nobody_at_all", late))).code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("without a name, or a no without a word", async () => {
+  it("without a name, or a denial without a note", async () => {
     const { engine, waiting } = await makeAsking();
     const { sessionId, question } = await waiting();
     const { evidenceHash } = question;
@@ -191,7 +191,7 @@ describe("of two who decide at once", () => {
     expect((await engine.getState(sessionId)).version).toBe(3);
   });
 
-  it("a crash between commit and answer is mended by the same call, signed anew", async () => {
+  it("after a crash between commit and answer the same call can be repeated with a new signature", async () => {
     const { engine, waiting, signed } = await makeAsking();
     const { sessionId, question } = await waiting();
     const key = { idempotencyKey: "ann-approves" };
@@ -206,7 +206,7 @@ describe("of two who decide at once", () => {
     expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
   });
 
-  it("a submission repeated under its key gets its first answer, also after the yes", async () => {
+  it("a submission repeated under its key gets its first answer, also after the approval", async () => {
     const { engine, start, signed } = await makeAsking();
     const sessionId = await start();
     const request = { phase: 1, evidence: { tests_pass: true }, idempotencyKey: "k" };
@@ -240,7 +240,7 @@ describe("an approval that another process has written", () => {
     return { storage, sessionId, theirs };
   }
 
-  it("with a key that it has made itself opens nothing here", async () => {
+  it("signed with a key of the agent's own is not accepted here", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit } = await makeAsking({ storage });
     const reasons = [
@@ -253,12 +253,12 @@ describe("an approval that another process has written", () => {
       expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason: "signature" } });
     }
     expect(reasons[0]?.message).toBe(
-      "phase 1 was passed on an approval by ann that this host does not believe (signature)",
+      "phase 1 was passed on an approval by ann that this host does not accept (signature)",
     );
     expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", distrust: "signature" }]);
   });
 
-  it("is mended by going back and asking again", async () => {
+  it("can be replaced after a rollback, by asking again", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit, signed } = await makeAsking({ storage });
     expect(await engine.rollback(sessionId, { to: 1 })).toMatchObject({ phase: { currentPhase: 1 } });
@@ -369,7 +369,7 @@ describe("a log that was edited by hand", () => {
     ["the yes is nobody's", (body) => body.replace(/"signature":\{[^}]*\},?/, ""), "unsigned"],
   ];
   for (const [name, edit, reason] of edits) {
-    it(`is not believed where ${name}, with hashes made anew`, async () => {
+    it(`is not accepted where ${name}, with new hashes`, async () => {
       const { engine, submit, sessionId } = await rewritten(edit);
       for (const refused of [await failure(engine.getPhase(sessionId)), await failure(submit(sessionId, 2))]) {
         expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason } });

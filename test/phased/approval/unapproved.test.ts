@@ -165,7 +165,7 @@ describe("a session that a forged approval has completed", () => {
       ...{ status: "active", currentPhase: 2, completedPhases: [1], version: 3, awaitingApproval: false },
       unapproved: { phase: 2, version: 4, by: "ann", distrust: "signature" },
     });
-    const message = "phase 2 was passed on an approval by ann that this host does not believe (signature)";
+    const message = "phase 2 was passed on an approval by ann that this host does not accept (signature)";
     const tool = createWorkflowTool(host.engine);
     for (const brief of [true, false]) {
       expect(await tool.dispatch({ action: "get_state", session_id: id, brief })).toMatchObject({
@@ -217,7 +217,7 @@ describe("a session that a forged approval has completed", () => {
     expect(await host.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
   });
 
-  it("asks nobody to approve what comes behind the gate", async () => {
+  it("asks nobody to approve phases after the gate", async () => {
     const storage = new MemoryStorage();
     const host = await makeAsking({ storage });
     const forger = await makeAsking({ storage });
@@ -239,7 +239,7 @@ describe("a session that a forged approval has completed", () => {
     expect(found).toMatchObject({ status: "active", approval_not_believed: { phase: 2 } });
   });
 
-  it("ticks nothing in its plan for what comes behind the gate", async () => {
+  it("writes no ticks for phases after the gate", async () => {
     const keys = await people();
     const gate = { "phases/0/gate-definition.yaml": askingFiles["phases/2/gate-definition.yaml"] };
     const host = makePlanned({ files: gate, engine: { approvers: { ann: keys.ann.publicKey } } });

@@ -77,7 +77,7 @@ describe("a phase out of a plan", () => {
     expect(answer).toMatchObject({ passed: false, problems: { length: 5 } });
   });
 
-  it("is done when the session says so, whatever the file says", async () => {
+  it("is done if the session says so, even if the file differs", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(2);
     edit((text) => text.replaceAll("[x]", "[ ]"));
@@ -132,7 +132,7 @@ describe("a phase out of a plan", () => {
     expect(errors).toEqual([new Error("EIO: /secret/place")]);
   });
 
-  it("tells none of a foreign error's words, whatever the error carries", async () => {
+  it("shows nothing of a foreign error's text", async () => {
     const { engine, start, plans } = makePlanned();
     const sessionId = await start(1);
     plans.fault = () => {
@@ -141,7 +141,7 @@ describe("a phase out of a plan", () => {
     expect((await engine.getState(sessionId)).plan?.unreadable).toBe("the host could not read or write it");
   });
 
-  it("tells the host of a path that leads out of the project now, wherever the call goes on without it", async () => {
+  it("reports to the host a path that leads out of the project now, also if the call continues without it", async () => {
     const { engine, start, plans, pass } = makePlanned();
     const sessionId = await start(1);
     const told: unknown[] = [];

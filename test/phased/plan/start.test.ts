@@ -76,7 +76,7 @@ describe("a session on a plan", () => {
     expect(phase.content.text).toBe("# Phase 1: Parse\n\nRead the input\n");
   });
 
-  it("tells of warnings, and is the same session for the same key, whatever became of the plan", async () => {
+  it("reports warnings, and returns the same session for the same key, even if the plan has changed", async () => {
     const warning = { severity: "warning" as const, code: "ODD", message: "odd", file: "x", line: 3 };
     const parsers = { spec_tasks_parser: finding(warning) };
     const { engine, memory } = makePlanned({ engine: { parsers } });

@@ -209,7 +209,7 @@ describe("a plan that was edited", () => {
     expect(tickedIn(text())).toContain("Task 2.1: Write a printer");
   });
 
-  it("is refused without the current phase, and with errors; the session goes on as it was", async () => {
+  it("is refused without the current phase, and with errors; the session continues unchanged", async () => {
     const { engine, start, edit, pass, memory } = makePlanned();
     const sessionId = await start(2);
     edit((text) => text.replace(/### Phase 2.*/s, ""));
@@ -429,7 +429,7 @@ describe("a sync that an agent asks for", () => {
     });
   });
 
-  it("keeps each of several tasks with the same name, whatever their ids and order", async () => {
+  it("keeps each of several tasks with the same name, also with other ids and in another order", async () => {
     const check = (id: string, criterion: string) =>
       `- [ ] **Task ${id}**: Check\n  - **Acceptance Criteria**:\n    - [ ] ${criterion}\n`;
     const twice = `### Phase 1: Only\n\n${check("1.1", "by hand")}${check("1.2", "by a script")}`;

@@ -103,7 +103,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect(told).toMatchObject([{ sessionId, ticked: ["1.4", "1.3"], unticked: [], missing: ["1.2"] }]);
   });
 
-  it("takes as claimed what the gate took, whatever else stands in the list", async () => {
+  it("takes as claimed what the gate accepted, also if the list has more", async () => {
     const { start, pass, text } = makePlanned();
     const sessionId = await start(1);
     const odd = [{ toString: 1, valueOf: 1 }, null, true, ["2.1"], 2.1];
@@ -246,7 +246,7 @@ Edit ${edits}
     expect(text()).toContain("Edited");
   });
 
-  it("takes what was claimed out of evidence that is stored beside the log", async () => {
+  it("reads the claims from evidence that is stored outside of the log", async () => {
     const { start, pass, text } = makePlanned();
     const sessionId = await start(1);
     await pass(sessionId, 1, { ...claims[1], report: "x".repeat(100_000) });
@@ -446,7 +446,7 @@ it("takes back no tick of another task after the numbers have moved on and a syn
 });
 
 describe("two engines on one storage", () => {
-  it("write once what is due, whoever comes first", async () => {
+  it("write due ticks once, no matter who is first", async () => {
     const { engine, start, pass, plans, text, again, storage } = makePlanned();
     const sessionId = await start(1);
     plans.fault = offline;

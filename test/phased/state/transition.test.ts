@@ -159,7 +159,7 @@ describe("start", () => {
     const run = Run.started(structureOf([1, 2, 3], { startPhase: 2 }));
     expect(run.state).toMatchObject({ phase: 2, position: 1, completed: [] });
     const behind = run.refused(submit(1));
-    expect(behind).toMatchObject({ code: "PHASE_ALREADY_COMPLETED", remedy: "Go on with phase 2." });
+    expect(behind).toMatchObject({ code: "PHASE_ALREADY_COMPLETED", remedy: "Continue with phase 2." });
     expect(run.refused(rollback(1))).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [] } });
     expect(allowedCommands(run.state, run.structure)).not.toContain("rollback");
     run.do(submit(2));
@@ -219,7 +219,7 @@ describe("a submission", () => {
     expect(run.refused(submit(3))).toMatchObject({ code: "PHASE_LOCKED", details: { requested: 3, current: 2 } });
     const done = run.refused(submit(1));
     expect(done).toMatchObject({ code: "PHASE_ALREADY_COMPLETED", details: { requested: 1, current: 2 } });
-    expect(done.remedy).toBe("Go on with phase 2, or roll back to phase 1 to do it again.");
+    expect(done.remedy).toBe("Continue with phase 2, or roll back to phase 1 to do it again.");
     for (const number of [0, 4, -1, 1.5, Number.NaN]) {
       expect(run.refused(submit(number))).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [1, 2, 3] } });
     }

@@ -147,7 +147,7 @@ describe("runVerifiers", () => {
     expect(ran).toBe(false);
   });
 
-  it("ends all at one deadline, also those that don't listen, and those that had not begun", async () => {
+  it("ends all at one deadline, also those that ignore the signal and those that have not begun", async () => {
     const aborted: boolean[] = [];
     const deaf: Verifier = {
       verify: (_, { signal }) => {

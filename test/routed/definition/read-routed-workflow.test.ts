@@ -98,7 +98,7 @@ describe("a step's sections", () => {
     expect(definition?.steps[0]).toMatchObject({ guidance: "Go on.", instructions: "Do it." });
   });
 
-  it("keep what stands in fences, markers too", async () => {
+  it("keep the content of fences, also markers", async () => {
     const guidance = "Go on.\n\n```\n# Client Instructions\nnot these\n```";
     const { definition } = await read({ ...index("- [Dig](steps/dig.md)"), "GARDEN/steps/dig.md": stepText(guidance) });
     expect(definition?.steps[0]).toMatchObject({ guidance, instructions: "Do it." });

@@ -79,7 +79,7 @@ describe("a routed workflow", () => {
     expect(decider.requests[1]?.problem).toContain(problem);
   });
 
-  it("fails after two answers that can't be used; report and context are kept, and retry goes on", async () => {
+  it("fails after two unusable answers; report and context are kept, and retry continues", async () => {
     const { engine, id, decider } = await started("Weed", "Weed", "Sow");
     await expect(engine.advance(id, { ...DONE, contextUpdates: { depth: 20 } })).rejects.toMatchObject({
       code: "DECIDER_FAILED",
@@ -196,7 +196,7 @@ describe("a crash between report and decision", () => {
     return { ...routed(decider, { storage }), decider, id };
   }
 
-  it("is gone on with by the same report", async () => {
+  it("continues with the same report", async () => {
     const { engine, decider, id } = await crashed();
     const next = await engine.advance(id, {
       report: { status: "success", message: "dug" },
@@ -206,14 +206,14 @@ describe("a crash between report and decision", () => {
     expect(decider.requests[0]).toMatchObject({ report: { message: "dug" }, context: { depth: 20 } });
   });
 
-  it("is gone on with by another report, which is told so", async () => {
+  it("continues if another report arrives, which is refused", async () => {
     const { engine, decider, id } = await crashed();
     await expect(engine.advance(id, DONE)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(decider.requests[0]?.report).toMatchObject({ message: "dug" });
     expect((await engine.status(id)).currentStep).toBe("Sow");
   });
 
-  it("is gone on with by a client that comes back, whose word is an entry of its own", async () => {
+  it("continues if a client comes back, whose report is a separate entry", async () => {
     const { engine, decider, id } = await crashed();
     const next = await engine.resume(id, { assumedStep: "Dig", report: { status: "resuming" } });
     expect(next.nextStep.name).toBe("Sow");

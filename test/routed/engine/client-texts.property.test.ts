@@ -163,7 +163,7 @@ describe("what a client writes", () => {
     expect(taken.filter((field) => !named.has(field))).toEqual([]);
   });
 
-  it("reaches a decider in a fenced block of data alone, whatever field it is in", async () => {
+  it("reaches a decider only in a fenced block of data, in every field", async () => {
     const plain = await promptsOf(PLAIN);
     expect(plain).toHaveLength(8);
     await fc.assert(
@@ -183,7 +183,7 @@ describe("what a client writes", () => {
     );
   });
 
-  it("names no step to a decider that the workflow doesn't have", async () => {
+  it("names only steps of the workflow to a decider", async () => {
     const { engine } = routed(
       new Script(
         (request) => {

@@ -35,7 +35,7 @@ async function started(moves: readonly Move[], gate?: FieldGate, options: Partia
 const never: Move = () => new Promise(() => {});
 
 describe("a client that comes back", () => {
-  it("may be left on its step, whatever follows it, and does not enter it again", async () => {
+  it("may stay on its step, no matter what may follow, and does not enter it again", async () => {
     const { engine, id, decider } = await started(["Dig", "Dig", "Sow"]);
     for (const _ of [1, 2]) {
       expect(await engine.resume(id, BACK)).toMatchObject({ currentStep: "Dig", status: "RUNNING" });

@@ -33,7 +33,7 @@ async function killed(place: string, ...moves: ConstructorParameters<typeof Scri
 }
 
 describe.each(Object.entries(PLACES))("a process that is killed between report and decision, on %s", (_, newPlace) => {
-  it("has lost nothing: the repeated call goes on with its report", { timeout: 120_000 }, async () => {
+  it("has lost nothing: the repeated call continues with its report", { timeout: 120_000 }, async () => {
     const { engine, decider, id } = await killed(await newPlace(), "Sow");
     expect(await engine.status(id)).toMatchObject({
       status: "RUNNING",

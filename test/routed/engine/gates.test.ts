@@ -74,9 +74,14 @@ describe("a step with a gate", () => {
     expect(await engine.advance(instanceId, { ...DONE, idempotencyKey: "k" })).toMatchObject({
       status: "FAILED",
       gate: { attempt: 2 },
+      reason: "the gate of Dig was not passed in 2 attempts in a row",
     });
     expect(await engine.retry(instanceId)).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
-    expect(await engine.advance(instanceId, DONE)).toMatchObject({ status: "FAILED", gate: { attempt: 1 } });
+    expect(await engine.advance(instanceId, DONE)).toMatchObject({
+      status: "FAILED",
+      gate: { attempt: 1 },
+      reason: "the gate of Dig was not passed in 3 attempts in total",
+    });
     await expect(engine.retry(instanceId)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     expect(await engine.advance(instanceId, { ...DONE, idempotencyKey: "k" })).toMatchObject({
       replayed: true,
@@ -99,7 +104,7 @@ describe("a step with a gate", () => {
     expect((await engine.history(instanceId))[1]?.verification).toMatchObject([{ ok: true, message: "dug to 20" }]);
   });
 
-  it("begins anew what could not be looked at when it began, with a retry", async () => {
+  it("records with a retry what could not be recorded when the step began", async () => {
     let failing = true;
     const verifier: Verifier = {
       snapshot: async () => {
@@ -167,7 +172,7 @@ describe("a step that a person must approve", () => {
     return { ...made, id: instanceId, asked, word };
   }
 
-  it("waits for it before any decider is asked, and goes on after a yes", async () => {
+  it("waits for it before a decider is asked, and continues after an approval", async () => {
     const { engine, decider, id, asked, word } = await waiting();
     expect(asked.awaiting).toMatchObject({
       step: "Dig",
@@ -186,7 +191,7 @@ describe("a step that a person must approve", () => {
     expect(await engine.audit(id)).toMatchObject({ intact: true });
   });
 
-  it("takes a no as a failed attempt", async () => {
+  it("counts a denial as a failed attempt", async () => {
     const { engine, id, word } = await waiting();
     const denied = await engine.deny(id, { ...(await word("deny", "deeper")), note: "deeper" });
     expect(denied).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
@@ -195,7 +200,7 @@ describe("a step that a person must approve", () => {
     expect((await engine.advance(id, dug(30))).awaiting).toMatchObject({ attempt: 2, evidence: { depth: 30 } });
   });
 
-  it("asks anew about other evidence, and takes no yes to what was asked before", async () => {
+  it("asks again about other evidence, and accepts no approval of the earlier evidence", async () => {
     const { engine, id, word } = await waiting();
     const before = await word("approve");
     expect((await engine.advance(id, dug(30))).awaiting?.evidence).toEqual({ depth: 30 });

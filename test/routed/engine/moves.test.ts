@@ -24,7 +24,7 @@ describe("starting", () => {
     expect(again).toMatchObject({ instanceId: first.instanceId, currentStep: "Sow", replayed: true });
   });
 
-  it("goes on where a crash has cut it off before the first step", async () => {
+  it("continues after a crash before the first step", async () => {
     const { engine, storage } = routed(new Script(() => new Promise(() => {})), { firstStep: "decider" });
     void engine.start({ workflow: "GARDEN", idempotencyKey: "k" });
     const waiting = async () => (await engine.listInstances()).items.length === 0;

@@ -40,9 +40,9 @@ async function someoneElses(): Promise<string> {
   return folder;
 }
 
-describe("a store in which a folder is a link", () => {
+describe("a folder in a store", () => {
   it.each(["trash", "watching", "sessions", "all", "active", "packed", "removed"])(
-    "that leads elsewhere is refused, and nothing is deleted there: %s",
+    "is refused if it is a link, and nothing is deleted at its destination: %s",
     async (name) => {
       const [root, elsewhere] = [await stored(), await someoneElses()];
       await rm(join(root, name), { recursive: true });
@@ -55,7 +55,7 @@ describe("a store in which a folder is a link", () => {
     },
   );
 
-  it("of the name of one of ours, with somebody's files in it: they stay", async () => {
+  it("with the name of a store folder and foreign files keeps these files", async () => {
     const root = await newRoot();
     for (const name of ["trash", "watching"]) {
       await mkdir(join(root, name));
@@ -71,7 +71,7 @@ describe("a store in which a folder is a link", () => {
 });
 
 describe("a commit whose time of creation is a path", () => {
-  it("is damaged, and no marker is made where it leads", async () => {
+  it("counts as damaged, and no marker is created outside", async () => {
     const root = await stored();
     const outside = await mkdtemp(join(tmpdir(), "o"));
     onTestFinished(() => rm(outside, { recursive: true, force: true, maxRetries: 5 }));
@@ -107,8 +107,8 @@ async function linked(path: string, to: string): Promise<void> {
   await symlink(to, path);
 }
 
-describe("what is no file, in the place of one session's newest commit", () => {
-  it.each(Object.keys(ODD))("stops no list, no repair and no watch of the others: %s", async (kind) => {
+describe("a special file in place of a session's newest commit", () => {
+  it.each(Object.keys(ODD))("does not stop lists, repairs and watches of other sessions: %s", async (kind) => {
     const root = await stored();
     await ODD[kind]?.(root);
     const storage = await FileStorage.open(root, { watchIntervalMs: 5 });
@@ -128,23 +128,20 @@ describe("what is no file, in the place of one session's newest commit", () => {
   });
 });
 
-describe("a file without an end, or of more than any text has", () => {
-  it.each(["/dev/zero", "/dev/urandom"])(
-    "is not read in the place of format.json or of evidence: %s",
-    async (device) => {
-      const root = await stored();
-      const hash = "a".repeat(64);
-      await mkdir(fileOf(root, "payloads"));
-      await symlink(device, fileOf(root, `payloads/${hash}.gz`));
-      const storage = await FileStorage.open(root);
-      await expect(storage.payload(id, hash)).rejects.toMatchObject({ code: "TAMPERED" });
-      await storage.close();
-      await linked(join(root, "format.json"), device);
-      await expect(FileStorage.open(root)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
-    },
-  );
+describe("an endless or gigantic file", () => {
+  it.each(["/dev/zero", "/dev/urandom"])("is not read in place of format.json or of evidence: %s", async (device) => {
+    const root = await stored();
+    const hash = "a".repeat(64);
+    await mkdir(fileOf(root, "payloads"));
+    await symlink(device, fileOf(root, `payloads/${hash}.gz`));
+    const storage = await FileStorage.open(root);
+    await expect(storage.payload(id, hash)).rejects.toMatchObject({ code: "TAMPERED" });
+    await storage.close();
+    await linked(join(root, "format.json"), device);
+    await expect(FileStorage.open(root)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  });
 
-  it("is damaged as a commit, and takes no memory", async () => {
+  it("counts as a damaged commit, and takes no memory", async () => {
     const root = await stored();
     await truncate(fileOf(root, "2.json"), 1_900_000_000);
     const storage = await FileStorage.open(root);
@@ -154,9 +151,9 @@ describe("a file without an end, or of more than any text has", () => {
   });
 });
 
-describe("the index of a pack that says what can't be", () => {
+describe("the index of a pack with impossible numbers", () => {
   it.each(["9000000000000000", "0000003000000000", "0000000600000000"])(
-    "ends no process: a commit that ends at %s",
+    "does not crash the process: a commit that ends at %s",
     async (end) => {
       const root = await stored({ packed: true });
       const lines = (await readFile(fileOf(root, "1.json"), "latin1")).split("\n");
@@ -169,7 +166,7 @@ describe("the index of a pack that says what can't be", () => {
     },
   );
 
-  it("ends no process: a hundred million commits", async () => {
+  it("does not crash the process: a hundred million commits", async () => {
     const root = await stored();
     const count = 150_000_000;
     const title = (at: number) => `phasegate-log ${String(count).padStart(16, "0")} ${String(at).padStart(16, "0")}\n`;

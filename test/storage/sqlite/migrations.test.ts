@@ -85,7 +85,7 @@ it("leaves a host's own views on the history as they are", async () => {
 });
 
 it.each(["commits", "sessions"])(
-  "refuses a view in the place of a table, which may be a query without an end: %s",
+  "refuses a view in place of a table, which may be an endless query: %s",
   async (name) => {
     const file = await newDatabase();
     await (await SqliteStorage.open(file)).close();

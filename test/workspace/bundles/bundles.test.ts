@@ -1,4 +1,4 @@
-import { cp } from "node:fs/promises";
+import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { discoverBundles, readBundle } from "phasegate/workspace";
@@ -139,7 +139,25 @@ describe("bundles below a folder", () => {
     ]);
   });
 
-  it("must lie in a folder that is there", async () => {
+  it.each([
+    ["than 16 levels", async (base: string) => mkdir(join(base, "a", ...Array(17).fill("b")), { recursive: true })],
+    [
+      "than 10,000 files",
+      async (base: string) =>
+        write(base, Object.fromEntries([...Array(10_000).keys()].map((name) => [`a/${name}`, ""]))),
+    ],
+  ])("may be missing if the folder has more %s, which is an error", { timeout: 60_000 }, async (_, fill) => {
+    const base = await temporaryFolder();
+    await cp(OFFICE, join(base, "office"), { recursive: true });
+    await fill(base);
+    const { bundles, diagnostics } = await discoverBundles(base);
+    expect(bundles.length).toBeLessThanOrEqual(1);
+    expect(diagnostics).toMatchObject([
+      { severity: "error", code: "FOLDER_TOO_LARGE", file: ".", hint: expect.stringContaining("folder") },
+    ]);
+  });
+
+  it("are not searched in a missing folder", async () => {
     await expect(discoverBundles(join(await temporaryFolder(), "none"))).rejects.toMatchObject({
       code: "FILE_NOT_FOUND",
     });

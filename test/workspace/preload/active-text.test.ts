@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { activeText, invokedWorkflows, usesElicitation } from "../../../src/workspace/preload/instruction-tags.js";
+import { activeText, invokedWorkflows, usesElicitation } from "../../../src/workspace/preload/load-workflow.js";
 
 const FENCE = "```";
 
@@ -51,6 +51,6 @@ describe("invoked workflows", () => {
   });
 });
 
-it("keeps what stands beside comments and code", () => {
+it("keeps text next to comments and code", () => {
   expect(activeText("a <!-- b --> c `d` e\r\nf <!-- g")).toBe("a  c  e\nf ");
 });

@@ -21,7 +21,7 @@ async function loadedTwice() {
 }
 
 describe("a workflow that was loaded before", () => {
-  it("is the same, whatever a host has done with the answer", async () => {
+  it("is the same, even if a host has changed the answer", async () => {
     const { first, load } = await loadedTwice();
     const { files } = await load();
     for (const file of files) Object.assign(file, { content: "mine" });
@@ -34,7 +34,7 @@ describe("a workflow that was loaded before", () => {
     expect((await load()).files[0]?.content).toContain("Notes for Grace");
   });
 
-  it("is of another shape once a SKILL.md lies in its folder, and of the old one when it has gone", async () => {
+  it("changes its kind when a SKILL.md is added to its folder, and back when it is removed", async () => {
     const { first, load, place } = await loadedTwice();
     await writeFile(place(`${NOTES}/SKILL.md`), "---\nname: meeting-notes\ndescription: Takes notes.\n---\n# Notes\n");
     expect(await load()).toMatchObject({ shape: "skill" });

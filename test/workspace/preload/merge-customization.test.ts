@@ -27,7 +27,7 @@ describe("a customization over another", () => {
     expect(mergeCustomization({ a: [{ id: 1 }] }, { a: [{ id: 1 }, "x"] })).toEqual({ a: [{ id: 1 }, { id: 1 }, "x"] });
   });
 
-  it("takes the later one where kinds differ, and no key that reaches a prototype", () => {
+  it("takes the later one if types differ, and no key that reaches a prototype", () => {
     expect(mergeCustomization({ a: [1], b: { x: 1 } }, { a: "no", b: [2] })).toEqual({ a: "no", b: [2] });
     const evil: unknown = JSON.parse('{"__proto__": {"polluted": true}, "a": 1}');
     const merged = mergeCustomization({}, Object(evil));

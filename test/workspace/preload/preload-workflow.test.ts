@@ -243,7 +243,7 @@ describe("a workflow.yaml", () => {
     expect(loaded.files[0]?.content).toContain("who: '{user_name}'");
   });
 
-  it("names values that go round in a circle", async () => {
+  it("names values that form a cycle", async () => {
     const loaded = done(await preloadOf("a: '{b}'\nb: '{a}'\n"));
     expect(loaded.warnings).toEqual(["values refer to each other in a cycle: {b} → {a} → {b}"]);
   });
@@ -258,7 +258,7 @@ describe("a workflow.yaml", () => {
     expect(loaded.files[0]?.content).toContain("a: '{config_source}:b'");
   });
 
-  it("can't reach what is kept back", async () => {
+  it("can't reach withheld files", async () => {
     const loaded = done(
       await preloadOf("instructions: '{bundle-root}/.env'\ntemplate: ../../../secret.md\nvalidation: /etc/passwd\n", {
         "bundle/.env": "KEY=1",
@@ -277,7 +277,7 @@ describe("workflows that invoke others", () => {
     [`bundle/workflows/${name}/i.md`]: paths.map((path) => `<invoke-workflow path="${path}"/>`).join("\n"),
   });
 
-  it("may go round in a circle, which is named", async () => {
+  it("may form a cycle, which is named", async () => {
     const office = await makeOffice({ ...invoking("a", "{bundle-root}/workflows/b"), ...invoking("b", "a") });
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "a" }));
     const [a, b] = ["a", "b"].map((name) => `{bundle-root}/workflows/${name}/workflow.yaml`);
@@ -296,7 +296,7 @@ describe("workflows that invoke others", () => {
     expect(loaded.filesLoaded).not.toContain("{bundle-root}/workflows/w6/i.md");
   });
 
-  it("may all invoke one another, and are loaded so often and no more", async () => {
+  it("may all invoke one another, up to the limit of a call", async () => {
     const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
     const paths = names.map((name) => `{bundle-root}/workflows/${name}`);
     const office = await makeOffice(Object.assign({}, ...names.map((name) => invoking(name, ...paths))));
@@ -305,7 +305,7 @@ describe("workflows that invoke others", () => {
     expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/w9/i.md");
   });
 
-  it("may name files without end, of which so many are loaded", async () => {
+  it("may name endless files, up to the limit of a workflow", async () => {
     const lines = Array.from({ length: 5000 }, (_, index) => `f${index}: ./none-${index}.md`);
     const office = await makeOffice({ "bundle/workflows/many/workflow.yaml": lines.join("\n") });
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "many" }));
@@ -313,7 +313,7 @@ describe("workflows that invoke others", () => {
     expect(loaded.missing.length).toBeLessThan(201);
   });
 
-  it("may come to so many files and no more", async () => {
+  it("may name many files, up to the limit of a call", async () => {
     const texts = (group: number) =>
       Array.from({ length: 100 }, (_, index) => [`bundle/workflows/g${group}/d${index}.md`, "text"] as const);
     const groups = Array.from({ length: 6 }, (_, group) => ({

@@ -196,11 +196,11 @@ describe("the steps of a skill", () => {
     });
   });
 
-  it("begin with the first, whoever asks", async () => {
+  it("begin with the first for every connection", async () => {
     expect(done(await (await (await makeOffice()).open()).nextStep(SKILL)).step).toBe("steps/step-01-gather");
   });
 
-  it("can't be guessed at for ever, not in a new session either", async () => {
+  it("end after 12 failures of a gate, counted over all sessions", async () => {
     const workspace = await (await makeOffice()).open();
     await workspace.nextStep(SKILL);
     await workspace.nextStep(SKILL);
@@ -216,7 +216,7 @@ describe("the steps of a skill", () => {
     });
   });
 
-  it("are each session's own, and stand where it was when it is gone on with", async () => {
+  it("belong to each session, and a reopened session continues at its step", async () => {
     const office = await makeOffice();
     const workspace = await office.open({ storage: new MemoryStorage() });
     const { session_id } = done(await workspace.createSession());

@@ -26,7 +26,7 @@ describe("variables of a workflow", () => {
     expect([...faults]).toEqual([]);
   });
 
-  it("leave what nobody knows, what the model makes up, double braces and names of an object's own", () => {
+  it("keep unknown names, names that the model invents, double braces and properties of objects", () => {
     const { resolve, faults } = createVariables(own, config, ROOTS);
     const text = "{date} {user_name} {{topic}} {{folder}} {bundle-root} {constructor} {__proto__} {toString} {}";
     expect(resolve(text)).toBe(text);
@@ -90,7 +90,7 @@ describe("variables of a workflow", () => {
     expect([...faults].join()).toContain("longer than 65536 characters");
   });
 
-  it("may be a chain of any length, of which a hundred are followed at once", () => {
+  it("may form a chain of any length, of which 100 are followed", () => {
     const chain = (length: number) =>
       Object.fromEntries(Array.from({ length }, (_, at) => [`v${at}`, at + 1 === length ? "end" : `{v${at + 1}}`]));
     const short = createVariables(chain(100), undefined, ROOTS);
@@ -106,7 +106,7 @@ describe("variables of a workflow", () => {
     expect(resolve("{title}")).toBe("The Harbour");
   });
 
-  it("don't let many texts grow without bound, and tell no more faults than anybody reads", () => {
+  it("have a limited total size over many texts, and a limited number of warnings", () => {
     const names = Array.from({ length: 200 }, (_, at) => `v${at}`);
     const own = Object.fromEntries(names.map((name) => [name, "{long} {config_source}:no{long}"]));
     const { resolveAll, faults } = createVariables({ ...own, long: "x".repeat(60_000) }, { a: "b" }, ROOTS);
