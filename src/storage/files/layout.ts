@@ -49,17 +49,14 @@ export class StoreLayout {
     this.root = root;
   }
 
+  /** Returns the place of a session. */
+  place(id: SessionId): SessionPlace {
+    return { id, folder: join(this.shelf(id), folderName(id)) };
+  }
+
   /** Returns the folder that contains the session's folder. */
   shelf(id: SessionId): string {
     return join(this.root, "sessions", spread(id));
-  }
-
-  session(id: SessionId): string {
-    return join(this.shelf(id), folderName(id));
-  }
-
-  place(id: SessionId): SessionPlace {
-    return { id, folder: this.session(id) };
   }
 
   removedShelf(id: SessionId): string {
