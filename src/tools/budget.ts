@@ -18,7 +18,7 @@ export function maxCharsFor(tokens = DEFAULT_TOKENS): number {
 
 /** Returns true if a value has at most so many characters of JSON. */
 export function fits(value: unknown, maxChars: number): boolean {
-  return longest(value, maxChars) >= 0 || lengthOf(value) <= maxChars;
+  return lengthOf(value) <= maxChars;
 }
 
 /** Decides what an answer can do without. */
@@ -34,11 +34,10 @@ export interface ShrinkRules {
 }
 
 /**
- * Shortens an answer that can't be requested again because the call has changed something: omits the longest
- * parts, names them in `left_out`, and makes `next` the call that shows them.
+ * Shortens an answer that is too long and can't be requested again because the call has changed something: omits the
+ * longest parts, names them in `left_out`, and makes `next` the call that shows them.
  */
 export function shrinkAnswer(answer: WireObject, maxChars: number, rules: ShrinkRules): WireObject {
-  if (fits(answer, maxChars)) return answer;
   const { kept, textMax, last, next } = rules;
   const parts = Object.keys(answer).filter((key) => !kept.has(key));
   parts.sort((one, other) => lengthOf(answer[other]) - lengthOf(answer[one]));
@@ -61,26 +60,4 @@ export function shrinkAnswer(answer: WireObject, maxChars: number, rules: Shrink
 
 function lengthOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
-}
-
-/** The longest form of one character in JSON: `\u0000`. */
-const ESCAPE_MAX = 6;
-/** The longest form of a number, a boolean or null. */
-const NUMBER_MAX = 25;
-
-/**
- * Returns what is left of the budget after the longest form of a value; negative if it may not fit. Most answers are
- * short enough, so that they needn't be serialised to know it.
- */
-function longest(value: unknown, maxChars: number): number {
-  if (maxChars < 0) return maxChars;
-  if (typeof value === "string") return maxChars - ESCAPE_MAX * value.length - 2;
-  if (typeof value !== "object" || value === null) return maxChars - NUMBER_MAX;
-  let left = maxChars - 2;
-  if (Array.isArray(value)) {
-    for (const item of value) left = longest(item, left) - 1;
-    return left;
-  }
-  for (const key in value) left = longest(Reflect.get(value, key), left - ESCAPE_MAX * key.length - 4);
-  return left;
 }

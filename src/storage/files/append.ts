@@ -241,11 +241,9 @@ class CommitMarkers {
     this.#parts = parts;
     this.#id = first.sessionId;
     const { summary, version } = last;
-    const isActive = summary.status === "active" && summary.activeSince >= first.version && summary.activeSince <= version;
-    this.#needed = [
-      ...(first.version === 1 ? [allMarker(summary)] : []),
-      ...(isActive ? [activeMarker(summary)] : []),
-    ];
+    const isActive =
+      summary.status === "active" && summary.activeSince >= first.version && summary.activeSince <= version;
+    this.#needed = [...(first.version === 1 ? [allMarker(summary)] : []), ...(isActive ? [activeMarker(summary)] : [])];
   }
 
   /** Creates and syncs the markers. */

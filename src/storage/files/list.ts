@@ -14,7 +14,7 @@ import { payloadFolder } from "./commit-file.js";
 import { TEMPORARY } from "./disk.js";
 import { tampered } from "./failures.js";
 import type { SessionPlace } from "./layout.js";
-import { allMarker, type MarkerEntry, type MarkerCheck, type MarkerTrees, type Tree } from "./markers.js";
+import { allMarker, type MarkerCheck, type MarkerEntry, type MarkerTrees, type Tree } from "./markers.js";
 import type { StoreParts } from "./parts.js";
 
 /** Sessions read in parallel. */

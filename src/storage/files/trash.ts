@@ -65,7 +65,10 @@ export class Trash {
     const trash = this.#layout.top("trash");
     const now = Math.floor(await this.#disk.now(trash));
     const to = join(trash, `removed~${id}~${now}~${randomUUID()}`);
-    const isMoved = await this.#disk.replace(folder, to).then(() => true).catch(ignoreMissing);
+    const isMoved = await this.#disk
+      .replace(folder, to)
+      .then(() => true)
+      .catch(ignoreMissing);
     if (!isMoved) return undefined;
     // Without the sync, a power failure could bring the folder back with some of its files deleted.
     await this.#disk.syncFolder(dirname(folder)).catch(ignoreMissing);
