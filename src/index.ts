@@ -117,8 +117,7 @@ export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js"
 export type { OperationMetrics } from "./runtime/operations.js";
 export { MemoryStorage } from "./storage/memory/storage.js";
 export type { PersonsAnswer } from "./tools/dispatch.js";
-export type { Action } from "./tools/phased/actions.js";
-export type { DispatchOptions, WorkflowResponse } from "./tools/phased/context.js";
+export type { Action, DispatchOptions, WorkflowResponse } from "./tools/phased/actions.js";
 export {
   createWorkflowTool,
   type WorkflowTool,

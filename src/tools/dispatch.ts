@@ -2,10 +2,9 @@
  * One call of a tool, from the request to the answer. Never rejects: every error is an answer. The entry file of this
  * folder; what is decided where:
  * - request.ts: how a request is read, and what its faults are
- * - budget.ts: how long an answer may be, and what a long answer to a change leaves out
  * - pages.ts: how a long answer to a reading call is paged, and what a cursor is
  * - errors.ts: the kind, HTTP status and code of each error
- * - wire.ts: what an answer and a published schema are
+ * - wire.ts: what an answer is, how long it may be, and what a long answer to a change leaves out; published schemas
  * - phased/, routed/, search-tool.ts, and workspace/tools/ next to this module: one table of actions for each product,
  *   with the words of its answers and refusals
  */
@@ -13,10 +12,9 @@
 import type * as z from "zod/mini";
 import type { ApprovalSignature } from "../approval/message.js";
 import { isJsonObject } from "../workflow/json.js";
-import { fits, type ShrinkRules, shrinkAnswer } from "./budget.js";
 import { pageAnswer, readJsonCursor } from "./pages.js";
 import { type Fault, givenFields, parseRequest } from "./request.js";
-import type { WireObject } from "./wire.js";
+import { fits, type ShrinkRules, shrinkAnswer, type WireObject } from "./wire.js";
 
 /**
  * How a long answer is delivered. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
@@ -79,7 +77,7 @@ export interface Call<Name extends string = string> {
 export interface Product<Context extends { readonly maxChars: number }, Name extends string> {
   readonly actions: Readonly<Record<Name, Action<Context>>>;
   /** Returns the action that a call names, and its fields; undefined if there is no such action. */
-  choose(context: Context, input: unknown): ChosenAction<Name> | undefined;
+  readonly choose: (context: Context, input: unknown) => ChosenAction<Name> | undefined;
   /** Returns the answer to a call that was not executed. */
   refuse(context: Context, call: Call<Name>, failure: Failure): WireObject | Promise<WireObject>;
   /** Returns a call as the agent would make it. */
@@ -108,7 +106,7 @@ export async function dispatch<Context extends { readonly maxChars: number }, Na
   context: Context,
   input: unknown,
 ): Promise<Answer> {
-  const call = readCall(input, (sent) => product.choose(context, sent));
+  const call = readCall(context, input, product.choose);
   const outcome = call.failure === undefined ? await answer(product, context, call) : call.failure;
   if ("body" in outcome) return { ok: true, body: outcome.body };
   return { ok: false, body: shorten(product, context, await product.refuse(context, call, outcome), true) };
@@ -120,12 +118,13 @@ type ReadCall<Name extends string> =
   | { readonly given: WireObject; readonly failure: Failure };
 
 /** Reads a call whose action is found by `choose`. Never throws. */
-export function readCall<Name extends string>(
+export function readCall<Context, Name extends string>(
+  context: Context,
   input: unknown,
-  choose: (input: unknown) => ChosenAction<Name> | undefined,
+  choose: (context: Context, input: unknown) => ChosenAction<Name> | undefined,
 ): ReadCall<Name> {
   try {
-    const chosen = choose(input);
+    const chosen = choose(context, input);
     const fields = chosen === undefined ? input : chosen.fields;
     const given = isJsonObject(fields) ? givenFields(fields) : undefined;
     if (chosen === undefined) return { given: given ?? {}, failure: { faults: [noAction(given)] } };

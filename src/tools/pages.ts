@@ -7,8 +7,7 @@ import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { revisionOf } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
-import { fits } from "./budget.js";
-import { compact, type WireObject } from "./wire.js";
+import { compact, fits, type WireObject } from "./wire.js";
 
 /** The smallest budget for a text that is worth a page. */
 export const LEAST_PAGE = 1000;

@@ -5,12 +5,11 @@
 
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
-import { maxCharsFor } from "./budget.js";
 import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
 import { type Fault, fieldNames, unknownField } from "./request.js";
-import { compact, type WireObject } from "./wire.js";
+import { compact, maxCharsFor, type WireObject } from "./wire.js";
 
 /** The options of a search tool. */
 export interface SearchToolOptions {
@@ -98,7 +97,7 @@ export function createSearchTool(retriever: Retriever, options: SearchToolOption
     description,
     inputSchema,
     handler: async (input) => {
-      const call = readCall(input, () => ({ name, fields: input }));
+      const call = readCall(context, input, () => ({ name, fields: input }));
       const outcome = call.failure === undefined ? await search.run(context, call.input) : call.failure;
       const isSuccess = "body" in outcome;
       const { status: _, ...body } = isSuccess ? outcome.body : refusalOf(outcome);

@@ -14,11 +14,10 @@ import { listWorkflows } from "./preload/find.js";
 import { skillPlaces } from "./preload/skills.js";
 import { openFolders, placesOf, ROOT_NAMES } from "./roots/folders.js";
 import { Roots } from "./roots/roots.js";
-import { isSessionFolder, SessionFolders } from "./session/folders.js";
+import { isSessionFolder, noSession, SessionFolders } from "./session/folders.js";
 import { SessionCounts, SessionKeeper } from "./session/keeper.js";
 import { recordedMachine, type WorkspaceAct } from "./session/machine.js";
 import { type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
-import { noSession } from "./session/refusals.js";
 import { listFilesTool, readFileTool } from "./tools/files.js";
 import {
   completeSessionTool,

@@ -39,21 +39,14 @@ const NO_FOLDER_SYNC: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCE
 const OPEN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 const RENAME_ATTEMPTS = 6;
 
-/** The numeric open flags, with O_NONBLOCK. */
-const FLAGS: Readonly<Record<string, number>> = {
-  r: constants.O_RDONLY | constants.O_NONBLOCK,
-  a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK,
-  w: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK,
-};
-
 /**
- * Opens files without blocking. Opening a FIFO in the place of a file would otherwise block one of the few pool
- * threads forever. With O_NONBLOCK, the open or the use of it fails.
+ * The flags of `open`. With O_NONBLOCK, opening a FIFO in the place of a file, or using it, fails; otherwise it would
+ * block one of the few pool threads forever.
  */
-const WITHOUT_WAITING: FileSystem = {
-  ...nodeFs,
-  open: (path, flags = "r", mode) => nodeFs.open(path, FLAGS[flags] ?? flags, mode),
-};
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
+const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
+const TOUCH = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
 
 /** Reads and writes files, and knows the differences between operating systems. */
 export class Disk {
@@ -61,7 +54,7 @@ export class Disk {
   readonly #windows: boolean;
   #ahead = 0;
 
-  constructor(fs: FileSystem = WITHOUT_WAITING, platform: string = process.platform) {
+  constructor(fs: FileSystem = nodeFs, platform: string = process.platform) {
     this.fs = fs;
     this.#windows = platform === "win32";
   }
@@ -94,7 +87,7 @@ export class Disk {
 
   /** Opens a file for {@link readAndClose}; undefined if it does not exist. */
   open(path: string): Promise<nodeFs.FileHandle | undefined> {
-    return this.fs.open(path, "r").catch(ignoreMissing);
+    return this.fs.open(path, READ).catch(ignoreMissing);
   }
 
   /** Reads a file; undefined if it does not exist. */
@@ -123,7 +116,7 @@ export class Disk {
 
   /** Writes a new file in parts and syncs it. Leaves no file behind on failure. */
   async fill(path: string, write: (file: NewFile) => Promise<void>): Promise<void> {
-    const file = await this.fs.open(path, "wx", FILE_MODE);
+    const file = await this.fs.open(path, CREATE, FILE_MODE);
     try {
       try {
         await write(file);
@@ -139,7 +132,7 @@ export class Disk {
 
   /** Writes a file that may be lost in a power failure. */
   async write(path: string, data: string): Promise<void> {
-    const file = await this.fs.open(path, "w", FILE_MODE);
+    const file = await this.fs.open(path, WRITE, FILE_MODE);
     try {
       await file.writeFile(data);
     } finally {
@@ -171,7 +164,7 @@ export class Disk {
   /** Creates an empty file; returns false if it exists already. */
   async create(path: string): Promise<boolean> {
     try {
-      const handle = await this.fs.open(path, "wx", FILE_MODE);
+      const handle = await this.fs.open(path, CREATE, FILE_MODE);
       await handle.close();
       return true;
     } catch (error) {
@@ -182,7 +175,7 @@ export class Disk {
 
   /** Creates an empty file unless it exists. */
   async touch(path: string): Promise<void> {
-    const handle = await this.fs.open(path, "a", FILE_MODE);
+    const handle = await this.fs.open(path, TOUCH, FILE_MODE);
     await handle.close();
   }
 
@@ -203,7 +196,7 @@ export class Disk {
 
   /** Opens a folder for a later sync, so that only the sync itself can fail then. */
   openFolder(path: string): Promise<OpenFolder> {
-    const opening = this.fs.open(path, "r");
+    const opening = this.fs.open(path, READ);
     return this.#windows ? openOnWindows(opening) : opening;
   }
 

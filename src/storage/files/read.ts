@@ -192,8 +192,10 @@ export class NewestVersion {
    */
   async commit(id: SessionId): Promise<Commit | undefined> {
     const at = this.#layout.place(id);
-    const commit = await this.#find(at, COMMIT);
-    if (commit !== undefined && commit.hash === this.#known.get(id)?.hash) return commit;
+    const known = this.#known.get(id);
+    const seen = Math.max(known?.version ?? 0, this.#listed.get(id) ?? 0);
+    const commit = await this.#find(at, seen, COMMIT);
+    if (commit !== undefined && commit.hash === known?.hash) return commit;
     if (commit === undefined || !(await this.#reader.sync(at))) {
       this.#known.forget(id);
       return undefined;
@@ -207,7 +209,8 @@ export class NewestVersion {
    * may not be synced.
    */
   async header(id: SessionId): Promise<CommitHeader | undefined> {
-    const header = await this.#find(this.#layout.place(id), HEADER);
+    const seen = Math.max(this.#known.get(id)?.version ?? 0, this.#listed.get(id) ?? 0);
+    const header = await this.#find(this.#layout.place(id), seen, HEADER);
     if (this.#listed.size >= MAX_LISTED) this.#listed.clear();
     if (header !== undefined) this.#listed.set(id, header.version);
     return header;
@@ -225,13 +228,11 @@ export class NewestVersion {
 
   // This process's memory is a better hint than `head`, which is written after the answer. Both are only hints: a backup
   // may have been restored, and `head` may be wrong.
-  async #find<T extends CommitHeader>(at: SessionPlace, part: Part<T>): Promise<T | Commit | undefined> {
-    const { id } = at;
-    const seen = Math.max(this.#known.get(id)?.version ?? 0, this.#listed.get(id) ?? 0);
+  async #find<T extends CommitHeader>(at: SessionPlace, seen: number, part: Part<T>): Promise<T | Commit | undefined> {
     const newest = await this.#from(at, seen, part);
     if (newest !== undefined) return newest;
-    this.#known.forget(id);
-    this.#listed.delete(id);
+    this.#known.forget(at.id);
+    this.#listed.delete(at.id);
     const hinted = await this.#from(at, (await this.#reader.hint(at)).version, part);
     return hinted ?? this.#from(at, await this.#reader.highest(at), part);
   }

@@ -18,7 +18,7 @@
  * - repair.ts: markers and heads are rebuilt from the commits.
  * - failures.ts: which system errors become which error codes.
  */
-import { basename, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { isPhasegateError } from "../../errors.js";
 import type {
   Commit,
@@ -312,8 +312,9 @@ class SessionRemover {
 /** Marks an id as used, synced, before its folder disappears: no session can begin under it again. */
 async function markUsed(parts: Pick<StoreParts, "disk" | "folders" | "layout">, id: SessionId): Promise<void> {
   const { disk, folders, layout } = parts;
-  await folders.within(layout.removedShelf(id), async () => {
-    await disk.touch(layout.removed(id));
-    await disk.syncFolder(layout.removedShelf(id));
+  const mark = layout.removed(id);
+  await folders.within(dirname(mark), async () => {
+    await disk.touch(mark);
+    await disk.syncFolder(dirname(mark));
   });
 }

@@ -5,10 +5,9 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { RoutedMove } from "../../routed/commands.js";
 import type { AdvanceRequest, RoutedResult, RoutedView } from "../../routed/types.js";
 import { isJsonObject } from "../../workflow/json.js";
-import type { ShrinkRules } from "../budget.js";
 import { type Action, action, type Product, readCall } from "../dispatch.js";
 import { keyed } from "../request.js";
-import type { WireObject } from "../wire.js";
+import type { ShrinkRules, WireObject } from "../wire.js";
 import type { RoutedContext } from "./calls.js";
 import { type Refusal, refusalOf } from "./refusals.js";
 import { REQUESTS, type RoutedCall } from "./requests.js";
@@ -59,7 +58,7 @@ export async function carryOut(
   name: RoutedCall,
   input: unknown,
 ): Promise<{ readonly body: WireObject } | { readonly refusal: Refusal }> {
-  const call = readCall(input, () => ({ name, fields: input }));
+  const call = readCall(context, input, () => ({ name, fields: input }));
   const outcome = call.failure === undefined ? await CALLS[name].run(context, call.input) : call.failure;
   return "body" in outcome ? outcome : { refusal: refusalOf(context, call, outcome) };
 }

@@ -11,6 +11,7 @@ import type { FileSignature } from "../../sandbox/read.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { Saved } from "../../sandbox/save.js";
+import { shown } from "../../workflow/names.js";
 import type { WorkspaceLimits } from "../options.js";
 import {
   changeManifest,
@@ -24,7 +25,6 @@ import {
   withStep,
   writeManifest,
 } from "./manifest.js";
-import { isOver, noSession, quotaReached } from "./refusals.js";
 
 /** The facts of a new session. */
 export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "steps">;
@@ -273,4 +273,34 @@ export function isSessionFolder(name: string): boolean {
 function sessionIdAt(milliseconds: number): string {
   const [date = "", time = ""] = new Date(milliseconds).toISOString().split("T");
   return `${date}-${time.slice(0, 8).replaceAll(":", "")}`;
+}
+
+/** Builds the error for a session that does not exist; `near` are existing ones with similar ids. */
+export function noSession(id: string, near: readonly string[]): PhasegateError<"SESSION_NOT_FOUND"> {
+  const similar = near.length === 0 ? "" : `Similar sessions: ${near.join(", ")}. `;
+  return new PhasegateError("SESSION_NOT_FOUND", `there is no session ${shown(id)}`, {
+    remedy: `${similar}Call create_session without session_id for a new one.`,
+    details: { sessionId: id },
+  });
+}
+
+/** Builds the error for a session that has ended. */
+function isOver(id: string, status: string): PhasegateError<"INVALID_TRANSITION"> {
+  return new PhasegateError("INVALID_TRANSITION", `the session ${id} is ${status}`, {
+    remedy: `To continue it, call create_session with {"session_id": "${id}", "reopen": true}.`,
+    details: { command: "save_output", status, allowed: ["create_session"] },
+  });
+}
+
+/** Builds the error for a save over a limit of files or sessions. */
+function quotaReached(
+  what: string,
+  limit: number,
+  bytes: number,
+  remedy = "Save less, or replace existing files by saving to their paths.",
+): PhasegateError<"TOO_LARGE"> {
+  return new PhasegateError("TOO_LARGE", `nothing was saved: ${what}`, {
+    remedy,
+    details: { bytes, limit },
+  });
 }
