@@ -59,8 +59,8 @@ export async function completePhase(
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 
-/** The verdict on a submission: what is recorded of it, what it depends on, and the snapshots of the next phase. */
-interface Verdict {
+/** The verdict on a submission with all that is recorded, what it depends on, and the snapshots of the next phase. */
+interface Evaluation {
   readonly dependsOn: string;
   readonly judged: Judged<Verification> & {
     readonly evidence: EvidenceRef;
@@ -76,7 +76,7 @@ interface Verdict {
  * and reuses its verdict, if nothing that it depends on has changed.
  */
 function createJudge(context: EngineContext, id: SessionId, number: number, submission: SafeEvidence) {
-  let verdict: Verdict | undefined;
+  let evaluation: Evaluation | undefined;
   return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     const structure = await openStructure(context, session, number);
@@ -86,14 +86,14 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     }
     const phase = requirePhase(structure, number);
     const dependsOn = dependenciesOf(session, phase);
-    if (verdict?.dependsOn !== dependsOn) {
-      verdict = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
+    if (evaluation?.dependsOn !== dependsOn) {
+      evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
     }
-    const { judged, begun, payloads } = verdict;
-    const isTicked = judged.verdict.passed && structure.plan !== undefined;
-    const stood = isTicked ? await (await loadPlanned()).tickedBefore(context, session, structure, phase) : undefined;
-    const marks = stood === undefined ? {} : { stood };
-    const command = { type: "completePhase", phase: number, ...judged, ...marks } as const;
+    const { judged, begun, payloads } = evaluation;
+    const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
+    const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
+    const stood = tickedBefore === undefined ? {} : { stood: tickedBefore };
+    const command = { type: "completePhase", phase: number, ...judged, ...stood } as const;
     return withBegun({ command, structure, limits: context.options.limits }, begun, payloads);
   };
 }
@@ -135,7 +135,7 @@ async function evaluate(
   context: EngineContext,
   submitted: Submitted,
   confirm: () => Promise<void>,
-): Promise<Omit<Verdict, "dependsOn">> {
+): Promise<Omit<Evaluation, "dependsOn">> {
   const { session, structure, phase } = submitted;
   const { gate } = phase;
   const hasChecks = checksOf(gate).length > 0;

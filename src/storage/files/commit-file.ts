@@ -242,14 +242,17 @@ export class Packs {
     return version <= (this.#known.get(path)?.count ?? 0);
   }
 
-  /** Reads the file of a version, or only its first bytes; undefined if it is not in the pack. */
-  async read(path: string, version: number, most = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
+  /**
+   * Returns the file of a version, or only its first bytes, and the number of versions in the pack; undefined if it is
+   * not in the pack.
+   */
+  async read(path: string, version: number, most = Number.POSITIVE_INFINITY) {
     return this.#disk.readParts(path, async (read, stat) => {
       const { count, indexAt } = await this.#packIn(path, read, stat);
       if (version > count) return undefined;
       const lines = (await read(indexAt + (version - 1) * LINE_BYTES, 2 * LINE_BYTES)).toString("latin1");
       const [start, end] = [Number(lines.slice(0, DIGITS)), Number(lines.slice(LINE_BYTES, -1))];
-      return readPart(read, start, Math.min(end, start + most), indexAt);
+      return { data: await readPart(read, start, Math.min(end, start + most), indexAt), packed: count };
     });
   }
 

@@ -53,7 +53,7 @@ const HEADER: Part<CommitHeader> = { bytes: 2048, parse: parseHeader };
 interface Found {
   /** Undefined if there is no such version. */
   readonly data: Buffer | undefined;
-  /** The number of versions that were in the pack after the file was opened. */
+  /** The number of versions that are in the pack, looked at once the file was open. */
   readonly packed: number;
 }
 
@@ -100,16 +100,20 @@ export class CommitReader {
     return data && (parseHeader(data, at.id, version) ?? this.commit(at, version));
   }
 
-  /** Returns a version's file or its first bytes, unparsed. The pack is looked at after `before`. */
+  /** Returns a version's file or its first bytes, unparsed. Looks at the pack after `before`. */
   async file(at: SessionPlace, version: number, bytes?: number, before?: Promise<unknown>): Promise<Found> {
     try {
       const pack = this.#publisher.path(at.folder, 1);
-      const isPacked = this.#packs.isKnown(pack, version);
-      const file = isPacked ? undefined : await this.#disk.open(this.#publisher.path(at.folder, version));
+      if (this.#packs.isKnown(pack, version)) {
+        await before;
+        const found = await this.#packs.read(pack, version, bytes);
+        if (found !== undefined) return found;
+      }
+      const file = await this.#disk.open(this.#publisher.path(at.folder, version));
       const looking = before === undefined ? this.#packs.look(pack) : before.then(() => this.#packs.look(pack));
       const [own, { count: packed }] = await Promise.all([file && readAndClose(file, bytes), looking]);
-      if (version > packed) return { data: own, packed };
-      return { data: (await this.#packs.read(pack, version, bytes)) ?? own, packed };
+      const found = version <= packed ? await this.#packs.read(pack, version, bytes) : undefined;
+      return found ?? { data: own, packed };
     } catch (error) {
       return throwDamage(error, at.id, version);
     }
@@ -195,6 +199,7 @@ export class NewestVersion {
     const known = this.#known.get(id);
     const seen = Math.max(known?.version ?? 0, this.#listed.get(id) ?? 0);
     const commit = await this.#find(at, seen, COMMIT);
+    // What this process knows was synced.
     if (commit !== undefined && commit.hash === known?.hash) return commit;
     if (commit === undefined || !(await this.#reader.sync(at))) {
       this.#known.forget(id);
