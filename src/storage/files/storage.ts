@@ -54,7 +54,7 @@ export interface FileStorageOptions {
    * that such a copy is complete.
    */
   readonly copyWindowMs?: number;
-  /** Replaces `node:fs/promises`, for tests with failing calls. */
+  /** Replaces `node:fs/promises`, for tests with failing calls. Its `open` gets numeric flags. */
   readonly fs?: FileSystem;
   /** Replaces `process.platform`, for tests. */
   readonly platform?: string;
