@@ -67,6 +67,7 @@ await Promise.all([server.connect(one), client.connect(other)]);
 
 const { session_id } = await call({ action: "start", workflow_type: "measured", target_file: "a.ts" });
 for (let phase = 1; phase <= WARM_UP; phase++) await complete(phase);
+await afterAnswer();
 
 const inspector = new Session();
 inspector.connect();
@@ -75,8 +76,7 @@ await inspector.post("Profiler.startPreciseCoverage", { callCount: true, detaile
 await inspector.post("Profiler.takePreciseCoverage");
 globalThis.callCounts.fill(0);
 await complete(WARM_UP + 1);
-// What follows the answer belongs to the call.
-await new Promise((resolve) => setTimeout(resolve, 100));
+await afterAnswer();
 const counts = [...globalThis.callCounts];
 const { result } = await inspector.post("Profiler.takePreciseCoverage");
 inspector.disconnect();
@@ -110,6 +110,11 @@ async function call(request) {
 function complete(phase) {
   const evidence = { tests_pass: true, coverage: 0.93, summary: "all of it" };
   return call({ action: "complete_phase", session_id, phase, evidence });
+}
+
+/** Waits for what follows an answer, such as writing `head`: it belongs to that call. */
+function afterAnswer() {
+  return new Promise((resolve) => setTimeout(resolve, 100));
 }
 
 function print(lines) {

@@ -45,8 +45,7 @@ export type { SessionStatus, SessionSummary, StorageAdapter } from "./ports/stor
 export type { Listener } from "./runtime/notifier.js";
 export type { OperationMetrics } from "./runtime/operations.js";
 export { MemoryStorage } from "./storage/memory/storage.js";
-export type { Action } from "./tools/phased/actions.js";
-export type { DispatchOptions, WorkflowResponse } from "./tools/phased/context.js";
+export type { Action, DispatchOptions, WorkflowResponse } from "./tools/phased/actions.js";
 export { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "./tools/phased/workflow-tool.js";
 export type { ObjectSchema } from "./tools/wire.js";
 export {

@@ -120,12 +120,12 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   }
 
   #mayHavePassed({ head }: Current<Head>, structure: Structure): boolean {
-    if (this.#reading.isNew(head)) return false;
-    const known = this.#asking.get(structure);
-    if (known !== undefined) return known;
-    const asks = this.#reading.asks(structure);
-    this.#asking.set(structure, asks);
-    return asks;
+    let asks = this.#asking.get(structure);
+    if (asks === undefined) {
+      asks = this.#reading.asks(structure);
+      this.#asking.set(structure, asks);
+    }
+    return asks && !this.#reading.isNew(head);
   }
 
   async #first(session: Current<Head>, counts?: (pass: P) => boolean): Promise<Unapproved<P> | undefined> {

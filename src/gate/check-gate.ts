@@ -7,7 +7,7 @@
  * - gate-rules.ts: rules are compiled once for all gates with the same content
  * - run-gate-rules.ts: a rule that fails or can't be evaluated is a problem
  * - fill-params.ts: what placeholders in a verifier's params may become
- * - format.ts: what an agent is told that a gate expects
+ * - format.ts: what an agent is told that a gate expects; schema-hints.ts: what a JSON Schema says of it
  * - verdict.ts: what a problem and a verdict are
  *
  * Which gate a phase has, the file's or the text's, is decided in workflow/files/choose-gate.ts.
@@ -27,8 +27,8 @@ import type {
   VerifyDefinition,
   WorkflowStructure,
 } from "../workflow/structure.js";
-import { exampleBy, expectedBy, schemaAt } from "./evidence.js";
 import { checkPlanGate } from "./plan-gate.js";
+import { exampleBy, expectedBy, schemaAt } from "./schema-hints.js";
 import {
   type CompiledRules,
   type Enforcement,

@@ -1,11 +1,10 @@
 /**
- * Refuses evidence that is unsafe or too large, and reads JSON Schemas for hints about what evidence should
- * be. Evidence from outside is copied while it is checked, so that each value is read only once: what was
- * checked is what is kept.
+ * Refuses evidence that is unsafe or too large. Evidence from outside is copied while it is checked, so that
+ * each value is read only once: what was checked is what is kept.
  */
 
 import { PhasegateError } from "../errors.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { RESERVED, shown } from "../workflow/names.js";
 
 /** Limits the size and depth of evidence. */
@@ -33,7 +32,7 @@ export interface SafeEvidence {
  * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `maxBytes`.
  */
 export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits): SafeEvidence {
-  const walk = newWalk(limits);
+  const walk: Walk = { limits, problems: [], above: new Set(), path: [], characters: 0 };
   if (!isPlainObject(value)) {
     throw unsafe([{ path: "evidence", reason: `it must be an object, got ${kindOf(value)}` }]);
   }
@@ -41,55 +40,6 @@ export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits): Saf
   if (walk.problems.length > 0) throw unsafe(walk.problems);
   checkSize(evidence, walk);
   return { evidence, characters: walk.characters };
-}
-
-/** Returns the JSON Schema of the value at a path. */
-export function schemaAt(schema: JsonObject | undefined, path: readonly PropertyKey[]): JsonObject | undefined {
-  let current: JsonValue | undefined = schema;
-  for (const key of path) {
-    if (!isJsonObject(current)) return undefined;
-    current = typeof key === "number" ? current.items : child(current.properties, String(key));
-  }
-  return isJsonObject(current) ? current : undefined;
-}
-
-/** Describes in a few words what a JSON Schema expects. */
-export function expectedBy(schema: JsonObject): string | undefined {
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (Array.isArray(schema.enum)) return `one of ${schema.enum.map((value) => JSON.stringify(value)).join(", ")}`;
-  if (typeof schema.type !== "string") return undefined;
-  const bounds = ["minimum", "maximum", "minLength", "maxLength", "minItems", "pattern", "format"]
-    .filter((bound) => schema[bound] !== undefined)
-    .map((bound) => `${bound} ${String(schema[bound])}`);
-  return [schema.type, ...bounds].join(", ");
-}
-
-/** Limits the depth of a generated example. */
-const DEPTH_MAX = 4;
-
-/**
- * Generates a value that a JSON Schema accepts; undefined where the schema says too little. An author's own
- * example takes precedence, since refinements in code are not in the schema.
- */
-export function exampleBy(schema: JsonObject, depth = 0): JsonValue | undefined {
-  if (schema.const !== undefined) return schema.const;
-  if (schema.default !== undefined) return schema.default;
-  if (Array.isArray(schema.enum)) return schema.enum[0];
-  switch (schema.type) {
-    case "boolean":
-      return true;
-    case "integer":
-    case "number":
-      return typeof schema.minimum === "number" ? schema.minimum : 1;
-    case "string":
-      return "…".padEnd(typeof schema.minLength === "number" ? Math.min(schema.minLength, 80) : 1, "…");
-    case "array":
-      return [];
-    case "object":
-      return depth < DEPTH_MAX ? objectBy(schema, depth) : {};
-    default:
-      return undefined;
-  }
 }
 
 /** The state of a walk through one value. */
@@ -105,10 +55,6 @@ interface Walk {
   readonly path: (string | number)[];
   /** The length of the JSON so far without escapes: never more than its bytes. */
   characters: number;
-}
-
-function newWalk(limits: EvidenceLimits): Walk {
-  return { limits, problems: [], above: new Set(), path: [], characters: 0 };
 }
 
 /** Returns true for an object without a class. */
@@ -240,20 +186,4 @@ function checkSize(evidence: JsonObject, walk: Walk): void {
     remedy: "Save large results to files and hand in their paths and a summary.",
     details: { bytes, limit: maxBytes },
   });
-}
-
-function child(properties: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-}
-
-/** Generates the required properties of an object. */
-function objectBy(schema: JsonObject, depth: number): JsonObject {
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const object: JsonObject = {};
-  for (const name of required) {
-    const property = child(schema.properties, String(name));
-    const value = isJsonObject(property) ? exampleBy(property, depth + 1) : undefined;
-    if (value !== undefined) object[String(name)] = value;
-  }
-  return object;
 }

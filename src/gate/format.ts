@@ -14,8 +14,8 @@ import type {
   RuleDefinition,
 } from "../workflow/structure.js";
 import { revealOf } from "./check-gate.js";
-import { exampleBy } from "./evidence.js";
 import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./plan-gate.js";
+import { exampleBy } from "./schema-hints.js";
 
 /** Returns what a gate expects as a JSON Schema, as far as the gate reveals it. */
 export function requiredFormat(gate: GateDefinition): JsonObject {

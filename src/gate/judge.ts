@@ -30,7 +30,7 @@ interface Checks<Verification> {
   /** Returns what rules can read in addition to the evidence. Called only if the gate has rules. */
   readonly surroundings: () => RuleSurroundings | Promise<RuleSurroundings>;
   /** Runs the gate's verifiers; undefined if there are none. Called only if nothing else is wrong. */
-  readonly verify?: () => Promise<Verified<Verification>> | undefined;
+  readonly verify?: (() => Promise<Verified<Verification>> | undefined) | undefined;
 }
 
 /** Takes evidence to a gate. Not a promise if there is nothing to wait for. */

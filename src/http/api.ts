@@ -92,7 +92,7 @@ async function carried(context: RoutedContext, route: Route, request: Request, m
   const read = await readRequest(request, route, maxBytes);
   if (!read.ok) return read;
   const answered = await carryOut(context, route.call, read.value);
-  if (answered.ok) return answered;
+  if ("body" in answered) return answered;
   const { refusal } = answered;
   return refusal.status === 503 ? { refusal, headers: { "retry-after": RETRY_AFTER_SECONDS } } : { refusal };
 }

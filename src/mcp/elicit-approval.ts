@@ -47,53 +47,47 @@ export interface AskedApproval {
   readonly warnings: readonly Problem[];
 }
 
+/** The user's answer, or the form that the client must show first. Neither, if the user is not asked or declined. */
+interface Elicited {
+  readonly answer?: PersonsAnswer;
+  readonly form?: InputRequiredResult;
+}
+
 /**
  * Asks the client's user during a call of the tool. The answer is unsigned, and the client might have invented it: so the
  * user is asked only if the host accepts unsigned approvals and the gate names no approvers. The client makes the call
  * twice, the second time with the answer. Nothing is kept in between, because the session itself waits.
  */
-export class ElicitedApproval {
-  readonly #ctx: ServerContext;
-  readonly #canAsk: boolean;
-  #open: AskedApproval | undefined;
-
-  constructor(server: McpServer, ctx: ServerContext) {
-    this.#ctx = ctx;
-    this.#canAsk = takesForms(capabilitiesOf(server, ctx));
+export function elicitApproval(server: McpServer, ctx: ServerContext, request: AskedApproval): Elicited {
+  if (!request.unsignedAllowed || request.approvers !== undefined) return {};
+  if (!takesForms(capabilitiesOf(server, ctx))) return {};
+  const response = inputResponse(ctx.mcpReq.inputResponses, keyOf(request));
+  if (response.kind === "missing") return { form: formFor(request) };
+  // If the user declines, the request stays open, and can be approved elsewhere.
+  if (response.kind !== "elicit" || response.action !== "accept") return {};
+  const given = answerSchema.safeParse(response.content).data;
+  if (given === undefined) return {};
+  const { decision, note = "" } = given;
+  const by = CLIENT_USER;
+  if (decision === "deny") {
+    return { answer: { decision, by, note: visibleText(note) === "" ? "denied without a note" : note } };
   }
+  return { answer: { decision, by, ...(visibleText(note) === "" ? {} : { note }) } };
+}
 
-  /** Returns the user's answer; undefined if there is none yet, or if the user declined to answer. */
-  async ask(request: AskedApproval): Promise<PersonsAnswer | undefined> {
-    if (!this.#canAsk || !request.unsignedAllowed || request.approvers !== undefined) return undefined;
-    const response = inputResponse(this.#ctx.mcpReq.inputResponses, keyOf(request));
-    if (response.kind === "missing") this.#open = request;
-    // If the user declines, the request stays open, and can be approved elsewhere.
-    if (response.kind !== "elicit" || response.action !== "accept") return undefined;
-    const answer = answerSchema.safeParse(response.content).data;
-    if (answer === undefined) return undefined;
-    const { decision, note = "" } = answer;
-    if (decision === "deny")
-      return { decision, by: CLIENT_USER, note: visibleText(note) === "" ? "denied without a note" : note };
-    return { decision, by: CLIENT_USER, ...(visibleText(note) === "" ? {} : { note }) };
-  }
-
-  /** Returns the form for the client, if the call has an open request. */
-  question(): InputRequiredResult | undefined {
-    const request = this.#open;
-    if (request === undefined) return undefined;
-    const elicit = inputRequired.elicit({
-      message: messageOf(request),
-      requestedSchema: {
-        type: "object",
-        properties: {
-          decision: { type: "string", title: "Decision", enum: ["approve", "deny"] },
-          note: { type: "string", title: "Note", description: "What to fix, if you deny" },
-        },
-        required: ["decision"],
+function formFor(request: AskedApproval): InputRequiredResult {
+  const elicit = inputRequired.elicit({
+    message: messageOf(request),
+    requestedSchema: {
+      type: "object",
+      properties: {
+        decision: { type: "string", title: "Decision", enum: ["approve", "deny"] },
+        note: { type: "string", title: "Note", description: "What to fix, if you deny" },
       },
-    });
-    return inputRequired({ inputRequests: { [keyOf(request)]: elicit } });
-  }
+      required: ["decision"],
+    },
+  });
+  return inputRequired({ inputRequests: { [keyOf(request)]: elicit } });
 }
 
 /** Returns a key for the request, so that an answer is never taken for the answer to another one. */

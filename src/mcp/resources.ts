@@ -16,11 +16,10 @@ import type { Engine } from "../phased/engine.js";
 import type { StateView } from "../phased/views.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import { fits } from "../tools/budget.js";
 import { pageItems, pageText } from "../tools/pages.js";
 import { errorAnswer } from "../tools/phased/refusals.js";
 import { historyEntry, unapprovedNews } from "../tools/phased/shapes.js";
-import { compact, type WireObject } from "../tools/wire.js";
+import { compact, fits, type WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 
 /** Maximum number of sessions in the list, which has the newest. The others can be read by their ids. */

@@ -8,21 +8,20 @@
  * - elicit-approval.ts: asks the client's user for an approval
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import type { CallToolResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { CallToolResult, InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
-import { maxCharsFor } from "../tools/budget.js";
 import type { Action } from "../tools/phased/actions.js";
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { READING } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
-import { passThroughSchema } from "../tools/wire.js";
+import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
-import { ElicitedApproval } from "./elicit-approval.js";
+import { elicitApproval } from "./elicit-approval.js";
 import { notifyListChanged, type WorkflowPoll } from "./list-changed.js";
 import { registerSessionResources, registerWorkflowResources } from "./resources.js";
 
@@ -68,17 +67,26 @@ export function registerWorkflowTool(
       annotations: toolAnnotations(tool.actions),
     },
     async (input, ctx) => {
-      const person = new ElicitedApproval(server, ctx);
+      const open: OpenForm = {};
       const response = await tool.dispatch(input, {
-        askPerson: ({ sessionId, workflowType, phase, ...request }) =>
-          person.ask({ ...request, about: `Phase ${phase} of ${workflowType}, session ${sessionId}` }),
+        askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
+          const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
+          const { answer, form } = elicitApproval(server, ctx, { ...request, about });
+          open.form = form;
+          return answer;
+        },
       });
-      return person.question() ?? callResult(response, response.status === "error");
+      return open.form ?? callResult(response, response.status === "error");
     },
   );
   const maxChars = maxCharsFor(options.maxTokens);
   const dispose = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : () => {};
   return { tool, dispose };
+}
+
+/** The form that the client must show before the call has an answer. */
+interface OpenForm {
+  form?: InputRequiredResult | undefined;
 }
 
 function registerResources(
@@ -153,11 +161,15 @@ function registerTool(server: McpServer, tool: RoutedTool): void {
       annotations: annotations(tool),
     },
     async (input, ctx) => {
-      const person = new ElicitedApproval(server, ctx);
+      const open: OpenForm = {};
       const answered = await tool.dispatch(input, {
-        askPerson: (question) => person.ask({ ...question, warnings: [], about: aboutOf(question) }),
+        askPerson: async (question) => {
+          const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about: aboutOf(question) });
+          open.form = form;
+          return answer;
+        },
       });
-      return person.question() ?? callResult(answered.body, answered.isError);
+      return open.form ?? callResult(answered.body, answered.isError);
     },
   );
 }

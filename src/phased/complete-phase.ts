@@ -11,6 +11,7 @@ import { PhasegateError } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
 import { type Judged, judge } from "../gate/judge.js";
+import { hasRules } from "../gate/verdict.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonValue } from "../workflow/json.js";
@@ -19,7 +20,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.j
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
 import { checkWorkflow, execute, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
-import { type CompleteResult, describe, groundOfRules, ruleSurroundings } from "./gate-answer.js";
+import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
 import { submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
@@ -58,17 +59,15 @@ export async function completePhase(
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 
-/** The verdict on a submission with everything that is recorded. */
-interface Evaluation extends Judged<Verification> {
-  readonly evidence: EvidenceRef;
-  readonly output?: ValueRef;
+/** The verdict on a submission with all that is recorded, what it depends on, and the snapshots of the next phase. */
+interface Evaluation {
+  readonly dependsOn: string;
+  readonly judged: Judged<Verification> & {
+    readonly evidence: EvidenceRef;
+    readonly output?: ValueRef;
+    readonly evidenceHash?: string;
+  };
   readonly payloads: readonly Payload[];
-}
-
-/** A verdict with what it depends on, and the snapshots of the next phase. */
-interface KeptVerdict {
-  readonly ground: string;
-  readonly evaluation: Evaluation & { readonly evidenceHash?: string };
   readonly begun: Begun | undefined;
 }
 
@@ -77,42 +76,97 @@ interface KeptVerdict {
  * and reuses its verdict, if nothing that it depends on has changed.
  */
 function createJudge(context: EngineContext, id: SessionId, number: number, submission: SafeEvidence) {
-  const { pinned, options } = context;
-  let kept: KeptVerdict | undefined;
+  let evaluation: Evaluation | undefined;
   return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
-    checkWorkflow(context, session);
-    const known = pinned.structure(session);
-    const structure = known instanceof Promise ? await known : known;
-    const refusal = submissionRefusal(session.head, number, structure, options.limits);
-    if (refusal !== undefined) throw refusal;
-    const checking = context.approvalGuard.check(session, structure);
-    if (checking !== undefined) await checking;
-    const { structureVersion, submission: last, awaiting, baseline } = session.head;
+    const structure = await openStructure(context, session, number);
+    const { awaiting } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       return { answer: { asked: awaiting.version } };
     }
     const phase = requirePhase(structure, number);
-    const merge = last?.merge === true ? last.version : 0;
-    // After a rollback the artifacts and snapshots are other ones.
-    const ground = `${structureVersion} ${merge} ${baseline} ${groundOfRules(session, phase.gate)}`;
-    if (kept?.ground !== ground) {
-      // Verifiers must not run for a phase that another host has already completed.
-      if (checksOf(phase.gate).length > 0) await confirm();
-      const merged = last?.merge === true ? await mergeLast(context, session, last.version, submission) : submission;
-      const evaluation = await evaluate(context, { session, structure, phase, submission: merged });
-      const asksPerson = approvalOf(phase.gate) !== undefined;
-      const bound = asksPerson ? { evidenceHash: hashEvidence(merged.evidence) } : {};
-      const isLeft = evaluation.verdict.passed && !asksPerson;
-      const next = isLeft ? beginPhase(context, session, structure, session.head.position + 1) : undefined;
-      kept = { ground, evaluation: { ...evaluation, ...bound }, begun: next && (await next) };
+    const dependsOn = dependenciesOf(session, phase);
+    if (evaluation?.dependsOn !== dependsOn) {
+      evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
     }
-    const { payloads, ...judged } = kept.evaluation;
-    const isTicked = judged.verdict.passed && structure.plan !== undefined;
-    const stood = isTicked ? await tickedBefore(context, session, structure, number) : undefined;
-    const marks = stood === undefined ? {} : { stood };
-    const command = { type: "completePhase", phase: number, ...judged, ...marks } as const;
-    return withBegun({ command, structure, limits: options.limits }, kept.begun, payloads);
+    const { judged, begun, payloads } = evaluation;
+    const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
+    const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
+    const stood = tickedBefore === undefined ? {} : { stood: tickedBefore };
+    const command = { type: "completePhase", phase: number, ...judged, ...stood } as const;
+    return withBegun({ command, structure, limits: context.options.limits }, begun, payloads);
+  };
+}
+
+/** Returns the structure of a session that takes evidence for this phase now; throws the reason if it does not. */
+async function openStructure(
+  context: EngineContext,
+  session: PhasedSession,
+  number: number,
+): Promise<WorkflowStructure> {
+  checkWorkflow(context, session);
+  const structure = await context.pinned.structure(session);
+  const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
+  if (refusal !== undefined) throw refusal;
+  await context.approvalGuard.check(session, structure);
+  return structure;
+}
+
+/** Identifies what a verdict depends on apart from the evidence. */
+function dependenciesOf({ head }: PhasedSession, { gate }: PhaseDefinition): string {
+  const { structureVersion, submission, baseline, attempts } = head;
+  const merged = submission?.merge === true ? submission.version : 0;
+  // Rules can read the attempt's number.
+  const attempt = gate.kind === "fields" && hasRules(gate) ? attempts : "";
+  // After a rollback the artifacts and snapshots are other ones.
+  return `${structureVersion} ${merged} ${baseline} ${attempt}`;
+}
+
+/** A submission with the phase that it is for. */
+interface Submitted {
+  readonly session: PhasedSession;
+  readonly structure: WorkflowStructure;
+  readonly phase: PhaseDefinition;
+  readonly submission: SafeEvidence;
+}
+
+/** Takes a submission to the gate of its phase. If the phase will be left, also takes the snapshots of the next one. */
+async function evaluate(
+  context: EngineContext,
+  submitted: Submitted,
+  confirm: () => Promise<void>,
+): Promise<Omit<Evaluation, "dependsOn">> {
+  const { session, structure, phase } = submitted;
+  const { gate } = phase;
+  const hasChecks = checksOf(gate).length > 0;
+  // Verifiers must not run for a phase that another host has already completed.
+  if (hasChecks) await confirm();
+  const { submission: last, position } = session.head;
+  const submission =
+    last?.merge === true ? await mergeLast(context, session, last.version, submitted.submission) : submitted.submission;
+  const { evidence, characters } = submission;
+  const stored = storeValue(evidence, characters);
+  const schema = gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
+  const schemaResult = schema && (await schema["~standard"].validate(evidence));
+  const made = outputOf(schemaResult, submission, structure);
+  const output = made === undefined ? undefined : storeValue(made);
+  const judged = await judge(gate, evidence, {
+    enforcement: context.options.enforcement,
+    schemaResult,
+    surroundings: () => ruleSurroundings(context, session, structure, phase),
+    verify: hasChecks ? () => verifyEvidence(context, session, structure, phase, evidence) : undefined,
+  });
+  const asksPerson = approvalOf(gate) !== undefined;
+  const isLeft = judged.verdict.passed && !asksPerson;
+  return {
+    judged: {
+      ...judged,
+      evidence: stored.ref,
+      ...(output === undefined ? {} : { output: output.ref }),
+      ...(asksPerson ? { evidenceHash: hashEvidence(evidence) } : {}),
+    },
+    payloads: output === undefined ? stored.payloads : [...stored.payloads, ...output.payloads],
+    begun: isLeft ? await beginPhase(context, session, structure, position + 1) : undefined,
   };
 }
 
@@ -131,38 +185,6 @@ async function mergeLast(
   return checkEvidenceSafety({ ...earlier, ...submission.evidence }, context.options.evidenceLimits);
 }
 
-/** A submission with the phase that it is for. */
-interface Submitted {
-  readonly session: PhasedSession;
-  readonly structure: WorkflowStructure;
-  readonly phase: PhaseDefinition;
-  readonly submission: SafeEvidence;
-}
-
-/** Takes a submission to the gate of its phase. */
-async function evaluate(context: EngineContext, submitted: Submitted): Promise<Evaluation> {
-  const { session, structure, phase, submission } = submitted;
-  const { evidence } = submission;
-  const stored = storeValue(evidence, submission.characters);
-  const schema = phase.gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
-  const schemaResult = schema && (await schema["~standard"].validate(evidence));
-  const made = outputOf(schemaResult, submission, structure);
-  const output = made === undefined ? undefined : storeValue(made);
-  const judging = judge(phase.gate, evidence, {
-    enforcement: context.options.enforcement,
-    schemaResult,
-    surroundings: () => ruleSurroundings(context, session, structure, phase),
-    verify: () => verifyEvidence(context, session, structure, phase, evidence),
-  });
-  const judged = judging instanceof Promise ? await judging : judging;
-  return {
-    ...judged,
-    evidence: stored.ref,
-    ...(output === undefined ? {} : { output: output.ref }),
-    payloads: output === undefined ? stored.payloads : [...stored.payloads, ...output.payloads],
-  };
-}
-
 /** Returns the output of a schema, where it differs from the evidence; it must be JSON to be stored. */
 function outputOf(
   result: StandardSchemaV1.Result<unknown> | undefined,
@@ -176,15 +198,4 @@ function outputOf(
     remedy: "Let the output of evidence schemas be plain JSON: no Date, Map, class or undefined in it.",
     details: { workflowType: structure.type, diagnostics: ["the output of the evidence schema is not JSON"] },
   });
-}
-
-/** Returns the tasks that were already ticked in the session's plan. */
-async function tickedBefore(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-  number: number,
-): Promise<readonly string[] | undefined> {
-  const { earlierTicks } = await loadPlanned();
-  return earlierTicks(context, session, structure, requirePhase(structure, number));
 }

@@ -6,7 +6,7 @@
 import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
-import { hasRules, type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
+import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
@@ -79,8 +79,8 @@ export function describe(
   const event = events.find(isGateEvent);
   if (event?.type === "gate_passed") {
     const { evidence, warnings = [] } = event;
-    const entered = events.find(({ type }) => type === "phase_entered");
-    const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
+    const entered = events.at(-1);
+    const nextPhase = entered?.type === "phase_entered" ? (structure.phases[entered.position] ?? null) : null;
     const evidenceAccepted = namesOf(evidence, submitted);
     const passed = {
       passed: true,
@@ -126,14 +126,6 @@ export async function ruleSurroundings(
     ...(plan === undefined ? {} : { plan: planFacts(plan) }),
     ...(asksFor("artifacts", gate) ? { artifacts: await artifactsBefore(context, session, structure) } : {}),
   };
-}
-
-/**
- * Identifies what a verdict by rules depends on apart from evidence and structure: rules can read the
- * attempt's number.
- */
-export function groundOfRules({ head }: PhasedSession, gate: GateDefinition): string {
-  return gate.kind === "fields" && hasRules(gate) ? `${head.attempts}` : "";
 }
 
 type GateEvent = EventOf<"gate_passed" | "gate_failed" | "approval_requested">;

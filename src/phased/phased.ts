@@ -33,7 +33,7 @@ import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
 import { cleanup, isAccepted, listSessions } from "./lists.js";
-import type { Notifications } from "./notifications.js";
+import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
 import { startSession } from "./start.js";
@@ -82,7 +82,10 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     ...options,
     machine: phasedMachine,
     trustsHeads: options.storage.capabilities.remote === true,
-    onCommit: (session) => announce(notifications, session),
+    onCommit: ({ sessionId, head, events, at }) => {
+      const of = { sessionId, workflowType: head.workflowType, at };
+      for (const event of events) announce(notifications, of, event);
+    },
     onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
   });
   const pinned = new Pinned(kernel, options.content);
@@ -98,17 +101,8 @@ function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedC
   return readWhole(phasedMachine, commit, hashKey);
 }
 
-/** Notifies the host of the events in a commit. */
-function announce(notifications: Notifications, { sessionId, head, events, at }: PhasedCommit): void {
-  const of = { sessionId, workflowType: head.workflowType, at };
-  for (const event of events) announceEvent(notifications, of, event);
-}
-
-function announceEvent(
-  notifications: Notifications,
-  of: { readonly sessionId: PhasedCommit["sessionId"]; readonly workflowType: string; readonly at: string },
-  event: SessionEvent,
-): void {
+/** Notifies the host of an event. */
+function announce(notifications: Notifications, of: SessionNotification, event: SessionEvent): void {
   switch (event.type) {
     case "started":
       return notifications.notify("started", { ...of, target: event.target, phase: event.structure.startPhase });

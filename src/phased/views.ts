@@ -19,8 +19,7 @@ import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, readingRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
-import { inRanges, type Ranges } from "./state/events.js";
-import type { SessionHead } from "./state/head.js";
+import { inRanges, type Ranges, type SessionHead } from "./state/head.js";
 
 /** The facts about a session that decide what is possible. */
 export interface SessionFacts {

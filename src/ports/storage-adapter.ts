@@ -149,7 +149,8 @@ export interface StorageAdapter {
   /** Returns the newest commit; undefined if the session does not exist or was removed. */
   read(id: SessionId): Promise<Commit | undefined>;
   /**
-   * Adds a commit if the hash of the newest one is its `previousHash` (`""`: if the id was never used).
+   * Adds a commit if it follows the newest one: its `version` is the next one, and its `previousHash` is the hash of
+   * the newest one. The first commit has version 1 and `previousHash` `""`, and needs an id that was never used.
    * @throws {PhasegateError} `CONFLICT` when another commit was first, or the id was used before.
    */
   append(commit: Commit): Promise<void>;

@@ -2,10 +2,9 @@
  * One call of a tool, from the request to the answer. Never rejects: every error is an answer. The entry file of this
  * folder; what is decided where:
  * - request.ts: how a request is read, and what its faults are
- * - budget.ts: how long an answer may be, and what a long answer to a change leaves out
  * - pages.ts: how a long answer to a reading call is paged, and what a cursor is
  * - errors.ts: the kind, HTTP status and code of each error
- * - wire.ts: what an answer and a published schema are
+ * - wire.ts: what an answer is, how long it may be, and what a long answer to a change leaves out; published schemas
  * - phased/, routed/, search-tool.ts, and workspace/tools/ next to this module: one table of actions for each product,
  *   with the words of its answers and refusals
  */
@@ -13,10 +12,9 @@
 import type * as z from "zod/mini";
 import type { ApprovalSignature } from "../approval/message.js";
 import { isJsonObject } from "../workflow/json.js";
-import { type ShrinkRules, shrinkAnswer } from "./budget.js";
 import { pageAnswer, readJsonCursor } from "./pages.js";
 import { type Fault, givenFields, parseRequest } from "./request.js";
-import type { WireObject } from "./wire.js";
+import { fits, type ShrinkRules, shrinkAnswer, type WireObject } from "./wire.js";
 
 /**
  * How a long answer is delivered. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;
@@ -27,13 +25,15 @@ type Paging = "own" | "json" | "none";
 /** An action of a tool: what it takes, what runs, and how a long answer is delivered. */
 export interface Action<Context, Done extends object = WireObject> {
   readonly paging: Paging | ((given: WireObject) => Paging);
-  /** Checks a call; returns what runs it, or its faults. */
-  prepare(context: Context, input: unknown): Prepared<Done>;
+  /** Checks a call and runs it. Never rejects. */
+  run(context: Context, input: unknown): Promise<Outcome<Done>>;
 }
 
-type Prepared<Done> =
-  | { readonly ok: true; readonly run: () => Promise<Done> }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
+/** What an action returned, or why it did not. */
+export type Outcome<Done> = { readonly body: Done } | Failure;
+
+/** Why a call was not executed: the faults of its request, or an error. */
+export type Failure = { readonly faults: readonly Fault[] } | { readonly error: unknown };
 
 /** Creates an action from the schema of its parameters and the function that runs it. */
 export function action<Context, S extends z.core.$ZodObject, Done extends object = WireObject>(
@@ -43,9 +43,13 @@ export function action<Context, S extends z.core.$ZodObject, Done extends object
 ): Action<Context, Done> {
   return {
     paging,
-    prepare(context, given) {
-      const parsed = parseRequest(input, given);
-      return parsed.ok ? { ok: true, run: () => run(context, parsed.params) } : parsed;
+    async run(context, given) {
+      try {
+        const parsed = parseRequest(input, given);
+        return parsed.ok ? { body: await run(context, parsed.params) } : parsed;
+      } catch (error) {
+        return { error };
+      }
     },
   };
 }
@@ -62,28 +66,6 @@ export interface PersonsAnswer {
   readonly signature?: ApprovalSignature;
 }
 
-/** Why a call was not executed: the faults of its request, or an error. */
-export type Failure = { readonly faults: readonly Fault[] } | { readonly error: unknown };
-
-/** What an action returned, or a refusal. */
-export type Performed<Done, Refused> =
-  | { readonly ok: true; readonly body: Done }
-  | { readonly ok: false; readonly refusal: Refused };
-
-/** Checks a call, runs its action, and turns what went wrong into a refusal. Never rejects. */
-export async function perform<Done, Refused>(
-  prepare: () => Prepared<Done>,
-  refuse: (failure: Failure) => Refused | Promise<Refused>,
-): Promise<Performed<Done, Refused>> {
-  try {
-    const prepared = prepare();
-    if (!prepared.ok) return { ok: false, refusal: await refuse(prepared) };
-    return { ok: true, body: await prepared.run() };
-  } catch (error) {
-    return { ok: false, refusal: await refuse({ error }) };
-  }
-}
-
 /** A call of a tool, as far as it is known; without a name if there is no such action. */
 export interface Call<Name extends string = string> {
   readonly name?: Name;
@@ -95,7 +77,7 @@ export interface Call<Name extends string = string> {
 export interface Product<Context extends { readonly maxChars: number }, Name extends string> {
   readonly actions: Readonly<Record<Name, Action<Context>>>;
   /** Returns the action that a call names, and its fields; undefined if there is no such action. */
-  choose(context: Context, input: unknown): { readonly name: Name; readonly fields: unknown } | undefined;
+  readonly choose: (context: Context, input: unknown) => ChosenAction<Name> | undefined;
   /** Returns the answer to a call that was not executed. */
   refuse(context: Context, call: Call<Name>, failure: Failure): WireObject | Promise<WireObject>;
   /** Returns a call as the agent would make it. */
@@ -104,6 +86,12 @@ export interface Product<Context extends { readonly maxChars: number }, Name ext
   finish?(context: Context, answer: WireObject): WireObject;
   /** Returns what an answer can do without. */
   shrink(context: Context, isRefusal: boolean): ShrinkRules;
+}
+
+/** The action that a call names, and its fields. */
+interface ChosenAction<Name extends string> {
+  readonly name: Name;
+  readonly fields: unknown;
 }
 
 /** An answer within its budget. */
@@ -118,29 +106,32 @@ export async function dispatch<Context extends { readonly maxChars: number }, Na
   context: Context,
   input: unknown,
 ): Promise<Answer> {
-  const { maxChars } = context;
-  const finish = (body: WireObject) => product.finish?.(context, body) ?? body;
-  const shorten = (ok: boolean, body: WireObject) => shrinkAnswer(finish(body), maxChars, product.shrink(context, !ok));
-  let call: Call<Name> = { given: {} };
-  const prepare = (): Prepared<WireObject> => {
-    const chosen = product.choose(context, input);
+  const call = readCall(context, input, product.choose);
+  const outcome = call.failure === undefined ? await answer(product, context, call) : call.failure;
+  if ("body" in outcome) return { ok: true, body: outcome.body };
+  return { ok: false, body: shorten(product, context, await product.refuse(context, call, outcome), true) };
+}
+
+/** A call of a tool that was read: its action with what it gets, or why it can't be run. */
+type ReadCall<Name extends string> =
+  | { readonly name: Name; readonly given: WireObject; readonly input: unknown; readonly failure?: undefined }
+  | { readonly given: WireObject; readonly failure: Failure };
+
+/** Reads a call whose action is found by `choose`. Never throws. */
+export function readCall<Context, Name extends string>(
+  context: Context,
+  input: unknown,
+  choose: (context: Context, input: unknown) => ChosenAction<Name> | undefined,
+): ReadCall<Name> {
+  try {
+    const chosen = choose(context, input);
     const fields = chosen === undefined ? input : chosen.fields;
     const given = isJsonObject(fields) ? givenFields(fields) : undefined;
-    call = { ...(chosen === undefined ? {} : { name: chosen.name }), given: given ?? {} };
-    if (chosen === undefined) return { ok: false, faults: [noAction(given)] };
-    const { paging, prepare } = product.actions[chosen.name];
-    const pages = typeof paging === "function" ? paging(call.given) : paging;
-    if (given === undefined || pages === "none") {
-      return delivered(prepare(context, given ?? fields), (body) => shorten(true, body));
-    }
-    const { cursor: _, ...rest } = given;
-    const { own, json, inner } = cursorsOf(given.cursor, pages);
-    const page = { call: product.callOf(context, chosen.name, rest), cursor: json, inner };
-    const prepared = prepare(context, own === undefined ? rest : { ...rest, cursor: own });
-    return delivered(prepared, (body) => pageAnswer(finish(body), maxChars, page));
-  };
-  const performed = await perform(prepare, (failure) => product.refuse(context, call, failure));
-  return performed.ok ? performed : { ok: false, body: shorten(false, performed.refusal) };
+    if (chosen === undefined) return { given: given ?? {}, failure: { faults: [noAction(given)] } };
+    return { name: chosen.name, given: given ?? {}, input: given ?? fields };
+  } catch (error) {
+    return { given: {}, failure: { error } };
+  }
 }
 
 function noAction(given: WireObject | undefined): Fault {
@@ -148,9 +139,42 @@ function noAction(given: WireObject | undefined): Fault {
   return { field: "action", kind: given.action === undefined ? "missing" : "unknown", message: "" };
 }
 
-/** Adds what happens to the answer of a prepared call. */
-function delivered(prepared: Prepared<WireObject>, deliver: (body: WireObject) => WireObject): Prepared<WireObject> {
-  return prepared.ok ? { ok: true, run: async () => deliver(await prepared.run()) } : prepared;
+/** Runs a call, and pages or shortens its answer. Never rejects. */
+async function answer<Context extends { readonly maxChars: number }, Name extends string>(
+  product: Product<Context, Name>,
+  context: Context,
+  { name, given, input }: Extract<ReadCall<Name>, { readonly name: Name }>,
+): Promise<Outcome<WireObject>> {
+  const { paging, run } = product.actions[name];
+  const pages = typeof paging === "function" ? paging(given) : paging;
+  if (pages === "none" || !isJsonObject(input)) {
+    const outcome = await run(context, input);
+    return "body" in outcome ? { body: shorten(product, context, outcome.body, false) } : outcome;
+  }
+  const { cursor: _, ...rest } = given;
+  const { own, json, inner } = cursorsOf(given.cursor, pages);
+  const outcome = await run(context, own === undefined ? rest : { ...rest, cursor: own });
+  if (!("body" in outcome)) return outcome;
+  const finished = product.finish?.(context, outcome.body) ?? outcome.body;
+  const page = { call: product.callOf(context, name, rest), cursor: json, inner };
+  try {
+    return { body: pageAnswer(finished, context.maxChars, page) };
+  } catch (error) {
+    // A cursor that does not belong to the answer.
+    return { error };
+  }
+}
+
+/** Completes an answer that can't be requested again, and keeps it within its budget. */
+function shorten<Context extends { readonly maxChars: number }, Name extends string>(
+  product: Product<Context, Name>,
+  context: Context,
+  body: WireObject,
+  isRefusal: boolean,
+): WireObject {
+  const finished = product.finish?.(context, body) ?? body;
+  const { maxChars } = context;
+  return fits(finished, maxChars) ? finished : shrinkAnswer(finished, maxChars, product.shrink(context, isRefusal));
 }
 
 /** The cursors of a call. */

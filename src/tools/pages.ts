@@ -7,8 +7,7 @@ import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { revisionOf } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
-import { fits } from "./budget.js";
-import { compact, type WireObject } from "./wire.js";
+import { compact, fits, type WireObject } from "./wire.js";
 
 /** The smallest budget for a text that is worth a page. */
 export const LEAST_PAGE = 1000;
@@ -83,7 +82,7 @@ export function pageItems<T>(
 }
 
 /** A call that changes nothing, so that it can be repeated for the next page. */
-interface ReadCall {
+interface PagedCall {
   /** The call, without a cursor. */
   readonly call: WireObject;
   /** A cursor into the JSON of the answer. */
@@ -96,7 +95,7 @@ interface ReadCall {
  * Returns an answer, or a page of its JSON if it is too long; all pages together are the whole answer, and the last one
  * continues where that answer would.
  */
-export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor, inner }: ReadCall): WireObject {
+export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor, inner }: PagedCall): WireObject {
   if (cursor === undefined && fits(answer, maxChars)) return answer;
   const page = pageText(JSON.stringify(answer), maxChars - PAGE_OVERHEAD, cursor, { kind: "json", inner });
   return compact({

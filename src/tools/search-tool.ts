@@ -5,13 +5,11 @@
 
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
-import { isJsonObject } from "../workflow/json.js";
-import { maxCharsFor } from "./budget.js";
-import { action, perform } from "./dispatch.js";
+import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
-import { type Fault, fieldNames, givenFields, unknownField } from "./request.js";
-import { compact, type WireObject } from "./wire.js";
+import { type Fault, fieldNames, unknownField } from "./request.js";
+import { compact, maxCharsFor, type WireObject } from "./wire.js";
 
 /** The options of a search tool. */
 export interface SearchToolOptions {
@@ -89,22 +87,21 @@ export function createSearchTool(retriever: Retriever, options: SearchToolOption
   const inputSchema = phases === "shown" ? searchPhasesInput : searchInput;
   const context: SearchContext = { retriever, name, phases, maxChars: maxCharsFor(options.maxTokens) };
   const search = action(inputSchema.strict(), searchTexts);
+  const refusalOf = (failure: Failure) => {
+    if ("faults" in failure) return badSearch(name, fieldNames(inputSchema), failure.faults);
+    onError?.(failure.error);
+    return errorAnswer(name, name, failure.error);
+  };
   return {
     name,
     description,
     inputSchema,
     handler: async (input) => {
-      const fields = () => (isJsonObject(input) ? givenFields(input) : input);
-      const performed = await perform(
-        () => search.prepare(context, fields()),
-        (failure) => {
-          if ("faults" in failure) return badSearch(name, fieldNames(inputSchema), failure.faults);
-          onError?.(failure.error);
-          return errorAnswer(name, name, failure.error);
-        },
-      );
-      const { status: _, ...body } = performed.ok ? performed.body : performed.refusal;
-      return { status: performed.ok ? "success" : "error", action: name, ...body };
+      const call = readCall(context, input, () => ({ name, fields: input }));
+      const outcome = call.failure === undefined ? await search.run(context, call.input) : call.failure;
+      const isSuccess = "body" in outcome;
+      const { status: _, ...body } = isSuccess ? outcome.body : refusalOf(outcome);
+      return { status: isSuccess ? "success" : "error", action: name, ...body };
     },
   };
 }

@@ -229,9 +229,9 @@ class ToolConnection implements Connection {
   /** Checks a call and runs it. Counts a security refusal before the host is notified of it. */
   async #counted<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done> {
     try {
-      const prepared = tool.prepare(this, input);
-      if (!prepared.ok) throw errorOf(tool, prepared);
-      return await prepared.run();
+      const outcome = await tool.run(this, input);
+      if ("body" in outcome) return outcome.body;
+      throw errorOf(tool, outcome);
     } catch (error) {
       if (isPhasegateError(error) && audienceOf(error) === "guard") this.#shared.violated();
       throw error;

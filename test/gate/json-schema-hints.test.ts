@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { exampleBy, expectedBy, schemaAt } from "../../src/gate/evidence.js";
 import { exampleEvidence } from "../../src/gate/format.js";
+import { exampleBy, expectedBy, schemaAt } from "../../src/gate/schema-hints.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 
 const schema: JsonObject = {

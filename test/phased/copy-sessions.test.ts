@@ -218,7 +218,7 @@ describe("copySessions", () => {
     const root = await temporaryFolder();
     const from = await FileStorage.open(root);
     const { ids } = await livedIn(from);
-    const folder = new StoreLayout(root).session(parseSessionId(ids.odd));
+    const folder = new StoreLayout(root).place(parseSessionId(ids.odd)).folder;
     const { version = 0 } = (await from.read(parseSessionId(ids.odd))) ?? {};
     await from.close();
     await rm(join(folder, `${version}.json`));

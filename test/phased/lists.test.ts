@@ -65,7 +65,7 @@ const STORAGES: Record<string, () => Promise<Altered>> = {
     const storage = await FileStorage.open(root);
     onTestFinished(() => storage.close());
     const alter: Altered["alter"] = async (id, change) => {
-      const folder = new StoreLayout(root).session(id);
+      const folder = new StoreLayout(root).place(id).folder;
       const { version = 0 } = (await storage.read(id)) ?? {};
       const text = await readFile(join(folder, `${version}.json`), "utf8");
       const [header = "", body = ""] = text.split("\n");

@@ -5,5 +5,5 @@
 
 export { pinPlan } from "./pin.js";
 export { rereadPlan } from "./rebuild.js";
-export { earlierTicks, writeDueTicks } from "./ticks.js";
+export { tickedBefore, writeDueTicks } from "./ticks.js";
 export { livePlan, renderedText, viewPlannedPhase, viewPlannedTask } from "./view.js";

@@ -14,8 +14,8 @@ import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../w
 import { loadEvidence, readEvents } from "../artifacts.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
-import { type EventOf, inRanges, numbersIn, type SessionEvent } from "../state/events.js";
-import { type DueTicks, dueAfterTicks } from "../state/head.js";
+import type { EventOf, SessionEvent } from "../state/events.js";
+import { type DueTicks, dueAfterTicks, inRanges, numbersIn } from "../state/head.js";
 import { matchTasks, type TaskMatches } from "./match.js";
 import { findParser, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
 
@@ -53,7 +53,7 @@ export async function writeDueTicks(
  * Returns the tasks of a phase that were already ticked in the plan, by their pinned ids: by a person, or
  * by another session. Undefined if that can't be determined: then all ticks count as the session's own.
  */
-export async function earlierTicks(
+export async function tickedBefore(
   { options }: EngineContext,
   { head }: PhasedSession,
   structure: WorkflowStructure,

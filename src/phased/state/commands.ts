@@ -8,16 +8,8 @@ import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
-import {
-  type EventOf,
-  type EvidenceRef,
-  inRanges,
-  type PlanChanges,
-  type Snapshot,
-  type ValueRef,
-  type Verification,
-} from "./events.js";
-import { type SessionHead, spentAt } from "./head.js";
+import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification } from "./events.js";
+import { inRanges, type SessionHead, spentAt } from "./head.js";
 
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";

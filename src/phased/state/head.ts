@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { rangesSchema } from "./event-schemas.js";
-import { addToRanges, cutRanges, type EventOf, inRanges, joinRanges, type SessionEvent } from "./events.js";
+import type { EventOf, SessionEvent } from "./events.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
 export type SessionHead =
@@ -94,8 +94,8 @@ interface Due {
 const NOTHING: DueTicks = { tick: [], untick: [] };
 
 /** Adds the ticks of a phase that has passed. */
-function dueAfterPass({ due = NOTHING }: HeadFacts, { position, ticks }: EventOf<"gate_passed">): Due {
-  return ticks === undefined ? withoutEmpty(due) : withoutEmpty({ ...due, tick: addToRanges(due.tick, position) });
+function dueAfterPass({ due = NOTHING }: HeadFacts, { position }: EventOf<"gate_passed">): Due {
+  return { due: { ...due, tick: addToRanges(due.tick, position) } };
 }
 
 /** Removes the ticks of phases that are no longer completed, including ticks that are not written yet. */
@@ -153,7 +153,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
         status: "active",
         ...facts,
         ...passed(facts, event.position),
-        ...dueAfterPass(facts, event),
+        ...(event.ticks === undefined ? {} : dueAfterPass(facts, event)),
         submission: { version, merge: false },
       };
     case "gate_overridden":
@@ -327,4 +327,40 @@ function spentAfter(
     if (to !== undefined) counts.set(to, Math.max(count, counts.get(to) ?? 0));
   }
   return [...counts];
+}
+
+/** A set of integers as ascending, disjoint, inclusive ranges: compact for consecutive numbers. */
+export type Ranges = [number, number][];
+
+/** Returns true if a number is in the set. */
+export function inRanges(ranges: Ranges, value: number): boolean {
+  return ranges.some(([from, to]) => from <= value && value <= to);
+}
+
+/** Returns the set with one more number. */
+export function addToRanges(ranges: Ranges, value: number): Ranges {
+  // The usual case: phases are done in order.
+  const last = ranges.at(-1);
+  if (last !== undefined && value === last[1] + 1) return [...ranges.slice(0, -1), [last[0], value]];
+  const before = ranges.filter(([, to]) => to < value - 1);
+  const after = ranges.filter(([from]) => from > value + 1);
+  const touching = ranges.filter(([from, to]) => from <= value + 1 && to >= value - 1);
+  const from = Math.min(value, ...touching.map(([start]) => start));
+  const to = Math.max(value, ...touching.map(([, end]) => end));
+  return [...before, [from, to], ...after];
+}
+
+/** Returns the numbers of both sets that pass a test. */
+export function joinRanges(one: Ranges, other: Ranges, test: (value: number) => boolean = () => true): Ranges {
+  return [...numbersIn(one), ...numbersIn(other)].filter(test).reduce(addToRanges, []);
+}
+
+/** Returns all numbers in the set, ascending. */
+export function numbersIn(ranges: Ranges): number[] {
+  return ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+}
+
+/** Returns the numbers of the set below a limit. */
+export function cutRanges(ranges: Ranges, limit: number): Ranges {
+  return ranges.filter(([from]) => from < limit).map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);
 }

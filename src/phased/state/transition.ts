@@ -26,8 +26,8 @@ import {
   NOTE_MAX,
   passWithoutEvidence,
 } from "./decide-gate.js";
-import { type EventOf, inRanges, type SessionEvent } from "./events.js";
-import { applyEvent, type SessionHead, spentAt } from "./head.js";
+import type { EventOf, SessionEvent } from "./events.js";
+import { applyEvent, inRanges, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
 
 /** The outcome of a command: events and the new head, or the reason for a refusal. */

@@ -138,15 +138,13 @@ export function isIsoTime(value: unknown): value is string {
 export function checkCommit(commit: Commit, maxBytes: number): void {
   const { sessionId, version, summary, payloads = [] } = commit;
   if (!isSessionId(sessionId) || summary.sessionId !== sessionId) throw invalidCommit("sessionId", sessionId);
-  if (!isVersion(version)) throw invalidCommit("version", version);
-  if (!isVersion(summary.activeSince)) throw invalidCommit("summary.activeSince", summary.activeSince);
+  const { activeSince } = summary;
+  if (!(Number.isSafeInteger(version) && version >= 1)) throw invalidCommit("version", version);
+  if (!(Number.isSafeInteger(activeSince) && activeSince >= 1)) throw invalidCommit("summary.activeSince", activeSince);
   if (!isIsoTime(summary.createdAt)) throw invalidCommit("summary.createdAt", summary.createdAt);
-  const bytes = [commit, ...payloads].reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+  let bytes = Buffer.byteLength(commit.body);
+  for (const { body } of payloads) bytes += Buffer.byteLength(body);
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
-}
-
-function isVersion(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 1;
 }
 
 /** Builds `CONFLICT` for a commit that cannot be appended: another writer was first, or the session was removed. */

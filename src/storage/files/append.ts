@@ -15,7 +15,7 @@ import { isMissing, isOutcomeUnknown, outcomeUnknown } from "./failures.js";
 import type { SessionPlace } from "./layout.js";
 import { activeMarker, allMarker, type Marker } from "./markers.js";
 import type { StoreParts } from "./parts.js";
-import { sweepTemporary } from "./tidy.js";
+import { sweepTemporary } from "./trash.js";
 
 /**
  * Versions after which the writer deletes what crashes left in the session's folder. It also does so when a session
@@ -35,83 +35,60 @@ interface Written {
 export class CommitAppender {
   readonly #parts: StoreParts;
   readonly #compactor: SessionCompactor;
+  readonly #maxCommitBytes: number;
 
-  constructor(parts: StoreParts, compactor: SessionCompactor) {
+  constructor(parts: StoreParts, compactor: SessionCompactor, maxCommitBytes: number) {
     this.#parts = parts;
     this.#compactor = compactor;
+    this.#maxCommitBytes = maxCommitBytes;
   }
 
   async append(commit: Commit): Promise<void> {
-    const { payloads = [] } = commit;
-    await this.#write({ first: commit, last: commit, data: encodeCommit(commit), payloads });
+    const own = checkedCopy(commit, this.#maxCommitBytes);
+    await this.#write({ first: own, last: own, data: encodeCommit(own), payloads: own.payloads ?? [] });
   }
 
   /** Begins a session with several commits: one file and one sync per folder for all. */
-  async begin(commits: readonly [Commit, ...Commit[]]): Promise<void> {
-    const [first] = commits;
-    const data = packOf(commits.map((commit) => Buffer.from(encodeCommit(commit))));
-    const payloads = commits.flatMap((commit) => commit.payloads ?? []);
-    await this.#write({ first, last: commits.at(-1) ?? first, data, payloads });
+  async begin(commits: readonly Commit[]): Promise<void> {
+    const own = commits.map((commit) => checkedCopy(commit, this.#maxCommitBytes));
+    const [first] = own;
+    if (first === undefined) return;
+    checkChain(own, first);
+    const data = packOf(own.map((commit) => Buffer.from(encodeCommit(commit))));
+    const payloads = own.flatMap((commit) => commit.payloads ?? []);
+    await this.#write({ first, last: own.at(-1) ?? first, data, payloads });
   }
 
   async #write(written: Written): Promise<void> {
     const { first, last } = written;
+    const { known, layout, watchers } = this.#parts;
+    const at = layout.place(first.sessionId);
     const markers = new CommitMarkers(this.#parts, first, last);
-    const at = this.#parts.layout.place(first.sessionId);
     try {
       if (first.version === 1) await beginSession(this.#parts, first, at);
       else await checkPrevious(this.#parts, first, at);
-      const staged = await this.#prepare(written, at, markers);
+      const staged = await this.#stage(written, at, markers);
       // Told twice: a watch that begins between publishing and the second call would count this commit as an old one.
-      this.#parts.watchers.tell(first);
+      watchers.tell(first);
       await this.#publish(first, at, staged);
-      await orUnknown(markers.keep());
-      this.#parts.known.note(first.sessionId, last);
-      this.#parts.watchers.tell(first);
+      await markers.keep().catch(throwUnknown);
+      known.note(first.sessionId, last);
+      watchers.tell(first);
       await this.#after(last, at, staged);
     } catch (error) {
-      if (isOutcomeUnknown(error)) this.#parts.watchers.tell(first);
+      if (isOutcomeUnknown(error)) watchers.tell(first);
       else await markers.takeBack().catch(ignore);
       throw error;
     }
   }
 
-  // The folder is opened first: once the commit has its version, only the sync itself can fail.
-  async #publish(commit: Commit, at: SessionPlace, staged: string): Promise<void> {
-    const { disk, publisher } = this.#parts;
-    const { sessionId: id, version } = commit;
-    try {
-      const opening = orConflict(disk.openFolder(at.folder), commit);
-      const [opened, followed] = await Promise.allSettled([opening, checkFolder(this.#parts, commit, at)]);
-      if (opened.status === "rejected") throw opened.reason;
-      const names = opened.value;
-      try {
-        if (followed.status === "rejected") throw followed.reason;
-        if (!(await publisher.publish(at.folder, staged, version)))
-          throw conflict(id, version, "another writer was first");
-        const [synced, checked] = await Promise.allSettled([names.sync(), checkPack(this.#parts, commit, at)]);
-        // If the commit is not in the log, it no longer matters whether the sync failed.
-        if (checked.status === "rejected")
-          throw isPhasegateError(checked.reason) ? checked.reason : outcomeUnknown(checked.reason);
-        if (synced.status === "rejected") throw outcomeUnknown(synced.reason);
-      } finally {
-        // Nothing depends on the close, so it is not awaited.
-        void names.close().catch(ignore);
-      }
-    } catch (error) {
-      await publisher.discard(staged);
-      throw error;
-    }
-  }
-
-  /** Syncs everything that must be on the disk before the commit, and the staged commit. */
-  async #prepare(written: Written, at: SessionPlace, markers: CommitMarkers): Promise<string> {
-    const { disk, layout, payloads, publisher } = this.#parts;
-    const { first: commit } = written;
-    const staging = publisher.stage(at.folder, written.data);
-    const evidence = orConflict(payloads.store(at, written.payloads), commit);
-    const others = [evidence, ...markers.place()];
-    if (commit.version === 1) others.push(disk.syncFolder(layout.shelf(commit.sessionId)));
+  /** Syncs everything that must be on the disk before the commit, and the staged commit. Returns its path. */
+  async #stage({ first, data, payloads }: Written, at: SessionPlace, markers: CommitMarkers): Promise<string> {
+    const { disk, layout, payloads: files, publisher } = this.#parts;
+    const staging = publisher.stage(at.folder, data).catch((error) => throwConflict(error, first));
+    const others = markers.place();
+    if (payloads.length > 0) others.push(files.store(at, payloads).catch((error) => throwConflict(error, first)));
+    if (first.version === 1) others.push(disk.syncFolder(layout.shelf(at.id)));
     // Wait for all, even if one fails: none may still be running after the call.
     await Promise.allSettled([staging, ...others]);
     try {
@@ -120,45 +97,63 @@ export class CommitAppender {
       await staging.then((staged) => publisher.discard(staged)).catch(ignore);
       throw error;
     }
-    return orConflict(staging, commit);
+    return staging;
+  }
+
+  async #publish(commit: Commit, at: SessionPlace, staged: string): Promise<void> {
+    const { disk, publisher } = this.#parts;
+    const { sessionId: id, version } = commit;
+    try {
+      const checking = checkFolder(this.#parts, commit, at);
+      checking.catch(ignore);
+      // The folder is opened first: once the commit has its version, only the sync itself can fail.
+      const folder = await disk.openFolder(at.folder).catch((error) => throwConflict(error, commit));
+      try {
+        await checking;
+        if (!(await publisher.publish(at.folder, staged, version))) {
+          throw conflict(id, version, "another writer was first");
+        }
+        const [synced, checked] = await Promise.allSettled([folder.sync(), checkPack(this.#parts, commit, at)]);
+        // If the commit is not in the log, it no longer matters whether the sync failed.
+        if (checked.status === "rejected") {
+          throw isPhasegateError(checked.reason) ? checked.reason : outcomeUnknown(checked.reason);
+        }
+        if (synced.status === "rejected") throw outcomeUnknown(synced.reason);
+      } finally {
+        // Nothing depends on the close, so it is not awaited.
+        void folder.close().catch(ignore);
+      }
+    } catch (error) {
+      await publisher.discard(staged);
+      throw error;
+    }
   }
 
   async #after({ summary, version }: Commit, at: SessionPlace, staged: string): Promise<void> {
     const { background, disk, heads, publisher, trees } = this.#parts;
     if (summary.status !== "active") await trees.remove(activeMarker(summary));
-    background.run(at.id, () => publisher.tidy(staged));
+    background.run(at.id, () => publisher.discard(staged));
     heads.point(at, version);
     if (version % SWEEP_EVERY !== 0 && summary.status === "active") return;
     background.run(at.id, () => sweepTemporary(disk, at.folder));
-    background.run(at.id, async () => void (await this.#compactor.tidy(at)));
+    background.run(at.id, async () => void (await this.#compactor.deletePacked(at)));
   }
 }
 
-/** Maps a missing file in a session's folder to a conflict: the session was removed meanwhile. */
-async function orConflict<T>(result: Promise<T>, { sessionId, version }: Commit) {
-  return result.catch((error: unknown): never => {
-    throw isMissing(error) ? conflict(sessionId, version, "the session was removed") : error;
-  });
-}
-
-/** Maps a failure to `outcomeUnknown`: the version has its name, but the name may not survive a power failure. */
-async function orUnknown(synced: Promise<void>): Promise<void> {
-  try {
-    await synced;
-  } catch (error) {
-    throw outcomeUnknown(error);
-  }
-}
-
-/** Refuses a commit that cannot be stored as a file: checks the parts that become file names, and the size. */
-export function checkFileCommit(commit: Commit, maxBytes: number): void {
-  for (const { hash } of commit.payloads ?? []) if (!isPayloadHash(hash)) throw invalidCommit("payloads", hash);
-  checkCommit(commit, maxBytes);
+/**
+ * Returns a copy of a commit, so that changes by the caller during the call do not reach the store. Refuses a commit
+ * that cannot be stored as a file: checks the parts that become file names, and the size.
+ */
+function checkedCopy({ payloads, ...commit }: Commit, maxBytes: number): Commit {
+  const copies = payloads?.map((payload) => ({ ...payload }));
+  const own = { ...commit, summary: { ...commit.summary }, ...(copies === undefined ? {} : { payloads: copies }) };
+  for (const { hash } of copies ?? []) if (!isPayloadHash(hash)) throw invalidCommit("payloads", hash);
+  checkCommit(own, maxBytes);
+  return own;
 }
 
 /** Refuses commits that are not a session's first ones in order. */
-export function checkChain(commits: readonly [Commit, ...Commit[]]): void {
-  const [{ sessionId }] = commits;
+function checkChain(commits: readonly Commit[], { sessionId }: Commit): void {
   for (const [index, commit] of commits.entries()) {
     if (commit.sessionId !== sessionId) throw invalidCommit("sessionId", commit.sessionId);
     if (commit.version !== index + 1) throw invalidCommit("version", commit.version);
@@ -167,32 +162,44 @@ export function checkChain(commits: readonly [Commit, ...Commit[]]): void {
   }
 }
 
+/** Throws a failure: a conflict if a file in the session's folder is missing, since the session was removed then. */
+function throwConflict(error: unknown, { sessionId, version }: Commit): never {
+  throw isMissing(error) ? conflict(sessionId, version, "the session was removed") : error;
+}
+
+/** Throws a failure as `outcomeUnknown`: the version has its name, but the name may not survive a power failure. */
+function throwUnknown(error: unknown): never {
+  throw outcomeUnknown(error);
+}
+
 /**
  * Makes the folder of a new session. The folder is made before the removed ids are checked; a removal works in the
  * opposite order, so one sees the other.
  */
-async function beginSession(parts: StoreParts, commit: Commit, { folder }: SessionPlace): Promise<void> {
+async function beginSession(parts: StoreParts, commit: Commit, at: SessionPlace): Promise<void> {
   const { disk, folders, layout, reader } = parts;
   const { sessionId: id, version, previousHash } = commit;
   if (previousHash !== "") throw conflict(id, version, "a first version has none before it");
-  const isNew = await folders.within(layout.shelf(id), () => disk.makeFolder(folder));
+  const isNew = await folders.within(layout.shelf(id), () => disk.makeFolder(at.folder));
   if (await disk.exists(layout.removed(id))) {
-    await disk.fs.rmdir(folder).catch(ignore);
+    await disk.fs.rmdir(at.folder).catch(ignore);
     throw conflict(id, version, "the session exists, or was removed");
   }
-  if (!isNew && (await reader.has(id, version))) throw conflict(id, version, "the session exists");
+  if (!isNew && (await reader.has(at, version))) throw conflict(id, version, "the session exists");
 }
 
 /** Refuses a commit that does not follow the previous one. `checkFolder` checks later that this one still exists. */
 async function checkPrevious(parts: StoreParts, commit: Commit, at: SessionPlace): Promise<void> {
   const { known, reader } = parts;
   const { sessionId: id, version, previousHash } = commit;
-  const newer = known.get(id);
+  let seen = known.get(id);
   // A backup may have been restored: a version that no longer exists must not cause a conflict.
-  if (newer !== undefined && newer.version >= version && !(await reader.has(id, newer.version, at))) known.forget(id);
-  const seen = known.get(id);
+  if (seen !== undefined && seen.version >= version && !(await reader.has(at, seen.version))) {
+    known.forget(id);
+    seen = undefined;
+  }
   if (seen !== undefined && seen.version >= version) throw conflict(id, version, "another writer was first");
-  const previous = seen?.version === version - 1 ? seen : await reader.header(id, version - 1, at);
+  const previous = seen?.version === version - 1 ? seen : await reader.header(at, version - 1);
   if (previous?.hash !== previousHash) throw conflict(id, version, "it does not follow the newest version");
 }
 
@@ -202,7 +209,7 @@ async function checkPrevious(parts: StoreParts, commit: Commit, at: SessionPlace
  * `begin` has just made under the same name.
  */
 async function checkFolder(parts: StoreParts, { sessionId: id, version }: Commit, at: SessionPlace): Promise<void> {
-  if (version === 1 || (await parts.reader.has(id, version - 1, at))) return;
+  if (version === 1 || (await parts.reader.has(at, version - 1))) return;
   parts.known.forget(id);
   throw conflict(id, version, "it does not follow the newest version");
 }
@@ -214,8 +221,8 @@ async function checkFolder(parts: StoreParts, { sessionId: id, version }: Commit
  */
 async function checkPack(parts: StoreParts, { sessionId: id, version, hash }: Commit, at: SessionPlace) {
   const { known, publisher, reader } = parts;
-  if (version === 1 || version > (await reader.packed(at))) return;
-  if ((await reader.header(id, version, at))?.hash === hash) return;
+  if (version === 1 || version > (await reader.pack(at)).count) return;
+  if ((await reader.header(at, version))?.hash === hash) return;
   await publisher.remove(at.folder, version);
   known.forget(id);
   throw conflict(id, version, "another writer was first");
@@ -233,7 +240,10 @@ class CommitMarkers {
   constructor(parts: StoreParts, first: Commit, last: Commit) {
     this.#parts = parts;
     this.#id = first.sessionId;
-    this.#needed = markersBefore(first, last);
+    const { summary, version } = last;
+    const isActive =
+      summary.status === "active" && summary.activeSince >= first.version && summary.activeSince <= version;
+    this.#needed = [...(first.version === 1 ? [allMarker(summary)] : []), ...(isActive ? [activeMarker(summary)] : [])];
   }
 
   /** Creates and syncs the markers. */
@@ -247,18 +257,12 @@ class CommitMarkers {
     const { trees } = this.#parts;
     for (const marker of this.#needed) {
       if (this.#made.some(({ tree }) => tree === marker.tree) || (await trees.has(marker))) continue;
-      await this.#parts.tidy.restore(this.#id, marker);
+      await this.#parts.markerCheck.restore(this.#id, marker);
     }
   }
 
   /** Removes the created markers of a commit that failed, unless another writer's commit needs them. */
   async takeBack(): Promise<void> {
-    for (const marker of this.#made) await this.#parts.tidy.remove(this.#id, marker);
+    for (const marker of this.#made) await this.#parts.markerCheck.remove(this.#id, marker);
   }
-}
-
-function markersBefore({ version }: Commit, { summary, version: last }: Commit): Marker[] {
-  const { activeSince, status } = summary;
-  const opens = status === "active" && activeSince >= version && activeSince <= last;
-  return [...(version === 1 ? [allMarker(summary)] : []), ...(opens ? [activeMarker(summary)] : [])];
 }

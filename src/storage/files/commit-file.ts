@@ -7,11 +7,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { constants, gunzip, gzip } from "node:zlib";
 import { type Commit, type Payload, SESSION_STATUSES } from "../../ports/storage-adapter.js";
+import { isJsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import { isIsoTime } from "../common/session-query.js";
 import { type Disk, type ReadRange, temporaryName } from "./disk.js";
-import { asDamage, tampered } from "./failures.js";
+import { tampered, throwDamage } from "./failures.js";
 import type { Folders, SessionPlace, StoreLayout } from "./layout.js";
+
 /** A commit without its body: enough for lists and compare-and-set. */
 export type CommitHeader = Omit<Commit, "body" | "payloads">;
 
@@ -29,10 +31,8 @@ export function encodeCommit(commit: Commit): string {
 
 /** Parses a commit file. Throws `TAMPERED` if it is not this version of this session. */
 export function parseCommit(data: Buffer, id: SessionId, version: number): Commit {
-  const value = parseJson(data.toString("utf8"), id, version);
-  if (isHeader(value) && "body" in value && typeof value.body === "string") {
-    return { ...checked(value, id, version), body: value.body };
-  }
+  const header = readHeader(data.toString("utf8"), id, version);
+  if ("body" in header && typeof header.body === "string") return { ...header, body: header.body };
   throw tampered(id, version, "it is not a commit");
 }
 
@@ -42,48 +42,43 @@ export function parseCommit(data: Buffer, id: SessionId, version: number): Commi
  */
 export function parseHeader(data: Buffer, id: SessionId, version: number): CommitHeader | undefined {
   const end = data.indexOf(NEWLINE);
-  if (end < 1) return undefined;
-  const value = parseJson(`${data.toString("utf8", 0, end - 1)}}`, id, version);
-  if (isHeader(value)) return checked(value, id, version);
-  throw tampered(id, version, "it is not a commit");
+  return end < 1 ? undefined : readHeader(`${data.toString("utf8", 0, end - 1)}}`, id, version);
 }
 
-function parseJson(text: string, id: SessionId, version: number): unknown {
+function readHeader(json: string, id: SessionId, version: number): CommitHeader {
+  let header: unknown;
   try {
-    return JSON.parse(text);
+    header = JSON.parse(json);
   } catch {
     throw tampered(id, version, "it is cut short, or not JSON");
   }
-}
-
-function checked(header: CommitHeader, id: SessionId, version: number): CommitHeader {
+  if (!isHeader(header)) throw tampered(id, version, "it is not a commit");
   if (header.sessionId !== id || header.summary.sessionId !== id) {
     throw tampered(id, version, "it belongs to another session");
   }
-  if (header.version !== version) {
-    throw tampered(id, version, `it holds version ${header.version}`);
-  }
+  if (header.version !== version) throw tampered(id, version, `it holds version ${header.version}`);
   return header;
 }
 
 function isHeader(value: unknown): value is CommitHeader {
-  if (!isRecord(value) || !isRecord(value.summary)) return false;
-  const { summary } = value;
-  const texts = [value.sessionId, value.at, value.previousHash, value.hash, summary.updatedAt];
+  if (!isJsonObject(value) || !isJsonObject(value.summary)) return false;
+  const { sessionId, version, at, schema, previousHash, hash, summary } = value;
   return (
-    texts.every((text) => typeof text === "string") &&
+    typeof sessionId === "string" &&
+    typeof at === "string" &&
+    typeof previousHash === "string" &&
+    typeof hash === "string" &&
+    Number.isSafeInteger(version) &&
+    Number.isSafeInteger(schema) &&
+    typeof summary.updatedAt === "string" &&
     // It becomes part of a marker's path: any other text could lead out of the store.
     isIsoTime(summary.createdAt) &&
-    Number.isSafeInteger(value.version) &&
-    Number.isSafeInteger(value.schema) &&
     Number.isSafeInteger(summary.activeSince) &&
-    SESSION_STATUSES.some((status) => status === summary.status)
+    STATUSES.has(summary.status)
   );
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
+const STATUSES: ReadonlySet<unknown> = new Set(SESSION_STATUSES);
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -156,7 +151,7 @@ export class PayloadFiles {
   async read(id: SessionId, hash: string): Promise<string | undefined> {
     if (!isPayloadHash(hash)) return undefined;
     const path = join(payloadFolder(this.#layout.place(id)), `${hash}.gz`);
-    const data = await asDamage(this.#disk.read(path), id, 0);
+    const data = await this.#disk.read(path).catch((error) => throwDamage(error, id, 0));
     return data && this.#unpack(data, id, hash);
   }
 
@@ -182,14 +177,18 @@ const END_BYTES = TITLE.length + 2 * (DIGITS + 1) + 1;
 const END = new RegExp(`^${TITLE} (\\d{${DIGITS}}) (\\d{${DIGITS}})\n$`);
 const MAX_KNOWN = 4096;
 
-/** How many versions a file packs (0 for a single commit's file), and where its index begins. */
-interface Extent {
+/** The state of a pack. */
+export interface Pack {
+  /** The number of packed versions; 0 if there is no pack. */
   readonly count: number;
+  /** The position of its index. */
   readonly indexAt: number;
   /** Identifies the file and its state: a pack is replaced by a longer one. */
   readonly identity: string;
   readonly mtimeMs: number;
 }
+
+const NO_PACK: Pack = { count: 0, indexAt: 0, identity: "", mtimeMs: 0 };
 
 /** Builds the index of a pack: the versions' files unchanged, then the offset of each, then their number. */
 export class PackIndex {
@@ -220,27 +219,22 @@ function digits(value: number): string {
   return String(value).padStart(DIGITS, "0");
 }
 
-/** Reads single versions from packs, and caches each pack's extent. */
-export class PackedLogs {
+/** Reads single versions from packs, and caches each pack's state. */
+export class Packs {
   readonly #disk: Disk;
-  readonly #known = new Map<string, Extent>();
+  readonly #known = new Map<string, Pack>();
 
   constructor(disk: Disk) {
     this.#disk = disk;
   }
 
-  /** Returns how many versions a file packs; 0 if it does not exist or is not a pack. */
-  async count(path: string): Promise<number> {
-    return (await this.extent(path))?.count ?? 0;
-  }
-
-  /** Returns the extent of the current pack. */
-  async extent(path: string): Promise<Extent | undefined> {
+  /** Returns the current state of the pack at a path, at which there may be none. */
+  async look(path: string): Promise<Pack> {
     const stat = await this.#disk.stat(path);
-    if (stat === undefined) return undefined;
+    if (stat === undefined) return NO_PACK;
     const known = this.#known.get(path);
     if (known?.identity === identityOf(stat)) return known;
-    return this.#disk.readParts(path, (read, fileStat) => this.#extentOf(path, read, fileStat));
+    return (await this.#disk.readParts(path, (read, fileStat) => this.#packIn(path, read, fileStat))) ?? NO_PACK;
   }
 
   /** Returns true if the version was in the pack when it was last read. Packs never shrink. */
@@ -248,21 +242,24 @@ export class PackedLogs {
     return version <= (this.#known.get(path)?.count ?? 0);
   }
 
-  /** Reads the file of a version, or only its first bytes; undefined if it is not in the pack. */
-  async read(path: string, version: number, most = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
+  /**
+   * Returns the file of a version, or only its first bytes, and the number of versions in the pack; undefined if it is
+   * not in the pack.
+   */
+  async read(path: string, version: number, most = Number.POSITIVE_INFINITY) {
     return this.#disk.readParts(path, async (read, stat) => {
-      const { count, indexAt } = await this.#extentOf(path, read, stat);
+      const { count, indexAt } = await this.#packIn(path, read, stat);
       if (version > count) return undefined;
       const lines = (await read(indexAt + (version - 1) * LINE_BYTES, 2 * LINE_BYTES)).toString("latin1");
       const [start, end] = [Number(lines.slice(0, DIGITS)), Number(lines.slice(LINE_BYTES, -1))];
-      return readPart(read, start, Math.min(end, start + most), indexAt);
+      return { data: await readPart(read, start, Math.min(end, start + most), indexAt), packed: count };
     });
   }
 
   /** Passes the files of all versions to `use`, in order, with the pack opened once. Returns their number. */
   async each(path: string, use: (data: Buffer) => Promise<void>): Promise<number> {
     const read = await this.#disk.readParts(path, async (range, stat) => {
-      const { count, indexAt } = await this.#extentOf(path, range, stat);
+      const { count, indexAt } = await this.#packIn(path, range, stat);
       const index = (await range(indexAt, (count + 1) * LINE_BYTES)).toString("latin1").split("\n");
       for (let version = 1; version <= count; version++) {
         await use(await readPart(range, Number(index[version - 1]), Number(index[version]), indexAt));
@@ -272,14 +269,14 @@ export class PackedLogs {
     return read ?? 0;
   }
 
-  async #extentOf(path: string, read: ReadRange, stat: FileState): Promise<Extent> {
+  async #packIn(path: string, read: ReadRange, stat: FileState): Promise<Pack> {
     const identity = identityOf(stat);
     const known = this.#known.get(path);
     if (known?.identity === identity) return known;
-    const extent = { ...(await readEnd(read, stat.size)), identity, mtimeMs: stat.mtimeMs };
+    const pack = { ...(await readEnd(read, stat.size)), identity, mtimeMs: stat.mtimeMs };
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    this.#known.set(path, extent);
-    return extent;
+    this.#known.set(path, pack);
+    return pack;
   }
 }
 
@@ -299,7 +296,7 @@ async function readPart(read: ReadRange, start: number, end: number, indexAt: nu
   return Number.isSafeInteger(start) && end > start && end <= indexAt ? read(start, end - start) : Buffer.alloc(0);
 }
 
-async function readEnd(read: ReadRange, size: number): Promise<Pick<Extent, "count" | "indexAt">> {
+async function readEnd(read: ReadRange, size: number): Promise<Pick<Pack, "count" | "indexAt">> {
   const text = (await read(Math.max(0, size - END_BYTES), END_BYTES)).toString("latin1");
   const [, count, indexAt] = (END.exec(text) ?? []).map(Number);
   const isWhole =

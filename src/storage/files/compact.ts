@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import type { SessionId } from "../../workflow/names.js";
 import { PackIndex, parseCommit } from "./commit-file.js";
-import { orMissing, TEMPORARY, temporaryName } from "./disk.js";
+import { ignoreMissing, type NewFile, TEMPORARY, temporaryName } from "./disk.js";
 import { isMissing, tampered } from "./failures.js";
 import { type SessionPlace, sessionOf } from "./layout.js";
 import type { StoreParts } from "./parts.js";
@@ -39,11 +39,11 @@ export class SessionCompactor {
   async compact(id: SessionId): Promise<void> {
     const { layout, newest, reader } = this.#parts;
     const at = layout.place(id);
-    await this.tidy(at);
+    await this.deletePacked(at);
     for (;;) {
       const last = await newest.header(id);
       if (last === undefined) return;
-      const packed = await reader.packed(at);
+      const { count: packed } = await reader.pack(at);
       const version = await this.#packable(at, packed, last.version);
       if (version - packed < 2 || (await this.#pack(at, version))) return;
     }
@@ -51,33 +51,33 @@ export class SessionCompactor {
 
   /** Returns the last version that may be packed now: all, or those older than the copy window. */
   async #packable(at: SessionPlace, packed: number, newest: number): Promise<number> {
-    const { disk, payloads, reader } = this.#parts;
+    const { disk, payloads, publisher } = this.#parts;
     const last = await payloads.newest(at);
     if (last === undefined) return newest;
-    const now = await orMissing(disk.now(at.folder));
+    const now = await disk.now(at.folder).catch(ignoreMissing);
     if (now === undefined) return 0;
     const before = now - this.#copyWindowMs;
     if (last <= before) return newest;
     for (let version = packed + 1; version <= newest; version++) {
-      const stat = await disk.stat(reader.path(at, version));
+      const stat = await disk.stat(publisher.path(at.folder, version));
       if (stat !== undefined && stat.mtimeMs > before) return version - 1;
     }
     return newest;
   }
 
   /** Deletes the files of packed versions if the pack is old enough. Returns true if none are left. */
-  async tidy(at: SessionPlace): Promise<boolean> {
+  async deletePacked(at: SessionPlace): Promise<boolean> {
     const { disk, publisher, reader } = this.#parts;
-    const pack = await reader.packState(at);
-    if (pack === undefined || pack.count === 0) return true;
+    const pack = await reader.pack(at);
+    if (pack.count === 0) return true;
     const packed = (await reader.versions(at)).filter((version) => version > 1 && version <= pack.count);
     if (packed.length === 0) return true;
-    const now = await orMissing(disk.now(at.folder));
+    const now = await disk.now(at.folder).catch(ignoreMissing);
     if (now === undefined || now - pack.mtimeMs < this.#copyWindowMs) return now === undefined;
     for (const name of await disk.names(at.folder)) {
-      if (name.startsWith(STAGED)) await orMissing(disk.fs.unlink(join(at.folder, name)));
+      if (name.startsWith(STAGED)) await disk.fs.unlink(join(at.folder, name)).catch(ignoreMissing);
     }
-    if ((await reader.packState(at))?.identity !== pack.identity) return false;
+    if ((await reader.pack(at)).identity !== pack.identity) return false;
     // The process that packed them may have died before it synced the pack's name.
     await this.#sync(at);
     // In order, so that the remaining ones have no gaps.
@@ -86,23 +86,23 @@ export class SessionCompactor {
   }
 
   /** Deletes the files of packed versions in all sessions. */
-  async tidyAll(): Promise<void> {
+  async deleteAllPacked(): Promise<void> {
     const { disk, layout } = this.#parts;
     for (const name of await disk.names(layout.top("packed"))) {
       const id = sessionOf(name);
-      if (id !== undefined && (await this.tidy(layout.place(id)))) await disk.drop(layout.packed(id));
+      if (id !== undefined && (await this.deletePacked(layout.place(id)))) await disk.drop(layout.packed(id));
     }
   }
 
   /** Writes the pack. Returns false if another compaction was faster, or the session was removed. */
   async #pack(at: SessionPlace, version: number): Promise<boolean> {
-    const { disk, layout, reader } = this.#parts;
+    const { disk, layout, publisher } = this.#parts;
     const staged = join(at.folder, temporaryName(STAGED));
     let isGone = false;
     try {
-      await disk.fill(staged, async (write) => {
+      await disk.fill(staged, async (file) => {
         try {
-          await this.#write(write, at, version);
+          await this.#write(file, at, version);
         } catch (error) {
           // A compaction that deletes versions first deletes the staged packs of others.
           isGone = !(await disk.exists(staged));
@@ -110,7 +110,7 @@ export class SessionCompactor {
         }
       });
       await disk.touch(layout.packed(at.id));
-      await disk.replace(staged, reader.pack(at));
+      await disk.replace(staged, publisher.path(at.folder, 1));
     } catch (error) {
       // The staged pack was deleted by another compaction, or moved to the trash with the session's folder.
       if (isGone || (isMissing(error) && !(await disk.exists(staged)))) return false;
@@ -122,7 +122,7 @@ export class SessionCompactor {
     return true;
   }
 
-  async #write(write: (data: string | Uint8Array) => Promise<void>, at: SessionPlace, version: number): Promise<void> {
+  async #write(file: NewFile, at: SessionPlace, version: number): Promise<void> {
     const { reader } = this.#parts;
     const index = new PackIndex();
     let [next, hash] = [1, ""];
@@ -131,21 +131,21 @@ export class SessionCompactor {
       if (commit.previousHash !== hash) throw tampered(at.id, next, "it does not follow the one before it");
       [next, hash] = [next + 1, commit.hash];
       index.add(data);
-      await write(data);
+      await file.writeFile(data);
     };
     await reader.eachPacked(at, take);
     while (next <= version) {
-      const data = await reader.file(at.id, next, at);
+      const { data } = await reader.file(at, next);
       if (data === undefined) throw tampered(at.id, next, "it is missing, though later versions are there");
       await take(data);
     }
-    await write(index.text());
+    await file.writeFile(index.text());
   }
 
   async #sync(at: SessionPlace): Promise<void> {
-    const { disk, reader } = this.#parts;
-    const around = new Set([dirname(reader.pack(at)), at.folder]);
+    const { disk, publisher } = this.#parts;
+    const around = new Set([dirname(publisher.path(at.folder, 1)), at.folder]);
     // If they no longer exist, the session was removed.
-    for (const folder of around) await orMissing(disk.syncFolder(folder));
+    for (const folder of around) await disk.syncFolder(folder).catch(ignoreMissing);
   }
 }

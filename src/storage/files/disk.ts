@@ -8,39 +8,14 @@ import { constants, type Stats } from "node:fs";
 import * as nodeFs from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { asStorageFailure, errnoOf, isMissing, OddFile } from "./failures.js";
+import { errnoOf, OddFile, throwFailure } from "./failures.js";
+
 /** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";
 
 /** Returns a new unique name for a temp file. */
 export function temporaryName(prefix = TEMPORARY): string {
   return `${prefix}${randomUUID()}`;
-}
-
-/**
- * Gives a commit its version: complete, synced, and only if the version is free. A commit is staged in the session's
- * own folder, so a writer that was overtaken by a removal finds its folder gone.
- */
-export interface Publisher {
-  /** The system call that publishes. */
-  readonly way: "link" | "rename";
-  /** Returns the path of a version. */
-  path(folder: string, version: number): string;
-  /** Returns the version to which a name in a session's folder belongs; 0 if it is not a version's. */
-  versionOf(name: string): number;
-  /** Writes a commit to a temp file and returns its path. */
-  stage(folder: string, data: string | Uint8Array): Promise<string>;
-  /**
-   * Gives a staged commit its version. Returns false if the version is taken or the folder is gone. Any error except
-   * `outcomeUnknown` means that the commit was not published.
-   */
-  publish(folder: string, staged: string, version: number): Promise<boolean>;
-  /** Removes the temp file of a published commit. */
-  tidy(staged: string): Promise<void>;
-  /** Deletes a version's file because the version is in the pack or lost a race. */
-  remove(folder: string, version: number): Promise<void>;
-  /** Deletes a staged commit. */
-  discard(staged: string): Promise<void>;
 }
 
 /** The part of `node:fs/promises` that the store uses. Tests can pass one whose calls fail. */
@@ -52,110 +27,11 @@ export type FileSystem = Pick<
 /** Reads a range of bytes from a file; fewer at its end. */
 export type ReadRange = (position: number, bytes: number) => Promise<Buffer>;
 
-/** Most commits are shorter, in bytes. */
-const SHORT = 8192;
+/** A new file that is being written. Each call appends. */
+export type NewFile = Pick<nodeFs.FileHandle, "writeFile">;
 
-/** The maximum length of a string: every file that is read completely becomes one. */
-const LONGEST = bufferConstants.MAX_STRING_LENGTH;
-
-/** The reading calls. */
-class ReadingDisk {
-  readonly fs: FileSystem;
-
-  constructor(fs: FileSystem) {
-    this.fs = fs;
-  }
-
-  /** Returns the stats of a file or folder; undefined if it does not exist. */
-  async stat(path: string): Promise<Stats | undefined> {
-    return orMissing(this.fs.stat(path));
-  }
-
-  /** Returns device and inode of a path; undefined if it does not exist. */
-  async identity(path: string): Promise<string | undefined> {
-    const stat = await orMissing(this.fs.stat(path, { bigint: true }));
-    return stat && `${stat.dev}:${stat.ino}`;
-  }
-
-  /** Returns the inode of a file or folder: a copy has another one. */
-  async fileNumber(path: string): Promise<string | undefined> {
-    const stat = await orMissing(this.fs.stat(path, { bigint: true }));
-    return stat && String(stat.ino);
-  }
-
-  async exists(path: string): Promise<boolean> {
-    return (await this.stat(path)) !== undefined;
-  }
-
-  /**
-   * Reads a whole file; undefined if it does not exist. For a short file, stat and read run in parallel, and the
-   * close is not awaited: each round trip to the thread pool costs more than the call itself. `onceOpen` runs in
-   * parallel too, once the file is open.
-   */
-  async read(path: string, onceOpen: () => Promise<unknown> = async () => {}): Promise<Buffer | undefined> {
-    const handle = await orMissing(this.fs.open(path, "r"));
-    if (handle === undefined) return undefined;
-    try {
-      const start = Buffer.allocUnsafe(SHORT);
-      const reading = [handle.stat(), handle.read(start, 0, SHORT, 0), onceOpen()] as const;
-      // Wait for all, even if one fails: the file is closed afterwards.
-      await Promise.allSettled(reading);
-      const [stat, { bytesRead }] = await Promise.all(reading);
-      requireFile(stat);
-      const { size } = stat;
-      if (size > LONGEST) throw tooLong();
-      return bytesRead === size ? start.subarray(0, size) : await handle.readFile();
-    } finally {
-      void handle.close().catch(ignore);
-    }
-  }
-
-  /** Reads the first bytes of a file; undefined if it does not exist. */
-  async readStart(path: string, bytes: number): Promise<Buffer | undefined> {
-    return this.#opened(path, async (handle) => {
-      const [stat, start] = await Promise.all([handle.stat(), rangesOf(handle)(0, bytes)]);
-      requireFile(stat);
-      return start;
-    });
-  }
-
-  /** Reads several parts of one file, even if its name points to another file meanwhile. */
-  async readParts<T>(path: string, use: (read: ReadRange, stat: Stats) => Promise<T>): Promise<T | undefined> {
-    return this.#opened(path, async (handle) => {
-      const stat = await handle.stat();
-      requireFile(stat);
-      return use(rangesOf(handle), stat);
-    });
-  }
-
-  async #opened<T>(path: string, use: (handle: nodeFs.FileHandle) => Promise<T>): Promise<T | undefined> {
-    const handle = await orMissing(this.fs.open(path, "r"));
-    return handle && closing(handle, () => use(handle));
-  }
-
-  /** Returns the names in a folder; empty if it does not exist. All names are ASCII, and latin1 decodes faster. */
-  async names(path: string): Promise<readonly string[]> {
-    return (await orMissing(this.fs.readdir(path, { encoding: "latin1" }))) ?? [];
-  }
-}
-
-function rangesOf(handle: nodeFs.FileHandle): ReadRange {
-  return async (position, bytes) => {
-    // The range comes from the file, which may be damaged, and Node aborts the process for 2 GiB.
-    if (bytes > LONGEST) throw tooLong();
-    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, position);
-    return buffer.subarray(0, bytesRead);
-  };
-}
-
-/** Refuses everything but a regular file: a link may lead to a device, which has no end. */
-function requireFile(stat: Stats): void {
-  if (!stat.isFile()) throw new OddFile("it is not a regular file");
-}
-
-function tooLong(): OddFile {
-  return new OddFile(`it has a part of more than ${LONGEST} bytes`);
-}
+/** A folder that is open for a sync. */
+type OpenFolder = Pick<nodeFs.FileHandle, "sync" | "close">;
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
@@ -163,45 +39,91 @@ const NO_FOLDER_SYNC: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCE
 const OPEN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 const RENAME_ATTEMPTS = 6;
 
-/** The numeric open flags, with O_NONBLOCK. */
-const FLAGS: Readonly<Record<string, number>> = {
-  r: constants.O_RDONLY | constants.O_NONBLOCK,
-  a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK,
-  w: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK,
-};
-
 /**
- * Opens files without blocking. Opening a FIFO in the place of a file would otherwise block one of the few pool
- * threads forever. With O_NONBLOCK, the open or the use of it fails.
+ * The flags of `open`. With O_NONBLOCK, opening a FIFO in the place of a file, or using it, fails; otherwise it would
+ * block one of the few pool threads forever.
  */
-const WITHOUT_WAITING: FileSystem = {
-  ...nodeFs,
-  open: (path, flags = "r", mode) => nodeFs.open(path, FLAGS[flags] ?? flags, mode),
-};
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
+const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
+const TOUCH = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
 
-/** The reading and writing calls, and the differences between operating systems. */
-export class Disk extends ReadingDisk {
+/** Reads and writes files, and knows the differences between operating systems. */
+export class Disk {
+  readonly fs: FileSystem;
   readonly #windows: boolean;
   #ahead = 0;
 
-  constructor(fs: FileSystem = WITHOUT_WAITING, platform: string = process.platform) {
-    super(fs);
+  constructor(fs: FileSystem = nodeFs, platform: string = process.platform) {
+    this.fs = fs;
     this.#windows = platform === "win32";
+  }
+
+  /** Returns the stats of a file or folder; undefined if it does not exist. */
+  stat(path: string): Promise<Stats | undefined> {
+    return this.fs.stat(path).catch(ignoreMissing);
+  }
+
+  async exists(path: string): Promise<boolean> {
+    return (await this.fs.stat(path).catch(ignoreMissing)) !== undefined;
+  }
+
+  /** Returns device and inode of a path; undefined if it does not exist. */
+  async identity(path: string): Promise<string | undefined> {
+    const stat = await this.fs.stat(path, { bigint: true }).catch(ignoreMissing);
+    return stat && `${stat.dev}:${stat.ino}`;
+  }
+
+  /** Returns the inode of a file or folder: a copy has another one. */
+  async fileNumber(path: string): Promise<string | undefined> {
+    const stat = await this.fs.stat(path, { bigint: true }).catch(ignoreMissing);
+    return stat && String(stat.ino);
+  }
+
+  /** Returns the names in a folder; empty if it does not exist. All names are ASCII, and latin1 decodes faster. */
+  async names(path: string): Promise<readonly string[]> {
+    return (await this.fs.readdir(path, { encoding: "latin1" }).catch(ignoreMissing)) ?? [];
+  }
+
+  /** Opens a file for {@link readAndClose}; undefined if it does not exist. */
+  open(path: string): Promise<nodeFs.FileHandle | undefined> {
+    return this.fs.open(path, READ).catch(ignoreMissing);
+  }
+
+  /** Reads a file; undefined if it does not exist. */
+  async read(path: string): Promise<Buffer | undefined> {
+    const file = await this.open(path);
+    return file && readAndClose(file);
+  }
+
+  /** Reads several parts of one file, even if its name points to another file meanwhile. */
+  async readParts<T>(path: string, use: (read: ReadRange, stat: Stats) => Promise<T>): Promise<T | undefined> {
+    const file = await this.open(path);
+    if (file === undefined) return undefined;
+    try {
+      const stat = await file.stat();
+      if (!stat.isFile()) throw notRegular();
+      return await use((position, bytes) => readRange(file, position, bytes), stat);
+    } finally {
+      await file.close();
+    }
   }
 
   /** Writes a new file and syncs it. Leaves no file behind on failure. */
   async writeNew(path: string, data: string | Uint8Array): Promise<void> {
-    await this.fill(path, (write) => write(data));
+    await this.fill(path, (file) => file.writeFile(data));
   }
 
   /** Writes a new file in parts and syncs it. Leaves no file behind on failure. */
-  async fill(path: string, use: (write: (data: string | Uint8Array) => Promise<void>) => Promise<void>): Promise<void> {
-    const handle = await this.fs.open(path, "wx", FILE_MODE);
+  async fill(path: string, write: (file: NewFile) => Promise<void>): Promise<void> {
+    const file = await this.fs.open(path, CREATE, FILE_MODE);
     try {
-      await closing(handle, async () => {
-        await use((data) => handle.writeFile(data));
-        await handle.sync();
-      });
+      try {
+        await write(file);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
     } catch (error) {
       await this.drop(path);
       throw error;
@@ -210,8 +132,12 @@ export class Disk extends ReadingDisk {
 
   /** Writes a file that may be lost in a power failure. */
   async write(path: string, data: string): Promise<void> {
-    const handle = await this.fs.open(path, "w", FILE_MODE);
-    await closing(handle, () => handle.writeFile(data));
+    const file = await this.fs.open(path, WRITE, FILE_MODE);
+    try {
+      await file.writeFile(data);
+    } finally {
+      await file.close();
+    }
   }
 
   /**
@@ -238,7 +164,7 @@ export class Disk extends ReadingDisk {
   /** Creates an empty file; returns false if it exists already. */
   async create(path: string): Promise<boolean> {
     try {
-      const handle = await this.fs.open(path, "wx", FILE_MODE);
+      const handle = await this.fs.open(path, CREATE, FILE_MODE);
       await handle.close();
       return true;
     } catch (error) {
@@ -249,7 +175,7 @@ export class Disk extends ReadingDisk {
 
   /** Creates an empty file unless it exists. */
   async touch(path: string): Promise<void> {
-    const handle = await this.fs.open(path, "a", FILE_MODE);
+    const handle = await this.fs.open(path, TOUCH, FILE_MODE);
     await handle.close();
   }
 
@@ -258,29 +184,20 @@ export class Disk extends ReadingDisk {
     await this.write(path, ".");
   }
 
-  /** Syncs a folder's entries to the disk. Windows has no call for it and does it by itself. */
+  /** Syncs a folder's entries to the disk. */
   async syncFolder(path: string): Promise<void> {
     const folder = await this.openFolder(path);
-    await closing(folder, () => folder.sync());
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
   }
 
   /** Opens a folder for a later sync, so that only the sync itself can fail then. */
-  async openFolder(path: string): Promise<OpenFolder> {
-    try {
-      const handle = await this.fs.open(path, "r");
-      return { sync: () => this.#unlessWindows(handle.sync()), close: () => handle.close() };
-    } catch (error) {
-      await this.#unlessWindows(Promise.reject(error));
-      return { sync: async () => {}, close: async () => {} };
-    }
-  }
-
-  async #unlessWindows(result: Promise<void>): Promise<void> {
-    try {
-      await result;
-    } catch (error) {
-      if (!this.#windows || !NO_FOLDER_SYNC.has(errnoOf(error))) throw error;
-    }
+  openFolder(path: string): Promise<OpenFolder> {
+    const opening = this.fs.open(path, READ);
+    return this.#windows ? openOnWindows(opening) : opening;
   }
 
   /** Makes a folder; returns false if it exists already. */
@@ -324,48 +241,71 @@ export class Disk extends ReadingDisk {
   }
 }
 
-/** A folder that is open for a sync. */
-interface OpenFolder {
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
+/** Most commits are shorter, in bytes. */
+const SHORT = 8192;
 
-/** Uses an open handle and closes it in any case. */
-async function closing<T>(handle: { close(): Promise<void> }, use: () => Promise<T>): Promise<T> {
+/** The maximum length of a string: every file that is read completely becomes one. */
+const LONGEST = bufferConstants.MAX_STRING_LENGTH;
+
+/**
+ * Reads an open file, or its first `most` bytes, and closes it. Stat and read run in parallel, and the close is not
+ * awaited: each round trip to the thread pool costs more than the call itself.
+ */
+export async function readAndClose(file: nodeFs.FileHandle, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
   try {
-    return await use();
+    const start = Buffer.allocUnsafe(Math.min(most, SHORT));
+    const reading = [file.stat(), file.read(start, 0, start.length, 0)] as const;
+    // Wait for both, even if one fails: the file is closed afterwards.
+    await Promise.allSettled(reading);
+    const [stat, { bytesRead }] = await Promise.all(reading);
+    if (!stat.isFile()) throw notRegular();
+    if (bytesRead === stat.size || most <= SHORT) return start.subarray(0, bytesRead);
+    if (stat.size > LONGEST) throw tooLong();
+    return await file.readFile();
   } finally {
-    await handle.close();
+    void file.close().catch(ignore);
   }
 }
 
-/** Returns a call's result; undefined if the file or folder does not exist. */
-export async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
-  try {
-    return await result;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+async function readRange(file: nodeFs.FileHandle, position: number, bytes: number): Promise<Buffer> {
+  // The range comes from the file, which may be damaged, and Node aborts the process for 2 GiB.
+  if (bytes > LONGEST) throw tooLong();
+  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Builds the error for anything but a regular file: a link may lead to a device, which has no end. */
+function notRegular(): OddFile {
+  return new OddFile("it is not a regular file");
+}
+
+function tooLong(): OddFile {
+  return new OddFile(`it has a part of more than ${LONGEST} bytes`);
+}
+
+/** Windows has no call that syncs a folder, and does it by itself: failures to open or sync one are ignored. */
+async function openOnWindows(opening: Promise<OpenFolder>): Promise<OpenFolder> {
+  const folder = await opening.catch(ignoreNoSync);
+  return { sync: async () => folder?.sync().catch(ignoreNoSync), close: async () => folder?.close() };
+}
+
+function ignoreNoSync(error: unknown): undefined {
+  if (!NO_FOLDER_SYNC.has(errnoOf(error))) throw error;
+}
+
+/** Ignores the failure of a call because its file or folder does not exist; rethrows any other. */
+export function ignoreMissing(error: unknown): undefined {
+  if (errnoOf(error) !== "ENOENT") throw error;
 }
 
 /** Ignores failures that do no harm. */
 export function ignore(): void {}
 
-/** Runs an action and reports its failures as those of an operation. */
-export async function guarded<T>(operation: string, action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    throw asStorageFailure(operation, error);
-  }
-}
-
-/** Does the same for each step of an iteration. */
+/** Passes on the items of an iteration, and reports its failures as those of an operation. */
 export async function* guardedEach<T>(operation: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     for (;;) {
-      const next = await guarded(operation, () => items.next());
+      const next = await items.next().catch((error) => throwFailure(operation, error));
       if (next.done) return;
       yield next.value;
     }

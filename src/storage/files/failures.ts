@@ -44,13 +44,16 @@ export function isMissing(error: unknown): boolean {
   return errnoOf(error) === "ENOENT";
 }
 
-/** Returns a `PhasegateError` unchanged and maps everything else to `STORAGE_FAILED`. Paths appear in `cause` only. */
-export function asStorageFailure(operation: string, error: unknown): unknown {
-  if (error instanceof PhasegateError) return error;
+/**
+ * Throws the failure of an operation: a `PhasegateError` as it is, everything else as `STORAGE_FAILED`. Paths appear in
+ * `cause` only.
+ */
+export function throwFailure(operation: string, error: unknown): never {
+  if (error instanceof PhasegateError) throw error;
   const code = errnoOf(error);
   const cause =
     error instanceof OddFile ? error.message : (code ?? (error instanceof Error ? error.name : typeof error));
-  return storageFailed(operation, cause, (code && REMEDIES[code]) ?? OTHER, error);
+  throw storageFailed(operation, cause, (code && REMEDIES[code]) ?? OTHER, error);
 }
 
 /** Builds `STORAGE_FAILED` with a specific remedy. */
@@ -81,14 +84,10 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return isPhasegateError(error, "STORAGE_FAILED") && error.details.outcome === "unknown";
 }
 
-/** Returns the content of a session's file. Throws `TAMPERED` if its path is not a readable file. */
-export async function asDamage<T>(reading: Promise<T>, sessionId: SessionId, version: number): Promise<T> {
-  try {
-    return await reading;
-  } catch (error) {
-    const reason = oddityOf(error);
-    throw reason === undefined ? error : tampered(sessionId, version, reason);
-  }
+/** Throws the failure to read a session's file: `TAMPERED` if its path is not a readable file. */
+export function throwDamage(error: unknown, sessionId: SessionId, version: number): never {
+  const reason = oddityOf(error);
+  throw reason === undefined ? error : tampered(sessionId, version, reason);
 }
 
 /** Treats a damaged file as missing; rethrows any other failure. */

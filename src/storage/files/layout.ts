@@ -49,25 +49,23 @@ export class StoreLayout {
     this.root = root;
   }
 
+  /** Returns the place of a session. */
+  place(id: SessionId): SessionPlace {
+    return { id, folder: this.#spread("sessions", id) };
+  }
+
   /** Returns the folder that contains the session's folder. */
   shelf(id: SessionId): string {
-    return join(this.root, "sessions", spread(id));
+    return dirname(this.#spread("sessions", id));
   }
 
-  session(id: SessionId): string {
-    return join(this.shelf(id), folderName(id));
-  }
-
-  place(id: SessionId): SessionPlace {
-    return { id, folder: this.session(id) };
-  }
-
-  removedShelf(id: SessionId): string {
-    return join(this.root, "removed", spread(id));
-  }
-
+  /** Returns the mark of an id that is never used again. */
   removed(id: SessionId): string {
-    return join(this.removedShelf(id), folderName(id));
+    return this.#spread("removed", id);
+  }
+
+  #spread(top: "sessions" | "removed", id: SessionId): string {
+    return join(this.root, top, hash("sha256", id, "hex").slice(0, 2), folderName(id));
   }
 
   /** Returns the note that a session was packed and has files to delete. */
@@ -88,10 +86,6 @@ export class StoreLayout {
 export function sessionOf(name: string): SessionId | undefined {
   const id = name.startsWith("_") && DEVICES.test(name.slice(1)) ? name.slice(1) : name;
   return isSessionId(id) ? id : undefined;
-}
-
-function spread(id: SessionId): string {
-  return hash("sha256", id, "hex").slice(0, 2);
 }
 
 // The id was checked by the caller. It is checked again because it becomes a path, and callers may be untyped.

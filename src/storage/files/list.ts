@@ -14,9 +14,8 @@ import { payloadFolder } from "./commit-file.js";
 import { TEMPORARY } from "./disk.js";
 import { tampered } from "./failures.js";
 import type { SessionPlace } from "./layout.js";
-import { allMarker, type MarkerEntry, type MarkerTidy, type MarkerTrees, type Tree } from "./markers.js";
+import { allMarker, type MarkerCheck, type MarkerEntry, type MarkerTrees, type Tree } from "./markers.js";
 import type { StoreParts } from "./parts.js";
-import type { CommitReader, NewestVersion } from "./read.js";
 
 /** Sessions read in parallel. */
 const BATCH = 64;
@@ -24,11 +23,11 @@ const BATCH = 64;
 /** Lists sessions: markers give the order, each session's newest header the content. */
 export class SessionLister {
   readonly #trees: MarkerTrees;
-  readonly #tidy: MarkerTidy;
+  readonly #markerCheck: MarkerCheck;
 
-  constructor(trees: MarkerTrees, tidy: MarkerTidy) {
+  constructor(trees: MarkerTrees, markerCheck: MarkerCheck) {
     this.#trees = trees;
-    this.#tidy = tidy;
+    this.#markerCheck = markerCheck;
   }
 
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
@@ -51,7 +50,7 @@ export class SessionLister {
   async *damaged(): AsyncGenerator<SessionId> {
     for await (const batch of this.#trees.walk("all", undefined, BATCH)) {
       const ids = byPosition(batch).map(([{ sessionId }]) => sessionId);
-      const headers = await Promise.all(ids.map((id) => this.#tidy.header(id)));
+      const headers = await Promise.all(ids.map((id) => this.#markerCheck.header(id)));
       yield* ids.filter((_, index) => headers[index] === "damaged");
     }
   }
@@ -60,9 +59,9 @@ export class SessionLister {
   // is checked once, and the version in the marker is ignored.
   async #summaryAt([entry, ...others]: Position): Promise<SessionSummary | DamagedSession | undefined> {
     const { sessionId, createdAt } = entry;
-    const newest = await this.#tidy.header(sessionId);
+    const newest = await this.#markerCheck.header(sessionId);
     if (newest === "damaged") return { sessionId, createdAt, damaged: true };
-    for (const each of [entry, ...others]) this.#tidy.check(each, newest);
+    for (const each of [entry, ...others]) this.#markerCheck.check(each, newest);
     return newest?.summary.createdAt === createdAt ? newest.summary : undefined;
   }
 }
@@ -87,23 +86,23 @@ const READ_AHEAD = 8;
 
 /** Reads the commits of a session in order, a few ahead of the caller. */
 export class SessionLog {
-  readonly #reader: CommitReader;
-  readonly #newest: NewestVersion;
+  readonly #parts: StoreParts;
 
-  constructor(reader: CommitReader, newest: NewestVersion) {
-    this.#reader = reader;
-    this.#newest = newest;
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
   }
 
   async *read(id: SessionId, after: number, limit: number): AsyncGenerator<Commit> {
+    const { layout, reader } = this.#parts;
+    const at = layout.place(id);
     for (let next = after + 1; next <= after + limit; ) {
       const count = Math.min(READ_AHEAD, after + limit + 1 - next);
       const versions = Array.from({ length: count }, (_, index) => next + index);
       // An unreadable commit fails in its turn, after the commits before it were yielded.
-      for (const read of await Promise.allSettled(versions.map((version) => this.#reader.commit(id, version)))) {
+      for (const read of await Promise.allSettled(versions.map((version) => reader.commit(at, version)))) {
         if (read.status === "rejected") throw read.reason;
         if (read.value === undefined) {
-          if (await this.#endsBefore(id, next)) return;
+          if (await this.#endsBefore(at, next)) return;
           break;
         }
         yield read.value;
@@ -113,12 +112,13 @@ export class SessionLog {
   }
 
   // A missing version is the end of the log, unless it has just been written, or was deleted by hand.
-  async #endsBefore(id: SessionId, version: number): Promise<boolean> {
-    const newest = await this.#newest.header(id);
-    if (newest === undefined || newest.version < version) return true;
-    if (await this.#reader.has(id, version)) return false;
-    if (!(await this.#reader.hasFolder(id))) return true;
-    throw tampered(id, version, "it is missing, though later versions are there");
+  async #endsBefore(at: SessionPlace, version: number): Promise<boolean> {
+    const { disk, newest, reader } = this.#parts;
+    const last = await newest.header(at.id);
+    if (last === undefined || last.version < version) return true;
+    if (await reader.has(at, version)) return false;
+    if (!(await disk.exists(at.folder))) return true;
+    throw tampered(at.id, version, "it is missing, though later versions are there");
   }
 }
 
@@ -137,13 +137,13 @@ export async function sizeOf(parts: StoreParts, id: SessionId): Promise<SessionS
   return { commits: newest.version, bytes };
 }
 
-async function filesOf({ disk, reader }: StoreParts, at: SessionPlace, newest: number): Promise<string[]> {
-  const packed = await reader.packed(at);
+async function filesOf({ disk, publisher, reader }: StoreParts, at: SessionPlace, newest: number): Promise<string[]> {
+  const { count: packed } = await reader.pack(at);
   const versions = (await reader.versions(at)).filter((version) => version > packed && version <= newest);
   const payloads = (await disk.names(payloadFolder(at))).filter((name) => !name.startsWith(TEMPORARY));
   return [
-    ...(packed > 0 ? [reader.pack(at)] : []),
-    ...versions.map((version) => reader.path(at, version)),
+    ...(packed > 0 ? [publisher.path(at.folder, 1)] : []),
+    ...versions.map((version) => publisher.path(at.folder, version)),
     ...payloads.map((name) => join(payloadFolder(at), name)),
   ];
 }

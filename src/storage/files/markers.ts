@@ -213,7 +213,7 @@ const BATCH = 64;
 type FoundHeader = CommitHeader | "damaged" | undefined;
 
 /** Compares markers with sessions and removes false markers. */
-export class MarkerTidy {
+export class MarkerCheck {
   readonly #disk: Disk;
   readonly #layout: StoreLayout;
   readonly #reader: CommitReader;
@@ -277,7 +277,7 @@ export class MarkerTidy {
   async remove(id: SessionId, marker: Marker): Promise<void> {
     if (await this.#isNeeded(id, marker)) return;
     // Sync the commit that made the marker false: it must not be lost once the marker is gone.
-    await this.#reader.sync(id);
+    await this.#reader.sync(this.#layout.place(id));
     await this.#trees.remove(marker);
     // The commit that needs it may have been published just now.
     if (await this.#isNeeded(id, marker)) await this.restore(id, marker);
@@ -290,7 +290,7 @@ export class MarkerTidy {
   async restore(id: SessionId, marker: Marker): Promise<void> {
     await this.#trees.place(marker);
     if (await this.#isNeeded(id, marker)) return;
-    await this.#reader.sync(id);
+    await this.#reader.sync(this.#layout.place(id));
     await this.#trees.remove(marker);
   }
 

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { PayloadFiles } from "./commit-file.js";
-import { type Disk, ignore, type Publisher } from "./disk.js";
+import { type Disk, ignore } from "./disk.js";
 import { Background, Folders, type StoreLayout } from "./layout.js";
-import { MarkerTidy, MarkerTrees } from "./markers.js";
+import { MarkerCheck, MarkerTrees } from "./markers.js";
+import type { Publisher } from "./publish.js";
 import { CommitReader, Heads, KnownVersions, NewestVersion } from "./read.js";
-import { Trash } from "./tidy.js";
+import { Trash } from "./trash.js";
 
 /** Interval of a watcher's heartbeat, and the age from which it counts as dead. */
 const HEARTBEAT_MS = 10_000;
@@ -85,14 +86,14 @@ export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Pub
   const background = new Background();
   const folders = new Folders(disk);
   const known = new KnownVersions();
-  const reader = new CommitReader(disk, layout, publisher);
+  const reader = new CommitReader(disk, publisher);
   const heads = new Heads(disk, background, reader);
   const newest = new NewestVersion(disk, layout, reader, known);
   const payloads = new PayloadFiles(disk, layout, folders, maxCommitBytes);
   const trees = new MarkerTrees(disk, layout, folders, background);
-  const tidy = new MarkerTidy({ disk, layout, background }, reader, trees, newest);
+  const markerCheck = new MarkerCheck({ disk, layout, background }, reader, trees, newest);
   const trash = new Trash(disk, layout);
   const watchers = new Watchers(disk, layout);
   const stored = { heads, known, newest, payloads, reader };
-  return { ...stored, background, disk, folders, layout, publisher, tidy, trash, trees, watchers };
+  return { ...stored, background, disk, folders, layout, markerCheck, publisher, trash, trees, watchers };
 }

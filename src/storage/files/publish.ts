@@ -4,9 +4,33 @@
  */
 import { join } from "node:path";
 import { PhasegateError } from "../../errors.js";
-import { type Disk, type Publisher, temporaryName } from "./disk.js";
+import { type Disk, temporaryName } from "./disk.js";
 import { errnoOf, isMissing, oddityOf, outcomeUnknown, storageFailed } from "./failures.js";
 import type { StoreLayout } from "./layout.js";
+
+/**
+ * Gives a commit its version: complete, synced, and only if the version is free. A commit is staged in the session's
+ * own folder, so a writer that was overtaken by a removal finds its folder gone.
+ */
+export interface Publisher {
+  /** The system call that publishes. */
+  readonly way: "link" | "rename";
+  /** Returns the path of a version. The pack is at that of version 1: it replaces this file, so no copy lacks it. */
+  path(folder: string, version: number): string;
+  /** Returns the version to which a name in a session's folder belongs; 0 if it is not a version's. */
+  versionOf(name: string): number;
+  /** Writes a commit to a temp file and returns its path. */
+  stage(folder: string, data: string | Uint8Array): Promise<string>;
+  /**
+   * Gives a staged commit its version. Returns false if the version is taken or the folder is gone. Any error except
+   * `outcomeUnknown` means that the commit was not published.
+   */
+  publish(folder: string, staged: string, version: number): Promise<boolean>;
+  /** Deletes a version's file because the version is in the pack or lost a race. */
+  remove(folder: string, version: number): Promise<void>;
+  /** Deletes what staging has left, whether the commit was published or not. */
+  discard(staged: string): Promise<void>;
+}
 
 /**
  * Links a staged file to its version, then deletes the temp name. The two names exist only briefly: backup tools that
@@ -57,16 +81,12 @@ export class LinkPublisher implements Publisher {
     }
   }
 
-  async tidy(staged: string): Promise<void> {
-    await this.#disk.drop(staged);
+  remove(folder: string, version: number): Promise<void> {
+    return this.#disk.drop(this.path(folder, version));
   }
 
-  async remove(folder: string, version: number): Promise<void> {
-    await this.#disk.drop(this.path(folder, version));
-  }
-
-  async discard(staged: string): Promise<void> {
-    await this.#disk.drop(staged);
+  discard(staged: string): Promise<void> {
+    return this.#disk.drop(staged);
   }
 }
 
@@ -114,14 +134,12 @@ class RenamePublisher implements Publisher {
     }
   }
 
-  async tidy(): Promise<void> {}
-
-  async remove(folder: string, version: number): Promise<void> {
-    await this.#disk.dropFolder(join(folder, String(version)));
+  remove(folder: string, version: number): Promise<void> {
+    return this.#disk.dropFolder(join(folder, String(version)));
   }
 
-  async discard(staged: string): Promise<void> {
-    await this.#disk.dropFolder(staged);
+  discard(staged: string): Promise<void> {
+    return this.#disk.dropFolder(staged);
   }
 }
 

@@ -7,10 +7,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Commit } from "../../ports/storage-adapter.js";
 import { RecentMap } from "../../runtime/cache.js";
 import type { SessionId } from "../../workflow/names.js";
-import { type CommitHeader, PackedLogs, parseCommit, parseHeader } from "./commit-file.js";
-import { type Disk, ignore, orMissing, type Publisher, temporaryName } from "./disk.js";
-import { asDamage } from "./failures.js";
+import { type CommitHeader, type Pack, Packs, parseCommit, parseHeader } from "./commit-file.js";
+import { type Disk, ignore, ignoreMissing, readAndClose, temporaryName } from "./disk.js";
+import { throwDamage } from "./failures.js";
 import type { Background, SessionPlace, StoreLayout } from "./layout.js";
+import type { Publisher } from "./publish.js";
 
 /** A version that was seen on the disk. Versions never change, so this stays true. */
 interface KnownVersion {
@@ -38,8 +39,23 @@ export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
   }
 }
 
+/** How much of a commit's file is read, and how it is parsed; undefined if the bytes do not suffice. */
+interface Part<T> {
+  readonly bytes: number;
+  parse(data: Buffer, id: SessionId, version: number): T | undefined;
+}
+
+const COMMIT: Part<Commit> = { bytes: Number.POSITIVE_INFINITY, parse: parseCommit };
 /** Most headers are shorter. A longer one costs a second read. */
-const HEADER_BYTES = 2048;
+const HEADER: Part<CommitHeader> = { bytes: 2048, parse: parseHeader };
+
+/** The file of a version. */
+interface Found {
+  /** Undefined if there is no such version. */
+  readonly data: Buffer | undefined;
+  /** The number of versions that are in the pack, looked at once the file was open. */
+  readonly packed: number;
+}
 
 /** The maximum size of a hint. */
 const HINT_BYTES = 256;
@@ -54,9 +70,6 @@ interface Hint {
   readonly folder: string | undefined;
 }
 
-/** Reads one version of a session, in its current folder unless a place is given. */
-type ReadVersion<T> = (id: SessionId, version: number, at?: SessionPlace) => Promise<T | undefined>;
-
 /**
  * Reads single commits. A missing one is undefined; a damaged one throws `TAMPERED`.
  *
@@ -66,122 +79,95 @@ type ReadVersion<T> = (id: SessionId, version: number, at?: SessionPlace) => Pro
  */
 export class CommitReader {
   readonly #disk: Disk;
-  readonly #layout: StoreLayout;
   readonly #publisher: Publisher;
-  readonly #packed: PackedLogs;
+  readonly #packs: Packs;
 
-  constructor(disk: Disk, layout: StoreLayout, publisher: Publisher) {
+  constructor(disk: Disk, publisher: Publisher) {
     this.#disk = disk;
-    this.#layout = layout;
     this.#publisher = publisher;
-    this.#packed = new PackedLogs(disk);
+    this.#packs = new Packs(disk);
   }
 
-  readonly commit: ReadVersion<Commit> = async (id, version, at) => {
-    const data = await this.file(id, version, at);
-    return data && parseCommit(data, id, version);
-  };
-
-  /** Returns a commit's file unparsed. */
-  readonly file: ReadVersion<Buffer> = (id, version, at = this.#layout.place(id)) =>
-    asDamage(this.#file(version, at), id, version);
-
-  async #file(version: number, at: SessionPlace): Promise<Buffer | undefined> {
-    const pack = this.pack(at);
-    if (this.#packed.isKnown(pack, version)) {
-      const data = await this.#packed.read(pack, version);
-      if (data !== undefined) return data;
-    }
-    let packed = 0;
-    const countPacked = async () => {
-      packed = await this.#packed.count(pack);
-    };
-    const data = await this.#disk.read(this.path(at, version), countPacked);
-    if (data === undefined) await countPacked();
-    return version <= packed ? ((await this.#packed.read(pack, version)) ?? data) : data;
+  /** Returns a commit. */
+  async commit(at: SessionPlace, version: number): Promise<Commit | undefined> {
+    const { data } = await this.file(at, version);
+    return data && parseCommit(data, at.id, version);
   }
 
   /** Returns a commit without its body, reading no more than necessary. */
-  readonly header: ReadVersion<CommitHeader> = async (id, version, at = this.#layout.place(id)) => {
-    const data = await asDamage(this.#start(version, at), id, version);
-    return data && (parseHeader(data, id, version) ?? this.commit(id, version, at));
-  };
+  async header(at: SessionPlace, version: number): Promise<CommitHeader | undefined> {
+    const { data } = await this.file(at, version, HEADER.bytes);
+    return data && (parseHeader(data, at.id, version) ?? this.commit(at, version));
+  }
 
-  async #start(version: number, at: SessionPlace): Promise<Buffer | undefined> {
-    const pack = this.pack(at);
-    let data = this.#packed.isKnown(pack, version) ? await this.#packed.read(pack, version, HEADER_BYTES) : undefined;
-    if (data === undefined) {
-      // The first bytes of a pack are those of its first version.
-      data = await this.#disk.readStart(this.path(at, version), HEADER_BYTES);
-      if (version > 1 && version <= (await this.packed(at))) {
-        data = (await this.#packed.read(pack, version, HEADER_BYTES)) ?? data;
+  /** Returns a version's file or its first bytes, unparsed. Looks at the pack after `before`. */
+  async file(at: SessionPlace, version: number, bytes?: number, before?: Promise<unknown>): Promise<Found> {
+    try {
+      const pack = this.#publisher.path(at.folder, 1);
+      if (this.#packs.isKnown(pack, version)) {
+        await before;
+        const found = await this.#packs.read(pack, version, bytes);
+        if (found !== undefined) return found;
       }
+      const file = await this.#disk.open(this.#publisher.path(at.folder, version));
+      const looking = before === undefined ? this.#packs.look(pack) : before.then(() => this.#packs.look(pack));
+      const [own, { count: packed }] = await Promise.all([file && readAndClose(file, bytes), looking]);
+      const found = version <= packed ? await this.#packs.read(pack, version, bytes) : undefined;
+      return found ?? { data: own, packed };
+    } catch (error) {
+      return throwDamage(error, at.id, version);
     }
-    return data;
   }
 
   /** Reads `head`. Nothing else in the file is used. */
   async hint({ id, folder }: SessionPlace): Promise<Hint> {
-    const start = await asDamage(this.#disk.readStart(join(folder, "head"), HINT_BYTES), id, 0);
-    const [, owner, version, place] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
-    return { version: owner === id ? Number(version) : 0, folder: place };
+    try {
+      const file = await this.#disk.open(join(folder, "head"));
+      const start = file && (await readAndClose(file, HINT_BYTES));
+      const [, owner, version, place] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
+      return { version: owner === id ? Number(version) : 0, folder: place };
+    } catch (error) {
+      return throwDamage(error, id, 0);
+    }
   }
 
   /** Returns the highest version in a session's folder without reading it; 0 if there is none. */
   async highest(at: SessionPlace): Promise<number> {
     const versions = await this.versions(at);
-    return Math.max(await this.packed(at), ...versions.slice(-1));
+    return Math.max((await this.pack(at)).count, ...versions.slice(-1));
   }
 
   /** Returns the versions that have a file of their own, in order. Version 1 is the first commit or the pack. */
   async versions({ id, folder }: SessionPlace): Promise<number[]> {
-    const versions = (await asDamage(this.#disk.names(folder), id, 0)).map((name) => this.#publisher.versionOf(name));
+    const names = await this.#disk.names(folder).catch((error) => throwDamage(error, id, 0));
+    const versions = names.map((name) => this.#publisher.versionOf(name));
     return versions.filter((version) => version > 0).sort((one, other) => one - other);
   }
 
+  /** Returns the state of a session's pack. */
+  async pack({ id, folder }: SessionPlace): Promise<Pack> {
+    return this.#packs.look(this.#publisher.path(folder, 1)).catch((error) => throwDamage(error, id, 1));
+  }
+
   /** Passes the files of a session's packed versions to `use`, in order. Returns their number. */
-  async eachPacked(at: SessionPlace, use: (data: Buffer) => Promise<void>): Promise<number> {
-    return asDamage(this.#packed.each(this.pack(at), use), at.id, 1);
-  }
-
-  /** Returns how many versions of a session are in the pack. */
-  async packed(at: SessionPlace): Promise<number> {
-    return asDamage(this.#packed.count(this.pack(at)), at.id, 1);
-  }
-
-  /** Returns the extent and identity of the current pack. */
-  async packState(at: SessionPlace) {
-    return asDamage(this.#packed.extent(this.pack(at)), at.id, 1);
+  async eachPacked({ id, folder }: SessionPlace, use: (data: Buffer) => Promise<void>): Promise<number> {
+    return this.#packs.each(this.#publisher.path(folder, 1), use).catch((error) => throwDamage(error, id, 1));
   }
 
   /** Syncs the versions in a session's folder; returns false if there is no such folder. */
-  async sync(id: SessionId): Promise<boolean> {
-    return (await orMissing(this.#disk.syncFolder(this.#layout.session(id)).then(() => true))) ?? false;
+  async sync({ folder }: SessionPlace): Promise<boolean> {
+    const synced = this.#disk.syncFolder(folder).then(() => true);
+    return (await synced.catch(ignoreMissing)) ?? false;
   }
 
-  async has(id: SessionId, version: number, at = this.#layout.place(id)): Promise<boolean> {
-    return (await this.hasFile(at, version)) || version <= (await this.packed(at));
+  async has(at: SessionPlace, version: number): Promise<boolean> {
+    return (await this.hasFile(at, version)) || version <= (await this.pack(at)).count;
   }
 
   /** Returns true if a version has a file of its own. */
-  async hasFile(at: SessionPlace, version: number): Promise<boolean> {
-    return asDamage(this.#disk.exists(this.path(at, version)), at.id, version);
-  }
-
-  /** Returns true if the session has a folder. */
-  async hasFolder(id: SessionId): Promise<boolean> {
-    return this.#disk.exists(this.#layout.session(id));
-  }
-
-  path({ folder }: SessionPlace, version: number): string {
-    return this.#publisher.path(folder, version);
-  }
-
-  /**
-   * Returns the path of the pack: it replaces the file of the first version, so that no copy of the folder lacks it.
-   */
-  pack(at: SessionPlace): string {
-    return this.path(at, 1);
+  async hasFile({ id, folder }: SessionPlace, version: number): Promise<boolean> {
+    const path = this.#publisher.path(folder, version);
+    return this.#disk.exists(path).catch((error) => throwDamage(error, id, version));
   }
 }
 
@@ -209,9 +195,13 @@ export class NewestVersion {
    * was read must survive a power failure.
    */
   async commit(id: SessionId): Promise<Commit | undefined> {
-    const commit = await this.#find(id, this.#reader.commit);
-    const isKnown = commit !== undefined && (this.#known.get(id)?.version ?? 0) >= commit.version;
-    if (commit === undefined || !(isKnown || (await this.#reader.sync(id)))) {
+    const at = this.#layout.place(id);
+    const known = this.#known.get(id);
+    const seen = Math.max(known?.version ?? 0, this.#listed.get(id) ?? 0);
+    const commit = await this.#find(at, seen, COMMIT);
+    // What this process knows was synced.
+    if (commit !== undefined && commit.hash === known?.hash) return commit;
+    if (commit === undefined || !(await this.#reader.sync(at))) {
       this.#known.forget(id);
       return undefined;
     }
@@ -224,7 +214,8 @@ export class NewestVersion {
    * may not be synced.
    */
   async header(id: SessionId): Promise<CommitHeader | undefined> {
-    const header = await this.#find(id, this.#reader.header);
+    const seen = Math.max(this.#known.get(id)?.version ?? 0, this.#listed.get(id) ?? 0);
+    const header = await this.#find(this.#layout.place(id), seen, HEADER);
     if (this.#listed.size >= MAX_LISTED) this.#listed.clear();
     if (header !== undefined) this.#listed.set(id, header.version);
     return header;
@@ -242,29 +233,27 @@ export class NewestVersion {
 
   // This process's memory is a better hint than `head`, which is written after the answer. Both are only hints: a backup
   // may have been restored, and `head` may be wrong.
-  async #find<T extends CommitHeader>(id: SessionId, read: ReadVersion<T>): Promise<T | undefined> {
-    const at = this.#layout.place(id);
-    const seen = Math.max(this.#known.get(id)?.version ?? 0, this.#listed.get(id) ?? 0);
-    const next = await this.#from(at, seen, read);
-    if (next !== undefined) return next;
-    this.#known.forget(id);
-    this.#listed.delete(id);
-    const hinted = await this.#from(at, (await this.#reader.hint(at)).version, read);
-    return hinted ?? this.#from(at, await this.#reader.highest(at), read);
+  async #find<T extends CommitHeader>(at: SessionPlace, seen: number, part: Part<T>): Promise<T | Commit | undefined> {
+    const newest = await this.#from(at, seen, part);
+    if (newest !== undefined) return newest;
+    this.#known.forget(at.id);
+    this.#listed.delete(at.id);
+    const hinted = await this.#from(at, (await this.#reader.hint(at)).version, part);
+    return hinted ?? this.#from(at, await this.#reader.highest(at), part);
   }
 
   /** Returns the newest version, if the given version or a later one exists. */
-  async #from<T>(at: SessionPlace, version: number, read: ReadVersion<T>): Promise<T | undefined> {
+  async #from<T>(at: SessionPlace, version: number, part: Part<T>): Promise<T | Commit | undefined> {
     if (version === 0) return undefined;
-    const { id } = at;
-    // The given version is nearly always the newest: read it while checking for the next one.
-    const reading = read(id, version, at);
+    // The given version is nearly always the newest: read it while looking for the next one. Look at the pack last: a
+    // version whose file is gone was packed before.
+    const next = this.#reader.hasFile(at, version + 1);
+    const reading = this.#reader.file(at, version, part.bytes, next);
     reading.catch(ignore);
-    const last = (await this.#reader.hasFile(at, version + 1)) ? await this.#gallop(at, version + 1) : version;
-    // Check the pack last: a version whose file is gone was packed before.
-    const packed = await this.#reader.packed(at);
-    if (packed > last) return this.#from(at, packed, read);
-    return last === version ? reading : read(id, last, at);
+    if (await next) return this.#from(at, await this.#gallop(at, version + 1), part);
+    const { data, packed } = await reading;
+    if (packed > version) return this.#from(at, packed, part);
+    return data && (part.parse(data, at.id, version) ?? this.#from(at, version, COMMIT));
   }
 
   // After the pack, versions have no gaps: search with doubling steps, then by bisection.

@@ -38,12 +38,12 @@ export class StoreRepair {
 
   /** Creates missing markers and completes removals. */
   async rebuild(): Promise<Repaired> {
-    const { trees, tidy } = this.#parts;
+    const { markerCheck, trees } = this.#parts;
     const sum: Repaired = { sessions: 0, removed: 0, heads: 0, missing: [], damaged: [] };
     for await (const ids of this.#sessions()) await Promise.all(ids.map((id) => this.#repairOne(id, sum)));
     await trees.placeAll(sum.missing.map(({ marker }) => marker));
     // A session may have ended since its newest commit was read.
-    for (const { id, marker } of sum.missing) if (marker.tree === "active") await tidy.remove(id, marker);
+    for (const { id, marker } of sum.missing) if (marker.tree === "active") await markerCheck.remove(id, marker);
     return sum;
   }
 
@@ -56,14 +56,14 @@ export class StoreRepair {
     const before = await this.#count();
     for (const tree of ["all", "active"] as const) {
       for await (const batch of trees.walk(tree, undefined, BATCH)) {
-        const headers = await Promise.all(batch.map(({ sessionId }) => this.#parts.tidy.header(sessionId)));
+        const headers = await Promise.all(batch.map(({ sessionId }) => this.#parts.markerCheck.header(sessionId)));
         for (const [index, entry] of batch.entries()) {
           const newest = headers[index];
-          if (newest !== "damaged") this.#parts.tidy.check(entry, newest);
+          if (newest !== "damaged") this.#parts.markerCheck.check(entry, newest);
         }
       }
     }
-    await this.#compactor.tidyAll();
+    await this.#compactor.deleteAllPacked();
     await background.idle();
     const found = {
       "list markers made": missing.length,
@@ -84,7 +84,7 @@ export class StoreRepair {
     const { disk, heads, layout, newest, trash } = this.#parts;
     const at = layout.place(id);
     if (await disk.exists(layout.removed(id))) {
-      const folder = await trash.put(id, at.folder);
+      const folder = await trash.put(at);
       if (folder !== undefined) await disk.dropFolder(folder);
       sum.removed += 1;
       return;
@@ -118,7 +118,7 @@ export class StoreRepair {
       return { summary: header.summary, version: header.version, damage: await this.#gap(at, header.version) };
     } catch (error) {
       if (!isPhasegateError(error, "TAMPERED")) throw error;
-      const first = await reader.header(at.id, 1, at).catch(() => undefined); // the damage of this session is reported already
+      const first = await reader.header(at, 1).catch(() => undefined); // the damage of this session is reported already
       return { summary: first?.summary, version: 0, damage: error.message };
     }
   }
@@ -126,10 +126,10 @@ export class StoreRepair {
   /** Returns the damage of a log that lacks a version. */
   async #gap(at: SessionPlace, newest: number): Promise<string | undefined> {
     const { reader } = this.#parts;
-    const packed = await reader.packed(at);
+    const { count: packed } = await reader.pack(at);
     const versions = new Set(await reader.versions(at));
     for (let version = packed + 1; version <= newest; version++) {
-      if (!versions.has(version) && !(await reader.has(at.id, version, at))) return `Version ${version} is missing`;
+      if (!versions.has(version) && !(await reader.has(at, version))) return `Version ${version} is missing`;
     }
     return undefined;
   }

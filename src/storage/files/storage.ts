@@ -13,12 +13,12 @@
  * - markers.ts: lists are ordered by file names; a marker may be false but is never missing.
  * - compact.ts: packed versions are deleted only after the copy window.
  * - storage.ts: a removed id is marked as used before its folder goes to the trash.
- * - tidy.ts: temp files and trash are deleted by age, measured by the file system's clock.
+ * - trash.ts: temp files and trash are deleted by age, measured by the file system's clock.
  * - watch.ts: watching is polling, with a wake-up for this process's own commits.
  * - repair.ts: markers and heads are rebuilt from the commits.
  * - failures.ts: which system errors become which error codes.
  */
-import { basename, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { isPhasegateError } from "../../errors.js";
 import type {
   Commit,
@@ -30,10 +30,10 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { CommitAppender, checkChain, checkFileCommit } from "./append.js";
+import { CommitAppender } from "./append.js";
 import { SessionCompactor } from "./compact.js";
-import { Disk, type FileSystem, guarded, guardedEach, orMissing } from "./disk.js";
-import { storageFailed } from "./failures.js";
+import { Disk, type FileSystem, guardedEach, ignoreMissing } from "./disk.js";
+import { storageFailed, throwFailure } from "./failures.js";
 import { StoreLayout, TOP_FOLDERS } from "./layout.js";
 import { SessionLister, SessionLog, sizeOf } from "./list.js";
 import { activeMarker, allMarker } from "./markers.js";
@@ -54,7 +54,7 @@ export interface FileStorageOptions {
    * that such a copy is complete.
    */
   readonly copyWindowMs?: number;
-  /** Replaces `node:fs/promises`, for tests with failing calls. */
+  /** Replaces `node:fs/promises`, for tests with failing calls. Its `open` gets numeric flags. */
   readonly fs?: FileSystem;
   /** Replaces `process.platform`, for tests. */
   readonly platform?: string;
@@ -94,9 +94,9 @@ export class FileStorage implements StorageAdapter {
     this.#parts = parts;
     this.#watchIntervalMs = options.watchIntervalMs ?? WATCH_INTERVAL_MS;
     this.#compactor = new SessionCompactor(parts, options.copyWindowMs ?? COPY_WINDOW_MS);
-    this.#appender = new CommitAppender(parts, this.#compactor);
-    this.#lister = new SessionLister(parts.trees, parts.tidy);
-    this.#log = new SessionLog(parts.reader, parts.newest);
+    this.#appender = new CommitAppender(parts, this.#compactor, maxCommitBytes);
+    this.#lister = new SessionLister(parts.trees, parts.markerCheck);
+    this.#log = new SessionLog(parts);
     this.#remover = new SessionRemover(parts);
     this.#repair = new StoreRepair(parts, this.#compactor);
   }
@@ -109,8 +109,8 @@ export class FileStorage implements StorageAdapter {
    * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version of phasegate made it.
    */
   static async open(root: string, options: FileStorageOptions = {}): Promise<FileStorage> {
-    const disk = new Disk(options.fs, options.platform);
-    return guarded("open", async () => {
+    try {
+      const disk = new Disk(options.fs, options.platform);
       await disk.makeFolders(resolve(root));
       const layout = new StoreLayout(await disk.fs.realpath(root));
       for (const name of TOP_FOLDERS) await makeTop(disk, layout.top(name));
@@ -126,9 +126,11 @@ export class FileStorage implements StorageAdapter {
         await writeFormat(disk, layout, publisher);
       }
       parts.background.run("trash", () => parts.watchers.any().then((isWatched) => parts.trash.empty(isWatched)));
-      parts.background.run("packed", () => storage.#compactor.tidyAll());
+      parts.background.run("packed", () => storage.#compactor.deleteAllPacked());
       return storage;
-    });
+    } catch (error) {
+      return throwFailure("open", error);
+    }
   }
 
   /**
@@ -137,7 +139,7 @@ export class FileStorage implements StorageAdapter {
    * @throws {PhasegateError} `TAMPERED` when the commit is damaged.
    */
   async read(id: SessionId): Promise<Commit | undefined> {
-    return guarded("read", () => this.#parts.newest.commit(id));
+    return this.#parts.newest.commit(id).catch((error) => throwFailure("read", error));
   }
 
   /**
@@ -149,22 +151,12 @@ export class FileStorage implements StorageAdapter {
    * @throws {PhasegateError} `TOO_LARGE` when it exceeds `maxCommitBytes`.
    */
   async append(commit: Commit): Promise<void> {
-    await guarded("append", async () => {
-      const own = ownCopy(commit);
-      checkFileCommit(own, this.capabilities.maxCommitBytes);
-      await this.#appender.append(own);
-    });
+    return this.#appender.append(commit).catch((error) => throwFailure("append", error));
   }
 
   /** Begins a session with several commits in one file, all or none. Throws as `append` does. */
   async begin(commits: readonly Commit[]): Promise<void> {
-    await guarded("append", async () => {
-      const [first, ...others] = commits.map(ownCopy);
-      if (first === undefined) return;
-      for (const commit of [first, ...others]) checkFileCommit(commit, this.capabilities.maxCommitBytes);
-      checkChain([first, ...others]);
-      await this.#appender.begin([first, ...others]);
-    });
+    return this.#appender.begin(commits).catch((error) => throwFailure("append", error));
   }
 
   /**
@@ -172,7 +164,7 @@ export class FileStorage implements StorageAdapter {
    * none.
    */
   async hint(id: SessionId): Promise<number> {
-    return guarded("read", () => this.#parts.newest.hint(id));
+    return this.#parts.newest.hint(id).catch((error) => throwFailure("read", error));
   }
 
   /**
@@ -191,12 +183,12 @@ export class FileStorage implements StorageAdapter {
    * @throws {PhasegateError} `TAMPERED` when it is damaged.
    */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
-    return guarded("read", () => this.#parts.payloads.read(id, hash));
+    return this.#parts.payloads.read(id, hash).catch((error) => throwFailure("read", error));
   }
 
   /** Lists sessions, newest first. */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return guarded("list", () => this.#lister.list(query));
+    return this.#lister.list(query).catch((error) => throwFailure("list", error));
   }
 
   /** Yields the sessions whose newest commit is damaged. Reads every session. */
@@ -206,16 +198,18 @@ export class FileStorage implements StorageAdapter {
 
   /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
-    return guarded("count", async () => {
-      const { trees, tidy } = this.#parts;
+    try {
+      const { markerCheck, trees } = this.#parts;
       const count = await trees.countActive(upTo);
-      return count < upTo ? count : tidy.countActive(upTo);
-    });
+      return count < upTo ? count : await markerCheck.countActive(upTo);
+    } catch (error) {
+      return throwFailure("count", error);
+    }
   }
 
   /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
-    await guarded("remove", () => this.#remover.remove(id));
+    return this.#remover.remove(id).catch((error) => throwFailure("remove", error));
   }
 
   /**
@@ -232,7 +226,7 @@ export class FileStorage implements StorageAdapter {
 
   /** Returns the size of a session's files; undefined if there is none. */
   async size(id: SessionId): Promise<SessionSize | undefined> {
-    return guarded("measure", () => sizeOf(this.#parts, id));
+    return sizeOf(this.#parts, id).catch((error) => throwFailure("measure", error));
   }
 
   /**
@@ -243,7 +237,7 @@ export class FileStorage implements StorageAdapter {
    * @throws {PhasegateError} `TAMPERED` when a commit is damaged or missing.
    */
   async compact(id: SessionId): Promise<void> {
-    await guarded("compact", () => this.#compactor.compact(id));
+    return this.#compactor.compact(id).catch((error) => throwFailure("compact", error));
   }
 
   /**
@@ -251,7 +245,7 @@ export class FileStorage implements StorageAdapter {
    * the folder meanwhile.
    */
   async repair(): Promise<RepairReport> {
-    return guarded("repair", () => this.#repair.repair());
+    return this.#repair.repair().catch((error) => throwFailure("repair", error));
   }
 
   /** Waits for background work, such as writing hints and deleting old files. */
@@ -266,16 +260,10 @@ export class FileStorage implements StorageAdapter {
  */
 async function makeTop(disk: Disk, path: string): Promise<void> {
   if (await disk.makeFolder(path)) return;
-  const real = await orMissing(disk.fs.realpath(path));
+  const real = await disk.fs.realpath(path).catch(ignoreMissing);
   if (real === path && (await disk.stat(path))?.isDirectory() === true) return;
   const cause = `${basename(path)} is no folder of its own, but a link or a file`;
   throw storageFailed("open", cause, `Look where ${basename(path)} in the session folder leads, then delete it.`);
-}
-
-/** Copies a commit, so that changes by the caller during the call do not reach the store. */
-function ownCopy({ payloads, ...commit }: Commit): Commit {
-  const copies = payloads?.map((payload) => ({ ...payload }));
-  return { ...commit, summary: { ...commit.summary }, ...(copies === undefined ? {} : { payloads: copies }) };
 }
 
 /**
@@ -291,11 +279,12 @@ class SessionRemover {
 
   /** Removes a session, if it exists. */
   async remove(id: SessionId): Promise<void> {
-    const { background, disk, known, layout, reader, trash, watchers } = this.#parts;
-    if (!(await reader.hasFolder(id))) return;
+    const { background, disk, known, layout, trash, watchers } = this.#parts;
+    const at = layout.place(id);
+    if (!(await disk.exists(at.folder))) return;
     const summary = await this.#summary(id);
     await markUsed(this.#parts, id);
-    const folder = await trash.put(id, layout.session(id));
+    const folder = await trash.put(at);
     known.forget(id);
     await this.#removeMarkers(summary);
     // Watchers read the last commits from the trash.
@@ -323,8 +312,9 @@ class SessionRemover {
 /** Marks an id as used, synced, before its folder disappears: no session can begin under it again. */
 async function markUsed(parts: Pick<StoreParts, "disk" | "folders" | "layout">, id: SessionId): Promise<void> {
   const { disk, folders, layout } = parts;
-  await folders.within(layout.removedShelf(id), async () => {
-    await disk.touch(layout.removed(id));
-    await disk.syncFolder(layout.removedShelf(id));
+  const mark = layout.removed(id);
+  await folders.within(dirname(mark), async () => {
+    await disk.touch(mark);
+    await disk.syncFolder(dirname(mark));
   });
 }

@@ -12,7 +12,7 @@ import { folderState } from "./layout.js";
 import { SessionLog } from "./list.js";
 import type { MarkerEntry } from "./markers.js";
 import type { StoreParts } from "./parts.js";
-import type { TrashEntry } from "./tidy.js";
+import type { TrashEntry } from "./trash.js";
 
 /** Sessions read in parallel, and inactive sessions polled per round. */
 const BATCH = 64;
@@ -85,7 +85,7 @@ class WatchedSessions {
     const found = await Promise.all(
       [...ids].map(async (id) => {
         const watched = this.#sessions.get(id) ?? this.add(id);
-        const state = await folderState(disk, layout.session(id));
+        const state = await folderState(disk, layout.place(id).folder);
         const isSame = state?.settled !== undefined && state.settled === watched.settled;
         watched.settled = state?.settled;
         return isSame ? [] : [id];
@@ -149,7 +149,7 @@ class RemovedSessions {
     const watched = this.#sessions.get(id) ?? this.#sessions.add(id);
     const at = { id, folder: path };
     for (;;) {
-      const commit = await this.#parts.reader.commit(id, watched.version + 1, at).catch(orDamaged);
+      const commit = await this.#parts.reader.commit(at, watched.version + 1).catch(orDamaged);
       if (commit === undefined) return;
       watched.version = commit.version;
       yield commit;
@@ -188,7 +188,7 @@ export class SessionWatch {
     this.#query = query;
     this.#signal = signal;
     this.#intervalMs = intervalMs;
-    this.#log = new SessionLog(parts.reader, parts.newest);
+    this.#log = new SessionLog(parts);
     this.#sessions = new WatchedSessions(parts, query.idPrefix ?? "");
     this.#removed = new RemovedSessions(parts, this.#sessions, query.idPrefix ?? "");
     const { isIn, leave } = parts.watchers.enter((id, version) => {
@@ -239,13 +239,14 @@ export class SessionWatch {
 
   // A damaged session is skipped, as in a list, and polled again later.
   async *#newCommits(id: SessionId): AsyncGenerator<Commit> {
-    const { reader } = this.#parts;
+    const { layout, reader } = this.#parts;
+    const at = layout.place(id);
     const watched = this.#sessions.get(id);
     if (watched === undefined) return;
     try {
-      if (!(await this.#parts.reader.has(id, watched.version + 1))) return;
+      if (!(await reader.has(at, watched.version + 1))) return;
       // A commit that a watch has yielded must survive a power failure.
-      if (!(await reader.sync(id))) return;
+      if (!(await reader.sync(at))) return;
       for await (const commit of this.#log.read(id, watched.version, Number.POSITIVE_INFINITY)) {
         watched.version = commit.version;
         yield commit;

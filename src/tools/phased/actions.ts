@@ -1,9 +1,13 @@
 /**
  * The actions of the workflow tool and their parameters: one table from which the input schema, the
- * descriptions, the checks and the examples are made.
+ * descriptions, the checks and the examples are made; and the context that every action gets.
  */
 
 import * as z from "zod/mini";
+import type { ApprovalRequest } from "../../phased/approval/ledger.js";
+import type { Engine } from "../../phased/engine.js";
+import type { Metrics } from "../../runtime/operations.js";
+import type { PersonsAnswer } from "../dispatch.js";
 import { fieldNames, isOptional } from "../request.js";
 import { type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
 
@@ -173,4 +177,35 @@ export function outputSchema(): ObjectSchema {
     remediation: z.optional(z.string()),
   });
   return publishedSchema(schema);
+}
+
+/** An answer: `status`, `action`, and the action's own fields. */
+export type WorkflowResponse = {
+  /** The outcome: `success` if the action was executed. */
+  readonly status: "success" | "error";
+  /** The action; empty if the call named none. */
+  readonly action: string;
+  readonly [key: string]: unknown;
+};
+
+/** The options that a host adds to a call. */
+export interface DispatchOptions {
+  /**
+   * Asks a person during the call, if one is present; returns undefined if there is no answer. The engine checks the
+   * answer like any other: unsigned, it counts only if the host allows that.
+   */
+  readonly askPerson?: (request: ApprovalRequest) => Promise<PersonsAnswer | undefined>;
+}
+
+/** The context that all handlers of the tool get. */
+export interface ToolContext extends DispatchOptions {
+  readonly engine: Engine;
+  /** The tool's name, for sentences that say what to call. */
+  readonly name: string;
+  /** The actions that agents get. */
+  readonly actions: readonly Action[];
+  /** The budget of an answer, in characters of JSON. */
+  readonly maxChars: number;
+  /** The durations of each action; calls without a known action count as `unknown`. */
+  readonly metrics: Metrics;
 }

@@ -9,25 +9,28 @@ import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject } from "../../workflow/json.js";
+import type { PhaseDefinition } from "../../workflow/structure.js";
 import { keyed } from "../request.js";
 import { compact, type WireObject } from "../wire.js";
-import type { ParametersOf } from "./actions.js";
-import type { ToolContext } from "./context.js";
+import type { ParametersOf, ToolContext } from "./actions.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
-import { approvalNews, phaseHeading, problemEntry, verificationNews } from "./shapes.js";
+import { approvalNews, problemEntry, verificationNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
   const request = { phase, evidence, ...keyed(key) };
   const result = await context.engine.completePhase(sessionId, request);
   const submitted = Object.keys(evidence);
-  if (result.passed || result.awaiting === undefined) return now(context, result, judged(context, result, submitted));
+  if (result.passed || result.awaiting === undefined) {
+    const answer = judged(context, result, submitted);
+    return result.replayed ? now(context, result, answer) : answer;
+  }
   const decided = await askPerson(context, result.awaiting);
   if (decided !== undefined) return judged(context, decided, submitted);
   const open = waiting(result, result.awaiting);
   // Without a key this is no repeated call: the same evidence waits already.
-  return key === undefined ? open : now(context, result, open);
+  return key === undefined || !result.replayed ? open : now(context, result, open);
 }
 
 /**
@@ -39,7 +42,6 @@ async function now(
   { replayed, sessionId, version }: CompleteResult,
   answer: WireObject,
 ): Promise<WireObject> {
-  if (!replayed) return answer;
   const state = await engine.getState(sessionId);
   const news = replayNews(replayed, state);
   if (state.version === version) return { ...answer, ...news };
@@ -80,8 +82,7 @@ function judged(context: ToolContext, result: CompleteResult, submitted: readonl
 const NAMES_MAX = 100;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, nextPhase, ticks, reveal } = result;
-  const warnings = conceal(result.warnings, reveal);
+  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, ticks, reveal } = result;
   const done = nextPhase === null;
   return compact({
     status: "success",
@@ -91,12 +92,17 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     checkpoint_passed: true,
     evidence_accepted: evidenceAccepted.slice(0, NAMES_MAX),
     evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
-    warnings: warnings.length === 0 ? undefined : warnings.map(({ message }) => message),
-    ...tickNews(ticks),
+    warnings: warnings.length === 0 ? undefined : conceal(warnings, reveal).map(({ message }) => message),
+    ...(ticks && tickNews(ticks)),
     workflow_complete: done || undefined,
     next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
     next: done ? { action: "get_history", session_id: sessionId } : phaseCall(sessionId),
   });
+}
+
+/** Returns the short form of a phase in the answer to a passed gate. */
+function phaseHeading(phase: PhaseDefinition): WireObject {
+  return compact({ phase_number: phase.number, title: phase.name, description: phase.purpose ?? phase.plan?.goal });
 }
 
 /** Limits the problems in an answer; `get_errors` has all. */

@@ -8,8 +8,7 @@ import { shown } from "../../workflow/names.js";
 import { pageItems } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, type WireObject } from "../wire.js";
-import type { ParametersOf } from "./actions.js";
-import type { ToolContext } from "./context.js";
+import type { ParametersOf, ToolContext } from "./actions.js";
 import { nextCall, phaseCall, replayNews } from "./next-call.js";
 import { historyEntry, sessionEntry, verificationNews } from "./shapes.js";
 

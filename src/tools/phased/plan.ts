@@ -10,8 +10,7 @@ import { revisionOf } from "../../workflow/json.js";
 import { pageItems } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, type WireObject } from "../wire.js";
-import type { ParametersOf } from "./actions.js";
-import type { ToolContext } from "./context.js";
+import type { ParametersOf, ToolContext } from "./actions.js";
 import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
 
 /** The budget for what surrounds the differences. */
@@ -49,7 +48,7 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     phases_shifted: shift === 0 ? undefined : shift,
     current_phase: currentPhase,
     total_phases: result.totalPhases,
-    ...tickNews(result.ticks),
+    ...(result.ticks && tickNews(result.ticks)),
     blocked: blockedBy(result),
     next: page.cursor === undefined ? done : { ...syncCall(sessionId, true), cursor: page.cursor },
   });
@@ -91,7 +90,7 @@ export function planNews({ actions }: ToolContext, sessionId: string, plan: Plan
   return compact({
     plan_changed: changed === undefined ? undefined : { path: brief(path, 200), summary: changed, ...next },
     plan_unreadable: unreadable === undefined ? undefined : `${brief(unreadable, 300)}: tasks are shown as pinned`,
-    ...tickNews(ticks),
+    ...(ticks && tickNews(ticks)),
   });
 }
 
@@ -99,9 +98,7 @@ export function planNews({ actions }: ToolContext, sessionId: string, plan: Plan
 const IDS_MAX = 100;
 
 /** Returns what was written into the plan, and what could not be. */
-export function tickNews(ticks: TickReport | undefined): WireObject {
-  if (ticks === undefined) return {};
-  const { ticked, unticked, missing, unwritable, pending } = ticks;
+export function tickNews({ ticked, unticked, missing, unwritable, pending }: TickReport): WireObject {
   const listed = (ids: readonly string[]) => (ids.length === 0 ? undefined : ids.slice(0, IDS_MAX));
   const inAll = (ids: readonly string[]) => (ids.length <= IDS_MAX ? undefined : ids.length);
   return compact({

@@ -30,11 +30,6 @@ export function phaseContent(view: PhaseView): WireObject {
   });
 }
 
-/** Returns the short form of a phase in the answer to a passed gate. */
-export function phaseHeading(phase: PhaseDefinition): WireObject {
-  return compact({ phase_number: phase.number, title: phase.name, description: phase.purpose ?? phase.plan?.goal });
-}
-
 /** Returns a task without its text. */
 export function taskContent({ task, facts, content, contentChanged }: TaskView): WireObject {
   return compact({

@@ -3,12 +3,10 @@
 import { isPhasegateError } from "../../errors.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { isSessionId } from "../../workflow/names.js";
-import { fits, type ShrinkRules } from "../budget.js";
 import { action, type Call, dispatch, type Failure, type Product } from "../dispatch.js";
-import { compact, type WireObject } from "../wire.js";
-import { type Action, isAction, REQUESTS } from "./actions.js";
+import { compact, fits, type ShrinkRules, type WireObject } from "../wire.js";
+import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowResponse } from "./actions.js";
 import { complete } from "./complete.js";
-import type { ToolContext, WorkflowResponse } from "./context.js";
 import { deleteSession, getErrors, getHistory, getMetrics, listSessions, listWorkflows, pause } from "./lists.js";
 import { errorsCall, phaseCall } from "./next-call.js";
 import { getPhase, getSession, getState, getTask, resume, retryPhase, rollback, start } from "./phases.js";

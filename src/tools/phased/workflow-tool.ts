@@ -13,10 +13,18 @@
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
 import { Metrics } from "../../runtime/operations.js";
-import { maxCharsFor } from "../budget.js";
-import type { ObjectSchema } from "../wire.js";
-import { ACTION_NAMES, type Action, inputSchema, isAction, outputSchema, toolDescription } from "./actions.js";
-import type { DispatchOptions, ToolContext, WorkflowResponse } from "./context.js";
+import { maxCharsFor, type ObjectSchema } from "../wire.js";
+import {
+  ACTION_NAMES,
+  type Action,
+  type DispatchOptions,
+  inputSchema,
+  isAction,
+  outputSchema,
+  type ToolContext,
+  toolDescription,
+  type WorkflowResponse,
+} from "./actions.js";
 
 /** The options of a workflow tool. */
 export interface WorkflowToolOptions {

@@ -9,9 +9,8 @@
  */
 
 import type { RoutedEngine } from "../../routed/engine.js";
-import { maxCharsFor } from "../budget.js";
 import { dispatch } from "../dispatch.js";
-import type { ObjectSchema } from "../wire.js";
+import { maxCharsFor, type ObjectSchema } from "../wire.js";
 import {
   ALL_CALLS,
   actionInput,

@@ -5,10 +5,9 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { RoutedMove } from "../../routed/commands.js";
 import type { AdvanceRequest, RoutedResult, RoutedView } from "../../routed/types.js";
 import { isJsonObject } from "../../workflow/json.js";
-import type { ShrinkRules } from "../budget.js";
-import { type Action, action, type Call, type Performed, type Product, perform } from "../dispatch.js";
-import { givenFields, keyed } from "../request.js";
-import type { WireObject } from "../wire.js";
+import { type Action, action, type Product, readCall } from "../dispatch.js";
+import { keyed } from "../request.js";
+import type { ShrinkRules, WireObject } from "../wire.js";
 import type { RoutedContext } from "./calls.js";
 import { type Refusal, refusalOf } from "./refusals.js";
 import { REQUESTS, type RoutedCall } from "./requests.js";
@@ -58,15 +57,10 @@ export async function carryOut(
   context: RoutedContext,
   name: RoutedCall,
   input: unknown,
-): Promise<Performed<WireObject, Refusal>> {
-  let call: Call<RoutedCall> = { name, given: {} };
-  return perform(
-    () => {
-      if (isJsonObject(input)) call = { name, given: givenFields(input) };
-      return CALLS[name].prepare(context, isJsonObject(input) ? call.given : input);
-    },
-    (failure) => refusalOf(context, call, failure),
-  );
+): Promise<{ readonly body: WireObject } | { readonly refusal: Refusal }> {
+  const call = readCall(context, input, () => ({ name, fields: input }));
+  const outcome = call.failure === undefined ? await CALLS[name].run(context, call.input) : call.failure;
+  return "body" in outcome ? outcome : { refusal: refusalOf(context, call, outcome) };
 }
 
 /** A tool for one call, or for several that its `action` names. */

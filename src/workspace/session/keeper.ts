@@ -6,9 +6,9 @@
  * - manifest.ts: the format of `manifest.json`; a change is compare-and-swap
  * - machine.ts: what may happen to a recorded session, the format of its log, and its recorder: one commit per act
  */
-import { isPhasegateError } from "../../errors.js";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { WorkspaceNotifications } from "../options.js";
-import { notRecorded, type SessionFacts, type SessionFolders } from "./folders.js";
+import type { SessionFacts, SessionFolders } from "./folders.js";
 import type { Recorder, WorkspaceAct } from "./machine.js";
 import type { Manifest } from "./manifest.js";
 
@@ -155,4 +155,14 @@ export class SessionCounts {
     const completionRate = begun === 0 ? undefined : this.#completed / begun;
     return { begun, completed: this.#completed, failed: this.#failed, completionRate };
   }
+}
+
+/** Builds the error for a saved file whose act could not be appended to the log. */
+function notRecorded(path: string, cause: unknown): PhasegateError<"STORAGE_FAILED"> {
+  const remedy = "Save it again to the same path: that does no harm. If it fails again, tell the user.";
+  return new PhasegateError("STORAGE_FAILED", `${path} is saved, but could not be recorded`, {
+    remedy,
+    details: { operation: "record" },
+    cause,
+  });
 }

@@ -7,7 +7,7 @@ import { PhasegateError } from "../../errors.js";
 import type { Connection } from "../connection.js";
 import { type PreloadedWorkflow, preloadWorkflow } from "../preload/preload-workflow.js";
 import { ROOT_NAMES } from "../roots/folders.js";
-import { isSessionFolder, noSession, notOwn } from "../session/folders.js";
+import { isSessionFolder, noSession } from "../session/folders.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
 import type { GivenStep, StepRefusal } from "../steps/give-step.js";
@@ -282,5 +282,17 @@ function refused(at: string, { problems, example }: StepRefusal): PhasegateError
   return new PhasegateError("INVALID_INPUT", `the gate of ${at} is not passed: ${found}`, {
     remedy: `Do what is missing, then call next_step with evidence${such}.`,
     details: { field: "evidence" },
+  });
+}
+
+/** Builds the error for a session that this connection has neither created nor reopened. */
+function notOwn(id: string, exists: boolean, what = "nothing was saved"): PhasegateError<"PATH_REFUSED"> {
+  const reason = exists ? `the session ${id} belongs to another connection` : `there is no session ${id}`;
+  const call = exists ? `{"session_id": "${id}", "reopen": true}` : `{"session_id": "${id}"}`;
+  return new PhasegateError("PATH_REFUSED", `${what}: ${reason}`, {
+    remedy: exists
+      ? `Call create_session for a session of your own, or with ${call} to continue that one.`
+      : `Call create_session with ${call}, then save again.`,
+    details: { reason },
   });
 }

@@ -48,7 +48,7 @@ export interface ToolListing {
 /** A tool of the table. MCP tools, tools of the AI SDK and plain functions are made of it. */
 export interface WorkspaceTool<Done extends ToolSuccess = ToolSuccess>
   extends ToolListing,
-    Pick<Action<Connection, Done>, "prepare"> {}
+    Pick<Action<Connection, Done>, "run"> {}
 
 /** A tool of the table, with the types of its arguments and its answer. */
 export interface DefinedTool<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess>
@@ -63,11 +63,11 @@ interface ToolDefinition<Shape extends z.core.$ZodLooseShape, Done extends ToolS
 
 /** Creates a tool whose arguments are checked before it runs. */
 export function defineTool<Shape extends z.core.$ZodLooseShape, Done extends ToolSuccess>({
-  run,
+  run: runTool,
   ...listing
 }: ToolDefinition<Shape, Done>): DefinedTool<Shape, Done> {
-  const { prepare } = action(listing.input, (connection: Connection, args) => run(args, connection));
-  return { ...listing, prepare };
+  const { run } = action(listing.input, (connection: Connection, args) => runTool(args, connection));
+  return { ...listing, run };
 }
 
 /** Limits the faults that are named. */

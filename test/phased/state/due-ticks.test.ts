@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionCommand } from "../../../src/phased/state/commands.js";
-import { joinRanges, numbersIn, type PlanChanges, type Ranges } from "../../../src/phased/state/events.js";
+import type { PlanChanges } from "../../../src/phased/state/events.js";
+import { joinRanges, numbersIn, type Ranges } from "../../../src/phased/state/head.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import type { PlanGate, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { phaseOf, Run, structureOf, submit } from "./run.js";

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
+import { encodeCommit } from "../../../src/storage/files/commit-file.js";
 import { Disk } from "../../../src/storage/files/disk.js";
 import { Background, FolderNames, Folders, StoreLayout } from "../../../src/storage/files/layout.js";
 import { LinkPublisher } from "../../../src/storage/files/publish.js";
@@ -27,10 +28,12 @@ it("as many sessions are known as were used lately, each in its newest version",
 it("what lists found is kept in mind for some sessions", async () => {
   const disk = new Disk();
   const layout = new StoreLayout(await newRoot());
-  const reader = new CommitReader(disk, layout, new LinkPublisher(disk));
+  const reader = new CommitReader(disk, new LinkPublisher(disk));
   const hint = vi.spyOn(reader, "hint").mockResolvedValue({ version: 1, folder: undefined });
   vi.spyOn(reader, "hasFile").mockResolvedValue(false);
-  vi.spyOn(reader, "header").mockResolvedValue(makeCommit());
+  vi.spyOn(reader, "file").mockImplementation(async ({ id }) => {
+    return { data: Buffer.from(encodeCommit(makeCommit({ sessionId: id }))), packed: 0 };
+  });
   const newest = new NewestVersion(disk, layout, reader, new KnownVersions());
   const look = (index: number) => newest.header(parseSessionId(`s${index}`));
   for (let index = 0; index < 4096; index++) await look(index);

@@ -117,7 +117,11 @@ describe("the format of a store", () => {
 
 describe("on Windows", () => {
   const unsynced: typeof nodeFs.open = async (path, flags, mode) => {
-    if (flags === "r" && (await nodeFs.stat(path)).isDirectory()) throw systemError("EPERM");
+    const isFolder = await nodeFs.stat(path).then(
+      (stat) => stat.isDirectory(),
+      () => false,
+    );
+    if (isFolder) throw systemError("EPERM");
     return nodeFs.open(path, flags, mode);
   };
 

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { FileSystem } from "../../../../src/storage/files/disk.js";
 import type { FileNode, Node } from "./nodes.js";
@@ -19,7 +20,7 @@ export function systemCalls(disk: PowerDisk, before: () => Promise<void>): FileS
       disk.set(folder, basename(path), newFolder(disk.inode()));
       return undefined;
     },
-    async open(path: string, flags = "r") {
+    async open(path: string, flags: number) {
       await before();
       return handleOf(disk, path, openNode(disk, path, flags), before);
     },
@@ -63,14 +64,14 @@ export function systemCalls(disk: PowerDisk, before: () => Promise<void>): FileS
   return calls as unknown as FileSystem;
 }
 
-function openNode(disk: PowerDisk, path: string, flags: string): Node {
-  if (flags === "r") return disk.find(path);
+function openNode(disk: PowerDisk, path: string, flags: number): Node {
+  if ((flags & constants.O_WRONLY) === 0) return disk.find(path);
   const folder = disk.folder(dirname(path));
   const there = folder.entries.get(basename(path));
-  if (there !== undefined && flags.includes("x")) throw failure("EEXIST");
+  if (there !== undefined && (flags & constants.O_EXCL) !== 0) throw failure("EEXIST");
   const node = there ?? newFile(disk.inode(), disk.now());
   if (there === undefined) disk.set(folder, basename(path), node);
-  else if (flags === "w" && node.kind === "file") node.data = Buffer.alloc(0);
+  else if ((flags & constants.O_TRUNC) !== 0 && node.kind === "file") node.data = Buffer.alloc(0);
   return node;
 }
 

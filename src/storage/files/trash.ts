@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
-import { type Disk, orMissing, TEMPORARY } from "./disk.js";
-import type { StoreLayout } from "./layout.js";
+import { type Disk, ignoreMissing, TEMPORARY } from "./disk.js";
+import type { SessionPlace, StoreLayout } from "./layout.js";
 
 /** No call takes this long: older temp files were left by a crash. */
 const LEFT_MS = 3_600_000;
@@ -61,13 +61,17 @@ export class Trash {
   }
 
   /** Moves a session's folder here and returns its new path; undefined if another process was faster. */
-  async put(id: SessionId, folder: string): Promise<string | undefined> {
+  async put({ id, folder }: SessionPlace): Promise<string | undefined> {
     const trash = this.#layout.top("trash");
     const now = Math.floor(await this.#disk.now(trash));
     const to = join(trash, `removed~${id}~${now}~${randomUUID()}`);
-    if (!(await orMissing(this.#disk.replace(folder, to).then(() => true)))) return undefined;
+    const isMoved = await this.#disk
+      .replace(folder, to)
+      .then(() => true)
+      .catch(ignoreMissing);
+    if (!isMoved) return undefined;
     // Without the sync, a power failure could bring the folder back with some of its files deleted.
-    await orMissing(this.#disk.syncFolder(dirname(folder)));
+    await this.#disk.syncFolder(dirname(folder)).catch(ignoreMissing);
     return to;
   }
 
@@ -88,7 +92,7 @@ export class Trash {
     for (const { path, id, at } of entries) {
       if (isWatched && now - at < GRACE_MS) continue;
       // The process that moved a folder may have died before its sync.
-      await orMissing(this.#disk.syncFolder(this.#layout.shelf(id)));
+      await this.#disk.syncFolder(this.#layout.shelf(id)).catch(ignoreMissing);
       await this.#disk.dropFolder(path);
     }
     await sweepOld(this.#disk, folder);
