@@ -37,6 +37,8 @@ export type { Location, VariableValue } from "./workspace/roots/paths.js";
 export type { SessionFigures } from "./workspace/session/keeper.js";
 export {
   RECORDED_SESSIONS,
+  type RecordedCommit,
+  type RecordedEntry,
   type RecordedEvent,
   type RecordedHead,
   type SessionInputs,
