@@ -73,4 +73,4 @@ const note = "the changelog is missing";
 const no = await signApproval(again, { decision: "deny", by: "ann", note, privateKey: keys.privateKey });
 const denied = await engine.deny(sessionId, { by: "ann", note, evidenceHash, signature: no });
 assert.ok(!denied.passed);
-for (const { message } of denied.problems) console.log(`to be mended: ${message}`);
+for (const { message } of denied.problems) console.log(`to be fixed: ${message}`);

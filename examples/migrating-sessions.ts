@@ -12,7 +12,7 @@ const workflow = defineWorkflow({
   type: "bugfix",
   revision: "1",
   name: "Bug fix",
-  description: "See it fail, mend it",
+  description: "See it fail, fix it",
   phases: [
     {
       number: 1,
@@ -20,7 +20,7 @@ const workflow = defineWorkflow({
       content: "# Reproduce\n",
       gate: { evidence: z.object({ failing_test: z.string() }) },
     },
-    { number: 2, name: "Mend", content: "# Mend\n", gate: { evidence: z.object({ tests_pass: z.literal(true) }) } },
+    { number: 2, name: "Fix", content: "# Fix\n", gate: { evidence: z.object({ tests_pass: z.literal(true) }) } },
   ],
 });
 const content = new MemoryContent({ workflows: [workflow] });
@@ -50,7 +50,7 @@ const report = await copySessions(storage, house, {
 });
 for (const { sessionId, reason } of report.refused) console.error(`${sessionId} stays: ${reason}`);
 // #endregion move
-assert.deepEqual([report.sessions, report.commits, report.settled], [2, 3, true]);
+assert.deepEqual([report.sessions, report.commits, report.caughtUp], [2, 3, true]);
 
 // A session continued meanwhile: a second copy transfers only what is new.
 await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });

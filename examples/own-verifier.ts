@@ -9,7 +9,7 @@ const tickets = new Set(["OPS-7"]);
 const ticketIsOpen: Verifier = {
   async verify({ value }) {
     const ok = typeof value === "string" && tickets.has(value);
-    return { ok, message: ok ? `${value} is open` : "hand in the number of an open ticket, such as OPS-7" };
+    return { ok, message: ok ? `${value} is open` : "submit the number of an open ticket, such as OPS-7" };
   },
 };
 

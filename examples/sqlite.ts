@@ -42,7 +42,7 @@ await engine.close();
 await storage.close();
 
 // #region host
-const database = new DatabaseSync("state/sessions.db"); // the host's own, with tables of its own beside ours
+const database = new DatabaseSync("state/sessions.db"); // the host's own, with its own tables next to ours
 const again = await SqliteStorage.open(database);
 assert.equal((await again.list({ status: ["completed"] })).items.length, 1);
 const history = database.prepare("SELECT step_name, outcome_status FROM workflow_history").all();

@@ -1,33 +1,62 @@
-/** `npm run check`: every check but the tests, the fast ones first. Stops at the first that fails. */
-import { spawnSync } from "node:child_process";
+/**
+ * `npm run check`: every check but the tests, the fast ones first, as many at once as there are processors. After the
+ * first that fails no other begins.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
 
+/** What each script checks. Those after `build` read what it makes. */
 const CHECKS = {
-  "check:types": "types",
   "check:lint": "format and lint rules",
   "check:imports": "which module imports which",
   "check:unused": "unused files, exports and dependencies",
+  "check:snippets": "code in the docs is code that runs",
+  "check:types": "types",
   "check:regexps": "expressions take time that grows with the text and no faster",
   build: "build",
-  "api:check": "the public API is what etc/ says",
   "check:bundle": "runs without node:, and stays small",
-  "check:snippets": "code in the docs is code that runs",
+  "api:check": "the public API is what etc/ says",
   examples: "examples run",
-  docs: "API docs without warnings",
   "check:package": "the packed package installs and runs on every runtime",
+  docs: "API docs without warnings",
 };
+const scripts = Object.keys(CHECKS);
+const waiting = [...scripts];
+let hasFailed = false;
 
-for (const [script, what] of Object.entries(CHECKS)) {
-  console.log(`\n── ${script}: ${what}`);
+/** Runs a check and prints what it said in one piece. */
+async function run(script) {
   const started = Date.now();
+  const said = [];
   // npm is a script with a shell's name on Windows.
-  const { status } = spawnSync("npm", ["run", "--silent", script], {
-    stdio: ["ignore", "inherit", "inherit"],
+  const child = spawn("npm", ["run", "--silent", script], {
+    stdio: ["ignore", "pipe", "pipe"],
     shell: process.platform === "win32",
   });
-  if (status !== 0) {
-    console.error(`\n✗ ${script} failed (${what}). To see it alone: npm run ${script}`);
-    process.exit(1);
-  }
-  console.log(`✓ ${script} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => said.push(chunk));
+  const [status] = await once(child, "close");
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  const verdict =
+    status === 0
+      ? `✓ ${script} (${seconds} s)`
+      : `✗ ${script} failed (${CHECKS[script]}). To see it alone: npm run ${script}`;
+  console.log(`\n── ${script}: ${CHECKS[script]}\n${Buffer.concat(said)}${verdict}`);
+  hasFailed ||= status !== 0;
 }
-console.log(`\n✓ all ${Object.keys(CHECKS).length} checks passed`);
+
+const needsBuild = (script) => scripts.indexOf(script) > scripts.indexOf("build");
+let build;
+async function lane() {
+  for (let script = waiting.shift(); script !== undefined && !hasFailed; script = waiting.shift()) {
+    if (needsBuild(script)) await build;
+    if (hasFailed) return;
+    const running = run(script);
+    if (script === "build") build = running;
+    await running;
+  }
+}
+await Promise.all(Array.from({ length: availableParallelism() }, lane));
+
+if (hasFailed) process.exit(1);
+console.log(`\n✓ all ${scripts.length} checks passed`);

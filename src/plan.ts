@@ -7,7 +7,7 @@
  */
 
 export type { TickReport } from "./phased/engine-context.js";
-export type { PlannedPhaseView, PlannedTaskView, PlanView, TaskStanding } from "./phased/plan/view.js";
+export type { PlannedPhaseView, PlannedTaskView, PlanView, TaskProgress } from "./phased/plan/view.js";
 export type { PlanChange, PlanChanges } from "./phased/state/events.js";
 export { type PlanOrder, planOrder } from "./plan/order.js";
 export { type ParsePlanOptions, parsePlan } from "./plan/parse-plan.js";

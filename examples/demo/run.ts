@@ -1,6 +1,6 @@
 /**
  * The demo: an agent writes release notes over MCP. It skips, forgets and makes things up, is refused
- * each time, loses its server half-way and goes on. Then it mends a bug, and its tests are run by the gate. Every
+ * each time, loses its server half-way and goes on. Then it fixes a bug, and its tests are run by the gate. Every
  * step is asserted.
  */
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Agent, connectAgent } from "./agent.ts";
-import { mendBug } from "./mend.ts";
+import { fixBug } from "./fix.ts";
 import { type Answer, event, showAttempt, showFields, step, styled } from "./screen.ts";
 
 const CHANGES = {
@@ -33,7 +33,7 @@ try {
   agent = await dieAndComeBack(agent, session_id);
   await finish(agent, session_id);
   await showHistory(agent, session_id);
-  await mendBug(folder);
+  await fixBug(folder);
   console.log(`\n${styled("green", "Done: six phases, each of them proved.")}`);
 } finally {
   await agent?.close();

@@ -71,7 +71,7 @@ export async function releaseNotes(project: string) {
       {
         number: 1,
         name: "Collect the changes",
-        content: "Read every file in `changes/`. Hand in their paths, and whether one of them breaks something.",
+        content: "Read every file in `changes/`. Submit their paths, and whether one of them breaks something.",
         gate: { evidence: collect, example: { changes: ["changes/001-example.md"], breaking: false } },
       },
       {

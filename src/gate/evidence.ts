@@ -183,7 +183,7 @@ function checkSize(evidence: JsonObject, walk: Walk): void {
   if (bytes <= maxBytes) return;
   const size = `${whole ? "" : "more than "}${bytes} bytes`;
   throw new PhasegateError("EVIDENCE_TOO_LARGE", `the evidence is ${size} of JSON; ${maxBytes} are allowed`, {
-    remedy: "Save large results to files and hand in their paths and a summary.",
+    remedy: "Save large results to files, and submit their paths and a summary.",
     details: { bytes, limit: maxBytes },
   });
 }

@@ -98,7 +98,7 @@ function insertInto(text: string, values: PlaceholderValues): string {
     const value = placeholderValue(name, values);
     if (typeof value === "string") return checkedText(value, name);
     if (typeof value === "number" || typeof value === "boolean") return String(value);
-    throw refused(`{${name}}`, "a list, an object or null can't be put into a text", "Hand in a text or a number.");
+    throw refused(`{${name}}`, "a list, an object or null can't be put into a text", "Submit a text or a number.");
   });
 }
 
@@ -120,7 +120,7 @@ function placeholderValue(name: string, values: PlaceholderValues): JsonValue {
   if (value !== undefined) return value;
   const missing = known === undefined ? "the evidence has no such field" : "this session has none";
   throw new PhasegateError("INVALID_INPUT", `nothing is known for {${name}}: ${missing}`, {
-    remedy: known === undefined ? `Hand in ${name}.` : "Ask the author of the workflow.",
+    remedy: known === undefined ? `Submit ${name}.` : "Ask the author of the workflow.",
     details: { field: name },
   });
 }
@@ -147,9 +147,9 @@ function below(evidence: JsonObject | undefined, keys: readonly string[]): JsonV
 const VALUE_MAX = 8192;
 
 function checkedText(value: string, name: string): string {
-  if (value.includes("\0")) throw refused(`{${name}}`, "it holds a NUL", "Hand in a text without control characters.");
+  if (value.includes("\0")) throw refused(`{${name}}`, "it holds a NUL", "Submit a text without control characters.");
   if (value.length <= VALUE_MAX) return value;
-  throw refused(`{${name}}`, `it is longer than ${VALUE_MAX} characters`, "Hand in a shorter text.");
+  throw refused(`{${name}}`, `it is longer than ${VALUE_MAX} characters`, "Submit a shorter text.");
 }
 
 function refused(what: string, reason: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
@@ -163,7 +163,11 @@ function fillItem(item: JsonValue, fill: Fill): JsonValue {
   if (typeof item !== "string") return fillValue(item, fill);
   const text = insertInto(item, fill.values);
   if (fill.allowOptions || !text.startsWith("-") || item.startsWith("-")) return text;
-  throw refused(shown(text), "it would be read as an option: it begins with '-'", "Hand in a value without '-' first.");
+  throw refused(
+    shown(text),
+    "it would be read as an option: it begins with '-'",
+    "Submit a value that does not begin with '-'.",
+  );
 }
 
 function collect(value: JsonValue, names: Set<string>): JsonValue {

@@ -90,7 +90,7 @@ export interface CopyReport {
    * True if the last pass found nothing new. If false, the source was in use to the end: copy again when it
    * is not.
    */
-  readonly settled: boolean;
+  readonly caughtUp: boolean;
 }
 
 /** What was copied and refused in all passes. */
@@ -109,10 +109,10 @@ export async function copyLogs(from: StorageAdapter, to: StorageAdapter, options
   for (let pass = 1; ; pass += 1) {
     const before = all.commits;
     const sessions = await copyAll(from, to, options, pass, all);
-    const settled = all.commits === before;
-    if (!settled && pass < passes) continue;
+    const caughtUp = all.commits === before;
+    if (!caughtUp && pass < passes) continue;
     for await (const [id, refusal] of unlistedSessions(from, options)) refuse(all, id, refusal);
-    return { ...all, sessions, refused: [...all.refused.values()], settled };
+    return { ...all, sessions, refused: [...all.refused.values()], caughtUp };
   }
 }
 

@@ -16,9 +16,14 @@
  *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts), and what is shown of it (view.ts)
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked
+ * - commands.ts: every command but a start and a submission, such as rollback and pause
+ * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told
  * - context.ts: how a session is loaded, how a command is executed, and when ticks are written
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
  *   cleanup deletes
+ * - watch.ts: commits as they are appended; log-check.ts: what makes a log intact; copy-sessions.ts, log-copy.ts: how
+ *   sessions are copied to another storage
+ * - engine-context.ts: what all operations of an engine share
  */
 
 import { ApprovalGuard } from "../approval/guard.js";

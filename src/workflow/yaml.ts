@@ -25,7 +25,9 @@ export async function readYaml(file: string, text: string, report: Report): Prom
     return undefined;
   }
   // The parser's own check for duplicate keys takes quadratic time.
-  const document = yaml.parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: "error" });
+  const document = withoutStackTraces(() =>
+    yaml.parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: "error" }),
+  );
   const reading = { yaml, document, text, report, at };
   if (!isSound(reading) || !hasPlainKeys(reading) || !hasKnownAliases(reading)) return undefined;
   const place = placesOf(reading);
@@ -104,6 +106,20 @@ function endOfRead(yaml: Yaml, text: string): number | undefined {
     offset += lexeme.length;
   }
   return undefined;
+}
+
+/**
+ * Runs the parser. It makes an error for each fault in the text, and their stack traces would take most of the time.
+ * Where `Error` is frozen, they are made.
+ */
+function withoutStackTraces<T>(parse: () => T): T {
+  const limit: unknown = Reflect.get(Error, "stackTraceLimit");
+  Reflect.set(Error, "stackTraceLimit", 0);
+  try {
+    return parse();
+  } finally {
+    Reflect.set(Error, "stackTraceLimit", limit);
+  }
 }
 
 /** A YAML text that is being read. */

@@ -19,7 +19,7 @@ const LINUX = process.platform === "linux";
 const suite = (script: string, gate = SUITE) =>
   aGate({ gate, files: { "test.mjs": script }, verifiers: { commands: { node: process.execPath } } });
 
-/** The tests are this script, and the agent says that they pass; then they are mended. */
+/** The tests are this script, and the agent says that they pass; then they are fixed. */
 async function refused(script: string, says: RegExp): Promise<void> {
   const gate = await suite(script);
   await gate.refuses(TRUTH, says);

@@ -339,7 +339,7 @@ describe("an export", () => {
     expect(copied).toMatchObject({
       sessions: 3,
       refused: [{ sessionId: ids.odd, reason: "unreadable" }],
-      settled: true,
+      caughtUp: true,
     });
     const named = await copySessions(await FileStorage.open(state), new MemoryStorage(), { sessionIds: [ids.done] });
     expect(named).toMatchObject({ sessions: 1, refused: [] });

@@ -74,7 +74,7 @@ describe("phasegate", () => {
 describe("errors of commands", () => {
   const error = (code: "STORAGE_FAILED" | "TAMPERED" | "INVALID_INPUT") => {
     const details = { operation: "read", sessionId: "s", version: 1, reason: "r" };
-    return new PhasegateError(code, "it failed", { remedy: "mend it", details });
+    return new PhasegateError(code, "it failed", { remedy: "fix it", details });
   };
 
   it("have exit codes", () => {
@@ -91,7 +91,7 @@ describe("errors of commands", () => {
       printError({ stdin: stderr, stdout: stderr, stderr }, thrown, { stack: false });
       return String(stderr.read());
     };
-    expect(print(error("TAMPERED"))).toBe("phasegate: error: it failed\n  hint: mend it\n");
+    expect(print(error("TAMPERED"))).toBe("phasegate: error: it failed\n  hint: fix it\n");
     expect(print(new Error("odd\u001b[2J"))).toMatch(
       /^phasegate: error: odd\\u001b\[2J\n {2}hint: .*--log-level debug/,
     );

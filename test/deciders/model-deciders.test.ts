@@ -145,9 +145,9 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
     ["is JSON of another shape", { text: '{"step": "Sow"}' }, "next_step_name"],
     ["is no object", { text: '"Sow"' }, "the answer"],
   ])("asks once more where the model's answer %s, and says so", async (_what, broken, problem) => {
-    const mended = await decider(make, [broken, decision("Sow")]);
-    expect(await mended.decide()).toMatchObject({ nextStep: "Sow", usage: { requests: 2, inputTokens: 200 } });
-    expect(JSON.stringify(mended.server.requests[1]?.body)).toContain("could not be used");
+    const fixed = await decider(make, [broken, decision("Sow")]);
+    expect(await fixed.decide()).toMatchObject({ nextStep: "Sow", usage: { requests: 2, inputTokens: 200 } });
+    expect(JSON.stringify(fixed.server.requests[1]?.body)).toContain("could not be used");
     const { decide } = await decider(make, [broken, broken]);
     expect(await failure(decide())).toMatchObject({
       message: expect.stringContaining(problem),

@@ -15,7 +15,7 @@ const KILLS = howOften(4, 300);
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "plan-worker.ts"));
 
-/** A process passes gates and rolls back, and is killed at some instant: the next look at the session mends the plan. */
+/** A process passes gates and rolls back, and is killed at some instant: the next look at the session fixes the plan. */
 it(`has the plan ticked as the session stands after each of ${KILLS} kills`, { timeout: 900_000 }, async () => {
   const [state, project] = [await newRoot(), await newRoot()];
   const file = join(project, "tasks.md");

@@ -18,7 +18,7 @@ test("a snippet that is what its region says is fine, without markers and indent
   expect(runTool(SCRIPT, [], folder)).toEqual({ status: 0, output: "2 snippets, 0 wrong\n" });
 });
 
-test("a snippet that has drifted is refused with its line, and --write mends it and nothing else", () => {
+test("a snippet that has drifted is refused with its line, and --write fixes it and nothing else", () => {
   const folder = plant({ "examples/x.ts": EXAMPLE, "README.md": page("return 2;\n", "inner") });
   const before = runTool(SCRIPT, [], folder);
   expect(before.output).toContain("README.md:3:");

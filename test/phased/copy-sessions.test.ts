@@ -50,7 +50,7 @@ describe("copySessions", () => {
     const [files, memory, again] = [await openFiles(), new MemoryStorage(), await openFiles()];
     const { ids } = await livedIn(files);
     const report = await copySessions(files, memory);
-    expect(report).toMatchObject({ sessions: 4, commits: 14, refused: [], settled: true });
+    expect(report).toMatchObject({ sessions: 4, commits: 14, refused: [], caughtUp: true });
     expect(report.bytes).toBeGreaterThan(300_000);
     await expectSame(files, memory, Object.values(ids));
     expect(await copySessions(memory, again)).toEqual(report);
@@ -74,7 +74,7 @@ describe("copySessions", () => {
     const [from, to] = [new MemoryStorage(), new MemoryStorage()];
     const { ids } = await livedIn(from, { hashKey: HASH_KEY });
     const blind = await copySessions(from, to);
-    expect(blind).toMatchObject({ sessions: 0, commits: 0, settled: true });
+    expect(blind).toMatchObject({ sessions: 0, commits: 0, caughtUp: true });
     expect(new Set(blind.refused.map(({ reason }) => reason))).toEqual(new Set(["unreadable"]));
     expect(await copySessions(from, to, { hashKey: HASH_KEY })).toMatchObject({ sessions: 4, refused: [] });
     const bytes = new TextEncoder().encode(HASH_KEY);
@@ -124,7 +124,7 @@ describe("copySessions", () => {
     const { refused, sessions } = await copySessions(from, to);
     expect(sessions).toBe(3);
     expect(refused).toEqual([expect.objectContaining({ sessionId: ids.large, reason: "differs" })]);
-    expect(await copySessions(from, to, { sessionIds: [ids.large] })).toMatchObject({ sessions: 0, settled: true });
+    expect(await copySessions(from, to, { sessionIds: [ids.large] })).toMatchObject({ sessions: 0, caughtUp: true });
   });
 
   it("tells apart a target that has gone on, and one that has another log of more commits", async () => {
@@ -174,11 +174,11 @@ describe("copySessions", () => {
         await (worked % 2 === 1 ? engine.resume(ids.odd) : engine.pause(ids.odd));
         if (worked === 1) await startTwoPhases(engine, "new");
       });
-    expect(await copySessions(from, working(4))).toMatchObject({ sessions: 5, refused: [], settled: true });
+    expect(await copySessions(from, working(4))).toMatchObject({ sessions: 5, refused: [], caughtUp: true });
     expect(await logOf(target, ids.odd)).toEqual(await logOf(from, ids.odd));
     await engine.start({ workflowType: "two_phases", target: "another" });
     const busy = await copySessions(from, working(1000), { passes: 2 });
-    expect(busy).toMatchObject({ settled: false });
+    expect(busy).toMatchObject({ caughtUp: false });
   });
 
   it("tells of a session that goes while it is copied", async () => {

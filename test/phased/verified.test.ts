@@ -43,7 +43,7 @@ describe("a start", () => {
 });
 
 describe("a gate that has evidence looked up", () => {
-  it("refuses what isn't there, with what to mend, and passes once it is", async () => {
+  it("refuses what isn't there, with what to fix, and passes once it is", async () => {
     const { verifiers, write } = await makeProject();
     const { submit } = await startVerified([REPORT, OPEN], { verifiers });
     await write("check.mjs", "console.log('2 tests fail'); process.exit(1);\n");

@@ -56,7 +56,7 @@ describe("an answer of a phased session that is given once more", () => {
     });
   });
 
-  it("asks for no mended evidence at a gate that has been passed since", async () => {
+  it("asks for no fixed evidence at a gate that has been passed since", async () => {
     const { session_id, pass } = await phased();
     const refused = await pass(1, "one", "");
     expect(refused).toMatchObject({ code: "GATE_FAILED", next: { action: "complete_phase" } });

@@ -23,7 +23,7 @@ async function start(gate: string) {
 }
 
 describe("a refusal by verifiers on the wire", () => {
-  it("says what was looked up, what came of it and what to mend", async () => {
+  it("says what was looked up, what came of it and what to fix", async () => {
     const { complete, call, write } = await start(GATE());
     const refused = await complete({ count: 3, report: "report.md" });
     expect(refused).toMatchObject({

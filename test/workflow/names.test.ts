@@ -98,9 +98,7 @@ describe("a diagnostic", () => {
   it("is printed as compilers do", () => {
     const base = { file: "a.json", severity: "error", code: "X", message: "wrong" } as const;
     expect(formatDiagnostic(base)).toBe("a.json: error: wrong");
-    expect(formatDiagnostic({ ...base, line: 2, column: 3, hint: "mend it" })).toBe(
-      "a.json:2:3: error: wrong (mend it)",
-    );
+    expect(formatDiagnostic({ ...base, line: 2, column: 3, hint: "fix it" })).toBe("a.json:2:3: error: wrong (fix it)");
     expect(formatDiagnostic({ ...base, column: 3 })).toBe("a.json: error: wrong");
   });
 });

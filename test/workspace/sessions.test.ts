@@ -103,7 +103,7 @@ describe("save_output", () => {
     expect(await readdir(join(made.output, id, "notes"))).toEqual(["a..b.md"]);
   });
 
-  it("tells who forgets the session which call mends it", async () => {
+  it("tells who forgets the session which call fixes it", async () => {
     expect(await workspace.saveOutput({ path: "report.md", content: "x" })).toEqual({
       success: false,
       error: "the path begins with no session's id",
@@ -125,7 +125,7 @@ describe("save_output", () => {
     });
   });
 
-  it("refuses sessions that this connection has not begun, with the call that mends it", async () => {
+  it("refuses sessions that this connection has not begun, with the call that fixes it", async () => {
     const id = await create(workspace);
     const other = workspace.connect();
     expect(await other.saveOutput({ path: `${id}/x.md`, content: "x" })).toMatchObject({

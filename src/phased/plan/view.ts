@@ -35,7 +35,7 @@ export interface PlanView {
 }
 
 /** The state of a task from a plan. */
-export interface TaskStanding {
+export interface TaskProgress {
   /** The task's number in its phase. */
   readonly number: number;
   /** The plan's own id. */
@@ -62,13 +62,13 @@ export interface TaskStanding {
 /** A phase in a session with a plan. */
 export interface PlannedPhaseView extends PlanView {
   /** The state of the phase's tasks; empty if the phase does not come from the plan. */
-  readonly tasks: readonly TaskStanding[];
+  readonly tasks: readonly TaskProgress[];
 }
 
 /** A task from a plan. */
 export interface PlannedTaskView extends PlannedPhaseView {
   /** The state of this task. */
-  readonly task: TaskStanding;
+  readonly task: TaskProgress;
 }
 
 /** Returns what the plan says about a phase; undefined if the session has no plan. */
@@ -185,7 +185,7 @@ function taskStandings(
   head: SessionHead,
   phase: PhaseDefinition,
   live: Plan | undefined,
-): TaskStanding[] {
+): TaskProgress[] {
   const now = live === undefined ? undefined : matchTasks(phases, live.phases);
   const homes = new Map<string, { readonly done: boolean; readonly task: TaskDefinition }>();
   for (const [position, { tasks }] of phases.entries()) {
@@ -215,7 +215,7 @@ function taskStandings(
 function checkOrder(
   dynamic: DynamicDefinition | undefined,
   { number: phase }: PhaseDefinition,
-  { number: task, id, open }: TaskStanding,
+  { number: task, id, open }: TaskProgress,
   { tasks, path }: PlannedPhaseView,
 ): void {
   if (dynamic?.enforceDependencies !== true || open.length === 0) return;

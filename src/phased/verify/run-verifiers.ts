@@ -66,9 +66,9 @@ export async function runVerifiers(
 ): Promise<readonly VerifyOutcome[]> {
   const jobs = checks.map((check) => (signal: AbortSignal) => verify(check, verifiers, signal));
   const { limit = VERIFY_DEFAULTS.limit, deadlineMs = VERIFY_DEFAULTS.deadlineMs, signal } = options;
-  const settled = await runBounded(jobs, { limit, deadlineMs, signal });
+  const results = await runBounded(jobs, { limit, deadlineMs, signal });
   return checks.map((check, index) => {
-    const end = settled[index] ?? { status: "stopped" };
+    const end = results[index] ?? { status: "stopped" };
     const outcome = outcomeOf(check.verifier, end, verifierOf(verifiers, check.verifier) !== undefined);
     if (outcome.failed) onFailure?.(check, end.status === "failed" ? end.error : new Error(outcome.message));
     return outcome;
@@ -94,7 +94,7 @@ export function verifierOf(verifiers: Verifiers, name: string): Verifier | undef
 }
 
 /** The end of one job. */
-type Settled<T> =
+type JobResult<T> =
   | { readonly status: "done"; readonly value: T }
   | { readonly status: "failed"; readonly error: unknown }
   /** Not ended, or not even begun, at the deadline, or when the caller's signal came. */
@@ -110,7 +110,7 @@ const TIMER_MAX = 2 ** 31 - 1;
 export async function runBounded<T>(
   jobs: readonly ((signal: AbortSignal) => Promise<T>)[],
   { limit, deadlineMs, signal }: BoundedOptions,
-): Promise<readonly Settled<T>[]> {
+): Promise<readonly JobResult<T>[]> {
   const controller = new AbortController();
   let end: "late" | "stopped" | undefined;
   const stop = (why: "late" | "stopped") => {
@@ -125,19 +125,19 @@ export async function runBounded<T>(
     if (controller.signal.aborted) resolve();
     controller.signal.addEventListener("abort", () => resolve());
   });
-  const over = aborted.then((): Settled<T> => ({ status: end ?? "stopped" }));
-  const settled: Settled<T>[] = [];
+  const over = aborted.then((): JobResult<T> => ({ status: end ?? "stopped" }));
+  const results: JobResult<T>[] = [];
   const waiting = [...jobs.entries()];
   const worker = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, job] = next;
-      settled[index] = await (end === undefined ? Promise.race([settle(job, controller.signal), over]) : over);
+      results[index] = await (end === undefined ? Promise.race([runJob(job, controller.signal), over]) : over);
     }
   };
   await Promise.all(Array.from({ length: Math.max(1, limit) }, worker));
   clearTimeout(timer);
   signal?.removeEventListener("abort", onAbort);
-  return settled;
+  return results;
 }
 
 async function verify({ verifier: name, request }: VerifyCheck, verifiers: Verifiers, signal: AbortSignal) {
@@ -157,7 +157,7 @@ function fill({ verbatim = [] }: Verifier, request: VerifyRequest): VerifyReques
   }
 }
 
-async function settle<T>(job: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<Settled<T>> {
+async function runJob<T>(job: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<JobResult<T>> {
   try {
     return { status: "done", value: await job(signal) };
   } catch (error) {
@@ -165,7 +165,7 @@ async function settle<T>(job: (signal: AbortSignal) => Promise<T>, signal: Abort
   }
 }
 
-function outcomeOf(verifier: string, end: Settled<unknown>, isRegistered: boolean): VerifyOutcome {
+function outcomeOf(verifier: string, end: JobResult<unknown>, isRegistered: boolean): VerifyOutcome {
   const result = end.status === "done" ? checkedResult(end.value) : undefined;
   if (result !== undefined) return { verifier, ...result };
   return {
@@ -207,7 +207,7 @@ function linesOf(output: readonly unknown[]): string[] {
     .map((line) => line.slice(0, LINE_MAX));
 }
 
-function whatFailed(verifier: string, end: Settled<unknown>, isRegistered: boolean): string {
+function whatFailed(verifier: string, end: JobResult<unknown>, isRegistered: boolean): string {
   const name = `the verifier ${shown(verifier)}`;
   if (!isRegistered) return `${name} is not registered with this host`;
   switch (end.status) {

@@ -211,8 +211,8 @@ export async function takeSnapshots(
   options: Partial<BoundedOptions> = {},
 ): Promise<readonly SnapshotOutcome[]> {
   const jobs = checks.map((check) => () => snapshot(check, verifiers));
-  const settled = await runBounded(jobs, { ...VERIFY_DEFAULTS, ...options });
-  return settled.map((end): SnapshotOutcome => {
+  const results = await runBounded(jobs, { ...VERIFY_DEFAULTS, ...options });
+  return results.map((end): SnapshotOutcome => {
     if (end.status === "done")
       return end.value === undefined ? { status: "none" } : { status: "taken", value: end.value };
     return { status: "failed", error: end.status === "failed" ? end.error : new Error(`a snapshot was ${end.status}`) };

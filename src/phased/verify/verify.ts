@@ -93,7 +93,7 @@ function planOf(
   beginning: Beginning | undefined,
 ): VerifyCheck | VerifyOutcome {
   if (beginning !== undefined && "failed" in beginning) {
-    const message = `what it compares with could not be recorded when the phase began: ${beginning.failed}; retry_phase records it anew`;
+    const message = `what it compares with could not be recorded when the phase began: ${beginning.failed}; retry_phase records it again`;
     return { verifier, ok: false, failed: true, message };
   }
   const value = field !== undefined && Object.hasOwn(evidence, field) ? evidence[field] : undefined;

@@ -165,7 +165,7 @@ export function invalidCommit(field: string, value: unknown): PhasegateError<"IN
 
 function tooLarge(bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `The commit has ${bytes} bytes, and ${limit} are allowed`, {
-    remedy: "Hand in less at once, or raise the storage's maxCommitBytes.",
+    remedy: "Submit less at once, or raise the storage's maxCommitBytes.",
     details: { bytes, limit },
   });
 }

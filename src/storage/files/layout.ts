@@ -97,23 +97,23 @@ function folderName(id: SessionId): string {
  * A folder that changed less than this ago may change again within the same tick of the file system's clock,
  * unnoticed.
  */
-const SETTLED_MS = 100;
+const STABLE_MS = 100;
 /** The same for file systems with a resolution of one or two seconds. */
-const SETTLED_COARSE_MS = 2500;
+const STABLE_COARSE_MS = 2500;
 
-/** The state of a folder. `settled` changes whenever its entries change. */
+/** The state of a folder. `stamp` changes whenever its entries change. */
 interface FolderState {
   /** Undefined while a further change could not yet be told from the last one. */
-  readonly settled: string | undefined;
+  readonly stamp: string | undefined;
 }
 
 /** Returns the state of a folder; undefined if there is none. Call it before reading the folder. */
 export async function folderState(disk: Disk, path: string): Promise<FolderState | undefined> {
   const stat = await disk.stat(path).catch(orNone);
   if (stat === undefined) return undefined;
-  const settledMs = Number.isInteger(stat.mtimeMs) ? SETTLED_COARSE_MS : SETTLED_MS;
-  const isSettled = Math.abs(disk.about() - stat.mtimeMs) >= settledMs;
-  return { settled: isSettled ? `${stat.ino}:${stat.mtimeMs}` : undefined };
+  const stableMs = Number.isInteger(stat.mtimeMs) ? STABLE_COARSE_MS : STABLE_MS;
+  const isStable = Math.abs(disk.about() - stat.mtimeMs) >= stableMs;
+  return { stamp: isStable ? `${stat.ino}:${stat.mtimeMs}` : undefined };
 }
 
 /** Ignores paths that are not folders: reading them reports the error. */
@@ -146,10 +146,10 @@ export class FolderNames {
   async read(path: string): Promise<readonly string[]> {
     const seen = this.#seen.get(path);
     const isFresh = seen !== undefined && Date.now() - seen.at < MAX_AGE_MS;
-    if (isFresh && seen.stamp === (await folderState(this.#disk, path))?.settled) return seen.names;
+    if (isFresh && seen.stamp === (await folderState(this.#disk, path))?.stamp) return seen.names;
     this.#seen.delete(path);
     const at = Date.now();
-    const stamp = (await folderState(this.#disk, path))?.settled;
+    const stamp = (await folderState(this.#disk, path))?.stamp;
     const names = await this.#disk.names(path);
     if (stamp !== undefined && names.length >= MIN_NAMES) this.#keep(path, { stamp, at, names });
     return names;

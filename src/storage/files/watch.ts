@@ -24,7 +24,7 @@ interface Watched {
   /** The last version that was yielded, or the newest one when the watch began. */
   version: number;
   /** The state of its folder when it contained nothing new. */
-  settled: string | undefined;
+  stamp: string | undefined;
 }
 
 /**
@@ -50,7 +50,7 @@ class WatchedSessions {
 
   /** Adds a session from a version on; from its first one if none is given. */
   add(id: SessionId, version = 0): Watched {
-    const watched = { version, settled: undefined };
+    const watched = { version, stamp: undefined };
     this.#sessions.set(id, watched);
     return watched;
   }
@@ -86,8 +86,8 @@ class WatchedSessions {
       [...ids].map(async (id) => {
         const watched = this.#sessions.get(id) ?? this.add(id);
         const state = await folderState(disk, layout.place(id).folder);
-        const isSame = state?.settled !== undefined && state.settled === watched.settled;
-        watched.settled = state?.settled;
+        const isSame = state?.stamp !== undefined && state.stamp === watched.stamp;
+        watched.stamp = state?.stamp;
         return isSame ? [] : [id];
       }),
     );

@@ -47,7 +47,7 @@ const KNOWN: Readonly<Record<string, readonly [what: string, remedy: string]>> =
   "3F000": ["there is no such schema", "Open the storage once with a role that may make it."],
   "42501": ["permission denied", "Grant the role what docs/storage.md lists, then repeat the call."],
   "42P05": POOLER_HAS_STATEMENTS,
-  "42P01": ["a table is missing", "Open the storage anew, with a role that may make tables."],
+  "42P01": ["a table is missing", "Open the storage again, with a role that may create tables."],
   "53100": ["the server's disk is full", "Free disk space on the server, then repeat the call."],
   "53300": ["the server has too many connections", "Give each host a smaller pool, or put a pooler between."],
   "57014": [

@@ -93,7 +93,8 @@ function refuseTaken(connection: Connection, names: TableNames): void {
 // SQLite checks the whole schema before it drops a column, including the host's views and triggers.
 function schemaInTheWay(error: unknown) {
   const cause = error instanceof Error ? error.message : "SQLite refused it";
-  const remedy = "Mend or drop the view, trigger or table that is named, open the database again, then make it anew.";
+  const remedy =
+    "Fix or drop the view, trigger or table that is named, then open the database again. Create it again afterwards if you need it.";
   return storageFailed("open", cause, remedy, error);
 }
 

@@ -64,9 +64,9 @@ function remediation({ status, phase, problems, exhausted }: Refused): string {
   const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, FIELDS_MAX);
   const isComplete = problems.every(({ problem }) => problem === "unverified");
   const named = isComplete ? ", all of it: it is complete, but the checks disagree with it" : asked(fields);
-  const mend = `Do what is missing, then submit evidence for phase ${phase}${named}`;
-  if (status === "active") return mend;
-  return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
+  const fix = `Do what is missing, then submit evidence for phase ${phase}${named}`;
+  if (status === "active") return fix;
+  return `The session has failed. Call retry_phase for phase ${phase} first. ${fix}`;
 }
 
 function asked(fields: readonly string[]): string {

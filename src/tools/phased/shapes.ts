@@ -4,7 +4,7 @@ import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
-import type { TaskStanding } from "../../phased/plan/view.js";
+import type { TaskProgress } from "../../phased/plan/view.js";
 import type { Verification } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
@@ -154,7 +154,7 @@ function taskLabel({ number, name, file }: TaskDefinition): string {
 }
 
 /** Returns a task as the list of its phase shows it. */
-function taskEntry({ number, id, name, state, dependencies, ready, optional, requirements }: TaskStanding): WireObject {
+function taskEntry({ number, id, name, state, dependencies, ready, optional, requirements }: TaskProgress): WireObject {
   return compact({
     task_number: number,
     id,

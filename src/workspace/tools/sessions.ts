@@ -246,7 +246,7 @@ export const nextStepTool = defineTool({
   name: "next_step",
   title: "Next step",
   description:
-    "Gives the next step of a skill, once the current one is done. If that one has a gate, hand in the evidence it asks for.",
+    "Gives the next step of a skill, once the current one is done. If that one has a gate, submit the evidence it asks for.",
   readOnly: false,
   input: z.strictObject({
     workflow: z.string().describe("The skill, as preload_workflow was called"),

@@ -148,7 +148,7 @@ describe("a phase out of a plan", () => {
     engine.on("security", ({ operation, code }) => told.push([operation, code]));
     plans.fault = () => {
       const details = { reason: "it leads out" };
-      throw new PhasegateError("PATH_REFUSED", "it leads out", { remedy: "Mend the link.", details });
+      throw new PhasegateError("PATH_REFUSED", "it leads out", { remedy: "Fix the link.", details });
     };
     expect(await engine.getPhase(sessionId)).toMatchObject({ plan: { unreadable: "it leads out" } });
     expect(told).toEqual([["read plan", "PATH_REFUSED"]]);

@@ -95,7 +95,7 @@ describe("a start that fails leaves nothing behind", () => {
     message: "this is bad",
     file: PLAN_PATH,
     line: 7,
-    hint: "Mend it.",
+    hint: "Fix it.",
   };
   const long = PLAN.replace("Read the input", "x".repeat(4 * 1024 * 1024));
 
@@ -109,7 +109,7 @@ describe("a start that fails leaves nothing behind", () => {
       {
         code: "PLAN_PARSE",
         message: expect.stringMatching(/tasks\.md:7: error: this is bad .*, and 1 more/),
-        remedy: "Mend it.",
+        remedy: "Fix it.",
         details: { file: PLAN_PATH, line: 7 },
       },
     ],

@@ -130,7 +130,7 @@ describe("runVerifiers", () => {
     }
   });
 
-  it("tells the agent what to mend where a placeholder can't be filled in", async () => {
+  it("tells the agent what to fix where a placeholder can't be filled in", async () => {
     let ran = false;
     const never: Verifier = {
       async verify() {
@@ -142,7 +142,7 @@ describe("runVerifiers", () => {
     expect(missing).toEqual({
       verifier: "never",
       ok: false,
-      message: "nothing is known for {evidence.none}: the evidence has no such field. Hand in evidence.none.",
+      message: "nothing is known for {evidence.none}: the evidence has no such field. Submit evidence.none.",
     });
     expect(ran).toBe(false);
   });

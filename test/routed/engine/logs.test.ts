@@ -37,7 +37,7 @@ describe("logs of routed sessions", () => {
     const refused = await copySessions(storage, house, { hashKey: "a key" });
     expect(refused.refused).toMatchObject([{ sessionId: id, reason: "unknown_kind" }]);
     const copied = await copySessions(storage, house, { hashKey: "a key", kinds: [ROUTED_SESSIONS] });
-    expect(copied).toMatchObject({ sessions: 1, commits: 5, refused: [], settled: true });
+    expect(copied).toMatchObject({ sessions: 1, commits: 5, refused: [], caughtUp: true });
     const there = routed(new Script(), { storage: house, hashKey: "a key" }).engine;
     expect(await there.audit(id)).toMatchObject({ intact: true });
     expect(await there.status(id)).toMatchObject({ status: "COMPLETED" });

@@ -198,7 +198,7 @@ describe("a workflow that is edited", () => {
   it.each([
     ["taken away", async (): Promise<undefined> => undefined],
     ["broken", () => new RoutedFolders({ source: new FolderOfTexts({ "GARDEN/index.md": "" }) }).definition("GARDEN")],
-  ])("so that it is %s fails its instances, which go on once it is mended", async (_, definition) => {
+  ])("so that it is %s fails its instances, which go on once it is fixed", async (_, definition) => {
     let gone = false;
     const whole = routedWorkflows(GARDEN);
     const workflows: RoutedSource = {

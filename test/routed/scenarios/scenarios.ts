@@ -64,7 +64,7 @@ export const SCENARIOS: Readonly<Record<string, (place: Place) => Promise<void>>
     expect(failing).toMatchObject({
       status: 200,
       body: {
-        next_step: { step_name: "Repair", instructions: "Mend it." },
+        next_step: { step_name: "Repair", instructions: "Fix it." },
         current_context: { change: 17, ran: 40, failing: 2 },
         reasoning: "two tests fail",
       },
@@ -154,7 +154,7 @@ export const SCENARIOS: Readonly<Record<string, (place: Place) => Promise<void>>
 
   "failure: a decider that hangs is given up, and the report kept": async (place) => {
     const script = (asked: { readonly context: object }) =>
-      "mended" in asked.context ? "Test" : new Promise<never>(() => {});
+      "fixed" in asked.context ? "Test" : new Promise<never>(() => {});
     const options = { limits: { deciderDeadlineMs: 50 } };
     const { post, start, engine } = await stage(place, script, options);
     const instance_id = await start();

@@ -22,7 +22,7 @@ The change is live.
 `,
   "DEPLOY/steps/build.md": stepText('Go to "Test".', "Build it."),
   "DEPLOY/steps/test.md": stepText('If the tests fail, go to "Repair", else to "Release".', "Run the tests."),
-  "DEPLOY/steps/repair.md": stepText('Go back to "Test".', "Mend it."),
+  "DEPLOY/steps/repair.md": stepText('Go back to "Test".', "Fix it."),
   "DEPLOY/steps/release.md": stepText("Then FINISH.", "Release it."),
   "BROKEN/index.md": "# BROKEN\n\n- [Build](steps/build.md)\n- [Test](steps/test.md)\n",
   "BROKEN/steps/build.md": "# Client Instructions\n\nBuild it.\n",

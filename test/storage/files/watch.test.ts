@@ -213,7 +213,7 @@ describe("a watch", () => {
     await watch.end();
   });
 
-  it("passes over a session that is damaged, until it is mended", async () => {
+  it("passes over a session that is damaged, until it is fixed", async () => {
     const { root, here, there } = await openTwo();
     const first = makeCommit({ sessionId: "good" });
     const hurt = commitChain(2, { sessionId: "hurt" });

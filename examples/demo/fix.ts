@@ -24,8 +24,8 @@ test("replaces every blank", () => assert.equal(slug("A fine day"), "a-fine-day"
 `,
 };
 
-/** An agent mends a bug under the eyes of `phasegate serve`, after it has tried everything else. */
-export async function mendBug(folder: string): Promise<void> {
+/** An agent fixes a bug under the eyes of `phasegate serve`, after it has tried everything else. */
+export async function fixBug(folder: string): Promise<void> {
   const project = join(folder, "slugs");
   await mkdir(project);
   for (const [path, text] of Object.entries(FILES)) await writeFile(join(project, path), text);
@@ -34,7 +34,7 @@ export async function mendBug(folder: string): Promise<void> {
   const allowed = ["--allow-command", `node=${process.execPath}`, "--log-level", "error"];
   const agent = await connectAgent([PHASEGATE, "serve", ...folders, ...allowed]);
   try {
-    const started = await agent.call({ action: "start", workflow_type: "mend_a_bug", target_file: "slug.mjs" });
+    const started = await agent.call({ action: "start", workflow_type: "fix_a_bug", target_file: "slug.mjs" });
     assert.equal(started.status, "success");
     await lieAboutTests(agent, project, started.session_id);
     await tell(agent, project, started.session_id);
@@ -45,7 +45,7 @@ export async function mendBug(folder: string): Promise<void> {
 
 async function lieAboutTests({ call }: Agent, project: string, session_id: unknown): Promise<void> {
   const claim = { action: "complete_phase", session_id, phase: 1, evidence: { tests_pass: true } };
-  step("11. “All tests pass.”", "Nothing was mended. The gate runs the tests, and shows what they wrote.");
+  step("11. “All tests pass.”", "Nothing was fixed. The gate runs the tests, and shows what they wrote.");
   const lie = await call(claim);
   assert.equal(lie.checkpoint_passed, false);
   assert.match(JSON.stringify(lie.validation_errors), /exit code 1, expected 0/);
@@ -58,7 +58,7 @@ async function lieAboutTests({ call }: Agent, project: string, session_id: unkno
   assert.equal(cheat.checkpoint_passed, false);
   assert.match(JSON.stringify(cheat.validation_errors), /slug\.test\.mjs/);
 
-  step("13. The bug is mended", "The same claim once more. Now it is true.");
+  step("13. The bug is fixed", "The same claim once more. Now it is true.");
   await writeFile(join(project, "slug.test.mjs"), FILES["slug.test.mjs"]);
   await writeFile(join(project, "slug.mjs"), SLUG('title.toLowerCase().replaceAll(" ", "-")'));
   event("slug.mjs replaces all blanks, slug.test.mjs is as it was");
@@ -66,13 +66,13 @@ async function lieAboutTests({ call }: Agent, project: string, session_id: unkno
 }
 
 async function tell({ call, ask }: Agent, project: string, session_id: unknown): Promise<void> {
-  step("14. A file with nothing in it", "It is there, but it doesn't say what was mended.");
+  step("14. A file with nothing in it", "It is there, but it doesn't say what was fixed.");
   const claim = { action: "complete_phase", session_id, phase: 2, evidence: { changes: "CHANGES.md" } };
   await writeFile(join(project, "CHANGES.md"), "# Changes\n");
   event("CHANGES.md written, with a heading alone");
   assert.equal((await call(claim)).checkpoint_passed, false);
   await writeFile(join(project, "CHANGES.md"), "# Changes\n\n- Fixed slugs of titles with more than one blank\n");
-  event("CHANGES.md says what was mended");
+  event("CHANGES.md says what was fixed");
   assert.equal((await call(claim)).workflow_complete, true);
   const { history } = await ask({ action: "get_history", session_id });
   assert(Array.isArray(history));
