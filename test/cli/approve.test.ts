@@ -70,7 +70,7 @@ describe("phasegate approve", () => {
       "Phase 2 checks files against their state at its start, which was not recorded without --project",
     );
     await change("after");
-    expect(JSON.stringify(await blind.submit())).toContain("nothing was recorded; retry_phase records it anew");
+    expect(JSON.stringify(await blind.submit())).toContain("nothing was recorded; retry_phase records it again");
     await blind.engine.retryPhase(blind.sessionId, { phase: 2, by: "agent" });
     await change("after that");
     expect(await blind.submit()).toMatchObject({ passed: true });

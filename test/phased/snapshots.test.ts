@@ -180,7 +180,7 @@ describe("what a phase begins with", () => {
     const { sessionId, content, engine } = await startVerified([OPEN, SNAP], { verifiers: { snap }, storage });
     await createEngine({ storage, content }).completePhase(sessionId, { phase: 1, evidence: done });
     const refused = await engine.completePhase(sessionId, { phase: 2, evidence: done });
-    expect(JSON.stringify(refused)).toContain("nothing was recorded; retry_phase records it anew");
+    expect(JSON.stringify(refused)).toContain("nothing was recorded; retry_phase records it again");
     await engine.retryPhase(sessionId, { phase: 2, by: "agent" });
     expect(await engine.completePhase(sessionId, { phase: 2, evidence: done })).toMatchObject({ passed: true });
   });
