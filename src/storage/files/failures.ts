@@ -17,6 +17,7 @@ const OTHER = "Check that the session folder is there and writable, then repeat 
 /** System errors of a path at which no file or folder can be opened, such as a link to itself. */
 const ODD: Readonly<Record<string, string>> = {
   EISDIR: "a folder is in its place",
+  ESPIPE: "it is not a regular file",
   ELOOP: "a link in its place leads to itself",
   ENAMETOOLONG: "a link in its place leads to a name that is too long",
   ENOTDIR: "a file is in the place of a folder above it",

@@ -128,10 +128,19 @@ class RenamePublisher implements Publisher {
       await this.#disk.fs.rename(staged, join(folder, String(version)));
       return true;
     } catch (error) {
+      if (isMissing(error)) return false;
       // The error for an existing folder depends on the system, so check for the file.
-      if (isMissing(error) || (await this.#disk.exists(this.path(folder, version)))) return false;
-      throw error;
+      if (!(await this.#isThere(this.path(folder, version)))) throw error;
+      if (await this.#isThere(staged)) return false;
+      // The folder was renamed, and only the answer was lost; or it was deleted before, and another one has the version.
+      throw outcomeUnknown(error);
     }
+  }
+
+  async #isThere(path: string): Promise<boolean> {
+    return this.#disk.exists(path).catch((error) => {
+      throw outcomeUnknown(error);
+    });
   }
 
   remove(folder: string, version: number): Promise<void> {

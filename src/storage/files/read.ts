@@ -110,10 +110,14 @@ export class CommitReader {
         if (found !== undefined) return found;
       }
       const file = await this.#disk.open(this.#publisher.path(at.folder, version));
-      const looking = before === undefined ? this.#packs.look(pack) : before.then(() => this.#packs.look(pack));
-      const [own, { count: packed }] = await Promise.all([file && readAndClose(file, bytes), looking]);
+      const look = () => this.#packs.look(pack).catch((error) => throwDamage(error, at.id, 1));
+      const looking = before === undefined ? look() : before.then(look);
+      const reading = Promise.resolve(file && readAndClose(file, bytes));
+      reading.catch(ignore);
+      const { count: packed } = await looking;
       const found = version <= packed ? await this.#packs.read(pack, version, bytes) : undefined;
-      return found ?? { data: own, packed };
+      // If the version is in the pack, its own file does not count, not even if it can't be read.
+      return found ?? { data: await reading, packed };
     } catch (error) {
       return throwDamage(error, at.id, version);
     }

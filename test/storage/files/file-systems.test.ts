@@ -83,6 +83,39 @@ describe("a file system without hard links", () => {
     await storage.append(nextCommit(first));
   });
 
+  it("does not know whether a commit is there whose rename was done, though it failed", async () => {
+    let isAnswerLost = false;
+    const rename: typeof nodeFs.rename = async (from, to) => {
+      await nodeFs.rename(from, to);
+      if (isAnswerLost && String(to).endsWith("/2")) throw systemError("EIO");
+    };
+    const storage = await FileStorage.open(await newRoot(), { fs: { ...fs, rename } });
+    const first = makeCommit();
+    const second = nextCommit(first);
+    await storage.append(first);
+    isAnswerLost = true;
+    await expect(storage.append(second)).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      details: { outcome: "unknown" },
+    });
+    expect(await storage.read(first.sessionId)).toEqual(second);
+    await storage.close();
+  });
+
+  it("does not know whether a commit is there, if that can't be looked up", async () => {
+    let isBroken = false;
+    const rename: typeof nodeFs.rename = (from, to) =>
+      isBroken && String(to).endsWith("/2") ? failing("EIO")() : nodeFs.rename(from, to);
+    const stat = ((path: string) =>
+      isBroken && path.endsWith("/2/commit.json") ? failing("EIO")() : nodeFs.stat(path)) as typeof nodeFs.stat;
+    const storage = await FileStorage.open(await newRoot(), { fs: { ...fs, rename, stat } });
+    const first = makeCommit();
+    await storage.append(first);
+    isBroken = true;
+    await expect(storage.append(nextCommit(first))).rejects.toMatchObject({ details: { outcome: "unknown" } });
+    await storage.close();
+  });
+
   it("leaves nothing of a commit that couldn't be staged", async () => {
     const root = await newRoot();
     let isFull = false;

@@ -57,6 +57,54 @@ describe("in the place of a file of a storage", () => {
   });
 });
 
+describe("in the place of a commit", () => {
+  /** The folder of the session, which has a second commit; the other session's is next to it. */
+  async function opened() {
+    const root = await stored();
+    const [folder] = (await filesOf(root))
+      .filter((file) => file.endsWith("2.json"))
+      .map((file) => join(root, file, ".."));
+    if (folder === undefined) throw new Error("there is no second commit");
+    return { root, folder };
+  }
+
+  it("a FIFO is damage of this session alone", async () => {
+    const { root, folder } = await opened();
+    await rm(join(folder, "2.json"));
+    execFileSync("mkfifo", [join(folder, "2.json")]);
+    const storage = await FileStorage.open(root);
+    await expect(storage.read(id)).rejects.toMatchObject({ code: "TAMPERED" });
+    await storage.append(makeCommit({ sessionId: "sound" }));
+    const listed = (await storage.list({})).items.map(({ sessionId }) => sessionId);
+    expect(listed).toContain("sound");
+    await storage.close();
+  });
+
+  it("a folder is not noticed, if the pack has this version", async () => {
+    const { root, folder } = await opened();
+    const knows = await FileStorage.open(root);
+    await knows.read(id);
+    const third = nextCommit(second, { body: "third" });
+    const packs = await FileStorage.open(root, { copyWindowMs: 0 });
+    await packs.append(third);
+    await packs.compact(id);
+    await packs.close();
+    for (const name of ["2.json", "3.json"]) await rm(join(folder, name), { force: true });
+    await mkdir(join(folder, "2.json"));
+    expect(await knows.read(id)).toEqual(third);
+    await knows.close();
+  });
+
+  it("a link to itself is named by the version that is there", async () => {
+    const { root, folder } = await opened();
+    await rm(join(folder, "1.json"));
+    await symlink("1.json", join(folder, "1.json"));
+    const storage = await FileStorage.open(root);
+    await expect(storage.read(id)).rejects.toMatchObject({ code: "TAMPERED", details: { version: 1 } });
+    await storage.close();
+  });
+});
+
 describe("in the place of a file that SQLite makes", () => {
   it.each(["", "-journal", "-wal", "-shm"])("a FIFO or a folder is refused: x.db%s", async (ending) => {
     for (const kind of ["a FIFO", "a folder"]) {
