@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { appendFile, lstat, mkdir, open, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, lstat, mkdir, open, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
@@ -23,8 +23,12 @@ beforeEach(async () => {
 
 const stat = (path: string) => lstat(path, { bigint: true });
 const LINUX = process.platform === "linux";
-/** How many handles the process has open, where the system tells. */
-const openHandles = async () => (LINUX ? (await readdir("/proc/self/fd")).length : 0);
+/** How many handles the process has open below the test's folder, where the system tells. Other tests have some, too. */
+async function openHandles(): Promise<number> {
+  if (!LINUX) return 0;
+  const handles = (await readdir("/proc/self/fd")).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ""));
+  return (await Promise.all(handles)).filter((path) => path.startsWith(base)).length;
+}
 
 /** Replaces `root/dir` by a link to the folder outside. */
 async function swapFolder(): Promise<void> {
