@@ -40,7 +40,7 @@ export function pageText(
 ): TextPage {
   const from = cursor === undefined ? 0 : offsetOf(cursor, kind, revisionOf(text));
   const rest = text.slice(from);
-  if (JSON.stringify(rest).length <= maxChars) return { text: rest, from, to: text.length, total: text.length };
+  if (fits(rest, maxChars)) return { text: rest, from, to: text.length, total: text.length };
   const part = cut(rest, Math.max(maxChars - PAGE_OVERHEAD, 200));
   const to = from + part.length;
   const page = { text: part, from, to, total: text.length };

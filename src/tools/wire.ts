@@ -32,9 +32,32 @@ export function maxCharsFor(tokens = DEFAULT_TOKENS): number {
   return Math.max(tokens, LEAST_TOKENS) * CHARACTERS_PER_TOKEN;
 }
 
-/** Returns true if a value has at most so many characters of JSON. */
+/** The longest form of one character in JSON: `\u0000`. */
+const ESCAPE_MAX = 6;
+/** The longest form of a number, a boolean or null. */
+const NUMBER_MAX = 25;
+
+/**
+ * Returns true if a value has at most so many characters of JSON. Most values are short enough even if each character
+ * had its longest form: they need not be serialised, which would take longer than all else that a reading call does.
+ */
 export function fits(value: unknown, maxChars: number): boolean {
-  return (JSON.stringify(value)?.length ?? 0) <= maxChars;
+  const waiting = [value];
+  let left = maxChars;
+  while (waiting.length > 0 && left >= 0) {
+    const next = waiting.pop();
+    left -= 1;
+    if (typeof next === "string") left -= ESCAPE_MAX * next.length + 2;
+    else if (typeof next !== "object" || next === null) left -= NUMBER_MAX;
+    else {
+      left -= 2;
+      for (const key in next) {
+        if (!Array.isArray(next)) left -= ESCAPE_MAX * key.length + 3;
+        waiting.push(Reflect.get(next, key));
+      }
+    }
+  }
+  return left >= 0 || (JSON.stringify(value)?.length ?? 0) <= maxChars;
 }
 
 /** Decides what an answer can do without. */

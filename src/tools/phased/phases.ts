@@ -7,7 +7,7 @@ import { conceal, revealOf } from "../../gate/check-gate.js";
 import type { PhaseView, StateView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
@@ -134,6 +134,9 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   );
 }
 
+/** The budget for the key of a text, and for what completes the answer. */
+const CONTENT_OVERHEAD = 40;
+
 /**
  * Adds as much of a text to one of an answer's objects as fits; `nextPage` is the call that returns the
  * rest, without its cursor.
@@ -149,7 +152,8 @@ function withText(
   const object = answer[key];
   const about = typeof object === "object" ? object : {};
   const whole = { ...answer, [key]: { ...about, content: text } };
-  const left = maxChars - JSON.stringify(answer).length - 40;
+  if (cursor === undefined && fits(whole, maxChars - CONTENT_OVERHEAD)) return whole;
+  const left = maxChars - JSON.stringify(answer).length - CONTENT_OVERHEAD;
   // If nothing fits next to the rest, the whole answer is paged; the answer to a change is shortened.
   if (cursor === undefined && left < LEAST_PAGE) return whole;
   const page = pageText(text, Math.max(left, LEAST_PAGE), cursor);
