@@ -145,22 +145,22 @@ async function answer<Context extends { readonly maxChars: number }, Name extend
   context: Context,
   { name, given, input }: Extract<ReadCall<Name>, { readonly name: Name }>,
 ): Promise<Outcome<WireObject>> {
-  const { paging, run } = product.actions[name];
-  const pages = typeof paging === "function" ? paging(given) : paging;
-  if (pages === "none" || !isJsonObject(input)) {
-    const outcome = await run(context, input);
-    return "body" in outcome ? { body: shorten(product, context, outcome.body, false) } : outcome;
-  }
-  const { cursor: _, ...rest } = given;
-  const { own, json, inner } = cursorsOf(given.cursor, pages);
-  const outcome = await run(context, own === undefined ? rest : { ...rest, cursor: own });
-  if (!("body" in outcome)) return outcome;
-  const finished = product.finish?.(context, outcome.body) ?? outcome.body;
-  const page = { call: product.callOf(context, name, rest), cursor: json, inner };
   try {
+    const { paging, run } = product.actions[name];
+    const pages = typeof paging === "function" ? paging(given) : paging;
+    if (pages === "none" || !isJsonObject(input)) {
+      const outcome = await run(context, input);
+      return "body" in outcome ? { body: shorten(product, context, outcome.body, false) } : outcome;
+    }
+    const { cursor: _, ...rest } = given;
+    const { own, json, inner } = cursorsOf(given.cursor, pages);
+    const outcome = await run(context, own === undefined ? rest : { ...rest, cursor: own });
+    if (!("body" in outcome)) return outcome;
+    const finished = product.finish?.(context, outcome.body) ?? outcome.body;
+    const page = { call: product.callOf(context, name, rest), cursor: json, inner };
     return { body: pageAnswer(finished, context.maxChars, page) };
   } catch (error) {
-    // A cursor that does not belong to the answer.
+    // Such as a cursor that does not belong to the answer.
     return { error };
   }
 }
