@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryRoots } from "../storage/files/temporary-root.js";
+import { howOften } from "../support/how-often.js";
 import { DURABLE, openStorage } from "../support/open-storage.js";
 import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";
 
 const PROCESSES = 4;
-const TRANSITIONS = process.env.PHASEGATE_LONG === "1" ? 1000 : 30;
+const TRANSITIONS = howOften(30, 1000);
 
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));

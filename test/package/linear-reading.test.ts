@@ -8,12 +8,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
+import { howOften } from "../support/how-often.js";
 import { grows, inputsOf, type Reader } from "./growth.js";
 import { READERS } from "./readers.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** So many texts each reader is given; all in the long form. */
-const TEXTS = process.env.PHASEGATE_LONG === "1" ? Number.POSITIVE_INFINITY : 20;
+const TEXTS = howOften(20, Number.POSITIVE_INFINITY);
 
 describe("reading", () => {
   const found = new Map<string, readonly string[]>();

@@ -6,9 +6,10 @@ import { isInside } from "../../src/sandbox/resolve.js";
 import { keptBack } from "../../src/workflow/names.js";
 import { openFolders, placesOf } from "../../src/workspace/roots/folders.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
+import { howOften } from "../support/how-often.js";
 import { makeWorkspace } from "./make-workspace.js";
 
-const RUNS = process.env.PHASEGATE_LONG === "1" ? 100_000 : 1_000;
+const RUNS = howOften(1_000, 100_000);
 let roots: Roots;
 let places: ReadonlyMap<string, string>;
 

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
+import { howOften } from "../support/how-often.js";
 import { workersOf } from "../support/worker-process.js";
 import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
 
@@ -8,7 +9,7 @@ import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
 const READS = 10_000;
 /** So many reads are under way at a time: waiting for each by itself would leave the machine idle. */
 const AT_ONCE = 8;
-const SAVES = process.env.PHASEGATE_LONG === "1" ? 10_000 : 150;
+const SAVES = howOften(150, 10_000);
 const startWorker = workersOf(join(import.meta.dirname, "workspace-worker.ts"));
 
 let made: MadeWorkspace;

@@ -3,11 +3,12 @@ import { describe, expect, it } from "vitest";
 import { collect } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { appendWorkers } from "../../support/append-workers.js";
+import { howOften } from "../../support/how-often.js";
 import { DURABLE, openStorage } from "../../support/open-storage.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const PROCESSES = 4;
-const APPENDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 40;
+const APPENDS = howOften(40, 1000);
 
 const newRoot = temporaryRoots();
 const startWorker = appendWorkers();
