@@ -9,32 +9,18 @@
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - transfer-lines.ts: the file format of `export` and `import`
- * - server.ts: runs what `serve` serves, over stdio or HTTP; products.ts: phased, routed and workspace; log.ts: the log
+ * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace; log.ts: the log
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
-import { decideCommand } from "./approve.js";
-import { auditCommand } from "./audit.js";
-import { backupCommand, restoreCommand } from "./backup.js";
-import { compactCommand } from "./compact.js";
 import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
-import { exportCommand } from "./export.js";
-import { gateCommand } from "./gate.js";
-import { importCommand } from "./import.js";
-import { keygenCommand } from "./keygen.js";
-import { planCommand } from "./plan.js";
-import { repairCommand } from "./repair.js";
-import { serveCommand } from "./serve.js";
-import { sessionsCommand } from "./sessions.js";
-import { showCommand } from "./show.js";
 import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
-import { testStorageCommand } from "./test-storage.js";
-import { validateCommand } from "./validate.js";
 
 /** Runs `phasegate` with these arguments, and returns its exit code. Never rejects. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const program = createProgram(terminal, (code) => {
+  const commands = await loadCommands(args);
+  const program = createProgram(commands, terminal, (code) => {
     exitCode = code;
   });
   try {
@@ -67,35 +53,43 @@ Examples:
   phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
   phasegate backup --state .phasegate /backups/phasegate`;
 
-/** The commands, in the order in which the help lists them. */
-const COMMANDS = [
-  serveCommand,
-  validateCommand,
-  gateCommand,
-  planCommand,
-  sessionsCommand,
-  showCommand,
-  keygenCommand,
-  decideCommand("approve"),
-  decideCommand("deny"),
-  auditCommand,
-  testStorageCommand,
-  exportCommand,
-  importCommand,
-  backupCommand,
-  restoreCommand,
-  compactCommand,
-  repairCommand,
-];
+type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
 
-/** Creates the commands. They throw a `CommanderError` where commander would end the process. */
-function createProgram(terminal: Terminal, setExitCode: SetExitCode): Command {
+/** The commands, in the order in which the help lists them. */
+const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
+  serve: async () => (await import("./serve.js")).serveCommand,
+  validate: async () => (await import("./validate.js")).validateCommand,
+  gate: async () => (await import("./gate.js")).gateCommand,
+  plan: async () => (await import("./plan.js")).planCommand,
+  sessions: async () => (await import("./sessions.js")).sessionsCommand,
+  show: async () => (await import("./show.js")).showCommand,
+  keygen: async () => (await import("./keygen.js")).keygenCommand,
+  approve: async () => (await import("./approve.js")).decideCommand("approve"),
+  deny: async () => (await import("./approve.js")).decideCommand("deny"),
+  audit: async () => (await import("./audit.js")).auditCommand,
+  "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
+  export: async () => (await import("./export.js")).exportCommand,
+  import: async () => (await import("./import.js")).importCommand,
+  backup: async () => (await import("./backup.js")).backupCommand,
+  restore: async () => (await import("./backup.js")).restoreCommand,
+  compact: async () => (await import("./compact.js")).compactCommand,
+  repair: async () => (await import("./repair.js")).repairCommand,
+};
+
+/** Loads the command that is asked for: all of them take several times as long. Only help and mistakes need them all. */
+async function loadCommands([name = ""]: readonly string[]): Promise<CreateCommand[]> {
+  const asked = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  return Promise.all((asked === undefined ? Object.values(COMMANDS) : [asked]).map((load) => load()));
+}
+
+/** Creates the program. Its commands throw a `CommanderError` where commander would end the process. */
+function createProgram(commands: readonly CreateCommand[], terminal: Terminal, setExitCode: SetExitCode): Command {
   const program = new Command("phasegate")
     .description("Phase-gated workflows for AI agents: work done in order, and proved at every gate.")
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
-  for (const command of COMMANDS) program.addCommand(command(terminal, setExitCode));
+  for (const command of commands) program.addCommand(command(terminal, setExitCode));
   for (const command of withSubcommands(program)) configure(command, terminal);
   return program;
 }

@@ -1,21 +1,13 @@
 /**
  * Runs what `serve` serves: opens the storage and the products, connects them to a client, and ends in order when the
- * client or a signal ends it. The HTTP server listens on this machine only, with limits on time, size and connections;
- * http/api.ts answers its requests. This file is loaded by `import()`, since it needs the MCP SDK.
+ * client or a signal ends it. This file is loaded by `import()`, since it needs the MCP SDK.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
 import process from "node:process";
-import type { Duplex } from "node:stream";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { createHttpApi, type HttpApi } from "../http/api.js";
-import { REFUSALS } from "../http/request.js";
 import { serveOverStdio } from "../mcp/stdio.js";
-import type { RoutedEngine } from "../routed/engine.js";
-import type { Refusal } from "../tools/routed/refusals.js";
-import { CommandFailure, EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
+import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
 import { type Logs, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
@@ -80,7 +72,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     const serving =
       http === undefined || routed === undefined
         ? connect(served, options, terminal, log)
-        : await serveHttp(routed, http, log, HTTP_TIMES);
+        : await (await import("./http-server.js")).serveHttp(routed, http, log, HTTP_TIMES);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
@@ -132,218 +124,4 @@ function endOnSignals(serving: Serving, log: Logger): () => void {
   };
   process.on("SIGTERM", end).on("SIGINT", end);
   return release;
-}
-
-const HOST = "127.0.0.1";
-/** Host names of this machine. Other names are refused: a web page may have pointed its own name here (DNS rebinding). */
-const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
-const METHODS_WITHOUT_BODY = new Set(["GET", "HEAD"]);
-/** Methods that the `Request` constructor refuses. */
-const UNKNOWN_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
-/** Maximum number of connections: more than clients need, and fewer than the files that a process may open. */
-const MAX_CONNECTIONS = 512;
-/** Maximum number of bytes of a body that are read and dropped after its request was answered. */
-const DROPPED_BYTES = 16 * 1024 * 1024;
-
-/** Time limits, in milliseconds. */
-export interface HttpTimes {
-  /** For the headers of a request, and for a connection on which nothing is sent. */
-  readonly headers: number;
-  /** For a whole request. */
-  readonly request: number;
-  /** For calls under way after the server was told to end. */
-  readonly drain: number;
-}
-
-/** A server that only this machine can reach. */
-export interface HttpServing {
-  /** Resolves when every connection is closed; `abandoned` if calls were still under way. */
-  readonly ended: Promise<"closed" | "abandoned">;
-  /** Accepts no new requests, answers those that were read completely, and ends. */
-  close(): void;
-}
-
-/** Serves routed workflows on 127.0.0.1. Rejects if the port is not available. */
-export async function serveHttp(
-  engine: RoutedEngine,
-  port: number,
-  log: Logger,
-  times: HttpTimes,
-): Promise<HttpServing> {
-  const api = createHttpApi(engine, { authorize: isLocal });
-  const server = createServer({
-    headersTimeout: times.headers,
-    requestTimeout: times.request,
-    connectionsCheckingInterval: Math.min(1000, times.headers),
-  });
-  server.maxConnections = MAX_CONNECTIONS;
-  const connections = new Connections(server, times.drain, log);
-  server.on("request", (incoming, outgoing) => {
-    connections.answering(incoming, outgoing);
-    answer(api, incoming, outgoing).catch((err: unknown) => {
-      log.warn({ err }, "connection");
-      outgoing.destroy();
-    });
-  });
-  server.on("connect", (_request, socket) => refuse(socket, REFUSALS.noSuchMethod));
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // A second answer would corrupt the one that is being sent.
-    if (connections.isAnswering(socket)) socket.destroy();
-    else refuse(socket, refusalOf(error));
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => reject(portFailure(port, cause))).listen(port, HOST, resolve);
-  });
-  const address = server.address();
-  log.info({ url: `http://${HOST}:${isAddress(address) ? address.port : port}` }, "listening");
-  return { ended: connections.ended, close: () => connections.end() };
-}
-
-/** The connections of a server, with the requests on them that are being answered. */
-class Connections {
-  readonly ended: Promise<"closed" | "abandoned">;
-  readonly #server: Server;
-  readonly #drainMs: number;
-  readonly #log: Logger;
-  /** The answers of each connection that are not sent yet. */
-  readonly #open = new Map<Duplex, Set<ServerResponse>>();
-  #abandoned = false;
-
-  constructor(server: Server, drainMs: number, log: Logger) {
-    this.#server = server;
-    this.#drainMs = drainMs;
-    this.#log = log;
-    server.on("connection", (socket: Socket) => {
-      this.#open.set(socket, new Set());
-      socket.once("close", () => this.#open.delete(socket));
-    });
-    this.ended = new Promise((resolve) => {
-      server.once("close", () => resolve(this.#abandoned ? "abandoned" : "closed"));
-    });
-  }
-
-  /** Counts a request as under way until its answer is sent or its connection is closed. */
-  answering({ socket }: IncomingMessage, outgoing: ServerResponse): void {
-    const answers = this.#open.get(socket);
-    answers?.add(outgoing);
-    outgoing.once("close", () => {
-      answers?.delete(outgoing);
-      if (!this.#server.listening) this.#closeUnused(socket);
-    });
-  }
-
-  /** Checks that a connection has an answer that is being sent, or a request that was read completely. */
-  isAnswering(socket: Duplex): boolean {
-    return [...(this.#open.get(socket) ?? [])].some(({ req, headersSent }) => headersSent || req.complete);
-  }
-
-  /**
-   * Closes the connections without a complete request: Node would wait for these without a time limit. The others are
-   * closed when they are answered, or when the time for that has passed.
-   */
-  end(): void {
-    this.#server.close();
-    for (const socket of this.#open.keys()) this.#closeUnused(socket);
-    const timer = setTimeout(() => {
-      this.#abandoned = true;
-      this.#log.warn({ connections: this.#open.size }, "some requests were not answered in time");
-      this.#server.closeAllConnections();
-    }, this.#drainMs);
-    this.#server.once("close", () => clearTimeout(timer));
-  }
-
-  #closeUnused(socket: Duplex): void {
-    if (!this.isAnswering(socket)) socket.destroy();
-  }
-}
-
-function portFailure(port: number, cause: Error): CommandFailure {
-  const isTaken = "code" in cause && cause.code === "EADDRINUSE";
-  const message = isTaken ? `port ${port} is in use` : `port ${port} is not available`;
-  return new CommandFailure(message, EXIT.environment, "Give another port, or --http 0 for any free one.", {
-    cause,
-  });
-}
-
-/** Refuses requests for other host names, which may come from a web page whose name points here. */
-function isLocal(request: Request): true | Response {
-  if (LOCAL.test(request.headers.get("host") ?? "")) return true;
-  const details = { remedy: `Use http://${HOST} or http://localhost.` };
-  const message = "Only requests to 127.0.0.1 or localhost are answered.";
-  return Response.json({ error_code: "UNAUTHORIZED", message, details }, { status: 403 });
-}
-
-async function answer(api: HttpApi, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
-  const response = UNKNOWN_METHODS.has(incoming.method ?? "")
-    ? Response.json(REFUSALS.noSuchMethod.body, { status: REFUSALS.noSuchMethod.status })
-    : await api(requestOf(incoming, chunks));
-  // The request broke off and was refused meanwhile, or the client has disconnected.
-  if (!incoming.socket.writable) return;
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  outgoing.end(Buffer.from(await response.arrayBuffer()));
-  await dropRest(incoming, chunks);
-}
-
-/** Reads the rest of a body and drops it, up to a limit: a client reads its answer after it has sent everything. */
-async function dropRest(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Array>): Promise<void> {
-  let dropped = 0;
-  try {
-    for (let rest = await chunks.next(); !rest.done; rest = await chunks.next()) {
-      dropped += rest.value.length;
-      if (dropped > DROPPED_BYTES) break;
-    }
-  } catch {
-    // The client disconnected, or sent a broken chunk, which `clientError` reports.
-  }
-  if (!incoming.complete) incoming.destroy();
-}
-
-function requestOf(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Array>): Request {
-  const { method = "GET", url = "/", headers } = incoming;
-  const sent = new Headers();
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, String(value));
-  // Only a path is taken from the client: an absolute URL must not name another server.
-  const target = new URL(url.startsWith("/") ? `http://${HOST}${url}` : `http://${HOST}/`);
-  if (METHODS_WITHOUT_BODY.has(method)) return new Request(target, { method, headers: sent });
-  // Node requires `duplex`, which the types of browsers do not know.
-  const sending = { method, headers: sent, body: streamOf(chunks), duplex: "half" };
-  return new Request(target, sending);
-}
-
-function streamOf(chunks: AsyncIterator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    pull: async (controller) => {
-      const { value, done } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-  });
-}
-
-/** Answers a request that cannot be passed to the API, and closes the connection. */
-function refuse(socket: Duplex, { status, body }: Refusal): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const text = JSON.stringify(body);
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    "content-type: application/json; charset=utf-8",
-    `content-length: ${Buffer.byteLength(text)}`,
-    "connection: close",
-  ];
-  // Destroyed when it is sent: nothing more is read.
-  socket.end(`${head.join("\r\n")}\r\n\r\n${text}`, () => socket.destroy());
-}
-
-/** Returns the refusal for an error of Node's HTTP parser. */
-function refusalOf({ code }: NodeJS.ErrnoException): Refusal {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return REFUSALS.tooSlow;
-  return code === "HPE_HEADER_OVERFLOW" ? REFUSALS.largeHeaders : REFUSALS.notHttp;
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === "object" && address !== null;
 }

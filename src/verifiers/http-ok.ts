@@ -3,8 +3,7 @@
  * that were checked are called, and redirects are not followed.
  */
 import { lookup } from "node:dns/promises";
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
@@ -214,11 +213,13 @@ class AddressRefused extends Error {}
  * Sends one GET to an address that was checked, without another look-up of the name. Reads at most `maxBytes` of the
  * body. Rejects if the connection fails, and with the signal's reason.
  */
-function getFrom(
+async function getFrom(
   address: string,
   { url, hostname, port }: AllowedUrl,
   { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
 ): Promise<HttpAnswer> {
+  // Loaded when it is needed: with it comes all of Node's HTTP, which takes an eighth of the time that `serve` starts in.
+  const { request: send } = await (url.protocol === "https:" ? import("node:https") : import("node:http"));
   return new Promise((resolve, reject) => {
     const options = {
       host: address,
@@ -231,8 +232,7 @@ function getFrom(
     };
     // The certificate is checked against the name; an address is no server name.
     const name = isIP(hostname) === 0 ? { servername: hostname } : {};
-    const request: ClientRequest =
-      url.protocol === "https:" ? requestHttps({ ...options, ...name }) : requestHttp(options);
+    const request: ClientRequest = send({ ...options, ...name });
     request.on("error", reject);
     request.once("response", (response) => {
       readBody(response, maxBytes)

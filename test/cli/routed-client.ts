@@ -4,7 +4,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
 import { CORPUS as PHASED } from "../workflow/corpus-workflow.js";
-import { connectToBin } from "./serve-client.js";
+import { connectToBin, connectToServe } from "./serve-client.js";
 
 const FOLDER = join(PHASED, "../../orchestrator");
 /** Routed workflows that people use. */
@@ -34,22 +34,31 @@ export function nextIn(steps: readonly string[], prompt: string): string {
   return JSON.stringify({ next_step_name: next, updated_context: [], status_suggestion: null, reasoning: "in order" });
 }
 
-/** A client of the served bin, whose model answers so. */
-export async function connectRoutedBin(
-  flags: readonly string[],
-  env: Record<string, string> = {},
-  model?: (prompt: string) => string | Promise<string>,
+/** Connects a client whose model answers so, by one of the two ways to a server. */
+function connecting<C extends { readonly client: Client }>(
+  connect: (...given: Parameters<typeof connectToServe>) => Promise<C>,
 ) {
-  const prepare = (client: Client) => {
-    if (model === undefined) return;
-    client.registerCapabilities({ sampling: {} });
-    client.setRequestHandler("sampling/createMessage", async ({ params }) => {
-      const text = await model(JSON.stringify(params.messages).replaceAll("\\n", "\n").replaceAll('\\"', '"'));
-      return { role: "assistant", model: "the client's", content: { type: "text", text } };
-    });
+  return async (
+    flags: readonly string[],
+    env: Record<string, string> = {},
+    model?: (prompt: string) => string | Promise<string>,
+  ) => {
+    const prepare = (client: Client) => {
+      if (model === undefined) return;
+      client.registerCapabilities({ sampling: {} });
+      client.setRequestHandler("sampling/createMessage", async ({ params }) => {
+        const text = await model(JSON.stringify(params.messages).replaceAll("\\n", "\n").replaceAll('\\"', '"'));
+        return { role: "assistant", model: "the client's", content: { type: "text", text } };
+      });
+    };
+    const connected = await connect(flags, env, {}, prepare);
+    const ask = async (name: string, input: Answer = {}) =>
+      answerOf(await connected.client.callTool({ name, arguments: input }, { timeout: 30_000 }));
+    return { ...connected, ask };
   };
-  const connected = await connectToBin(flags, env, {}, prepare);
-  const ask = async (name: string, input: Answer = {}) =>
-    answerOf(await connected.client.callTool({ name, arguments: input }, { timeout: 30_000 }));
-  return { ...connected, ask };
 }
+
+/** A client of the server in this process. */
+export const connectRouted = connecting(connectToServe);
+/** A client of the bin, in a process of its own. */
+export const connectRoutedBin = connecting(connectToBin);

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { serveHttp as serveInProcess } from "../../src/cli/server.js";
+import { serveHttp as serveInProcess } from "../../src/cli/http-server.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { GARDENS } from "./routed-folders.js";

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { startModelServer } from "../../src/testing/model-server.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { runBin } from "./bin.js";
-import { CORPUS, connectRoutedBin, nextIn, REASON, standingIn, stepsOf } from "./routed-client.js";
+import { CORPUS, connectRouted, connectRoutedBin, nextIn, REASON, standingIn, stepsOf } from "./routed-client.js";
 import { run } from "./run-cli.js";
 import { serveHttp } from "./serve-http.js";
 
@@ -74,7 +74,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON
       ORCHESTRATOR_LOG_DIR: join(folder, "logs"),
       AI_INTERACTIONS_LOG_FILE: "models.log",
     };
-    const { ask, log } = await connectRoutedBin([], env);
+    const { ask, log } = await connectRouted([], env);
     let answer = await ask("start_workflow", { workflow_name: "COMMIT_SUGGESTER" });
     const gone: string[] = [];
     for (let turn = 0; turn <= steps.length && answer.status === "RUNNING"; turn += 1) {
@@ -126,7 +126,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON
 describe("phasegate serve with routed workflows", () => {
   it("serves them together with phased ones, from one state", { timeout: 30_000 }, async () => {
     const { flags } = await gardens();
-    const { client, ask } = await connectRoutedBin([...flags, "--decider", "linear"]);
+    const { client, ask } = await connectRouted([...flags, "--decider", "linear"]);
     const names = (await client.listTools()).tools.map(({ name }) => name);
     expect(names).toContain("pos_workflow");
     expect(names).toContain("advance_workflow");
@@ -139,12 +139,12 @@ describe("phasegate serve with routed workflows", () => {
   it("serves them in one tool, and includes what the host lets them", { timeout: 30_000 }, async () => {
     const { routed, state } = await gardens();
     const flags = ["--routed", routed, "--state", state, "--decider", "linear", "--routed-tools", "single"];
-    const { client, ask } = await connectRoutedBin([...flags, "--include-root", "shared"]);
+    const { client, ask } = await connectRouted([...flags, "--include-root", "shared"]);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["routed_workflow"]);
     expect(await ask("routed_workflow", { action: "start_workflow", workflow_name: "SHARED" })).toMatchObject({
       next_step: { instructions: "Wash your hands." },
     });
-    const without = await connectRoutedBin(flags);
+    const without = await connectRouted(flags);
     expect(await without.ask("routed_workflow", { action: "list_workflows" })).toMatchObject({
       workflows: ["GARDEN"],
       broken: [

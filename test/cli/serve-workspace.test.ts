@@ -5,14 +5,14 @@ import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { makeWorkspace } from "../workspace/make-workspace.js";
 import { run } from "./run-cli.js";
-import { connectToBin } from "./serve-client.js";
+import { connectToServe } from "./serve-client.js";
 
 async function served(...more: string[]) {
   const { base, bundle } = await makeWorkspace();
   const output = join(base, "made/outputs");
   const core = join(base, "project/core");
   const flags = ["--bundle", bundle, "--core", core, "--output", output, "--project", join(base, "project"), ...more];
-  const { client, log } = await connectToBin(flags);
+  const { client, log } = await connectToServe(flags);
   const ask = async (name: string, input: Answer = {}) => answerOf(await client.callTool({ name, arguments: input }));
   return { base, output, client, log, ask };
 }

@@ -6,7 +6,7 @@ import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { BIN, runBin } from "./bin.js";
 import { run } from "./run-cli.js";
-import { connectToBin } from "./serve-client.js";
+import { connectToBin, connectToServe } from "./serve-client.js";
 import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
 
 /** A folder with a workflow and room for sessions. */
@@ -90,7 +90,7 @@ describe("phasegate serve", () => {
     const { root, flags } = await host();
     await mkdir(join(root, "project"));
     await symlink(root, join(root, "project", "out"));
-    const { ask } = await connectToBin([...flags, "--project", join(root, "project")]);
+    const { ask } = await connectToServe([...flags, "--project", join(root, "project")]);
     const start = { action: "start", workflow_type: "small" };
     const refused = await ask({ ...start, target_file: "out/a.ts" });
     expect(refused).toMatchObject({ status: "error", code: "PATH_REFUSED" });
@@ -136,7 +136,7 @@ describe("phasegate serve", () => {
 
   it("takes evidence of the size that the engine takes", async () => {
     const { flags } = await host();
-    const { ask } = await connectToBin(flags);
+    const { ask } = await connectToServe(flags);
     const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
     const evidence = { tests_pass: true, log: "é".repeat(4_500_000) };
     const complete = { action: "complete_phase", session_id, phase: 1 };
@@ -148,7 +148,11 @@ describe("phasegate serve", () => {
 
   it("speaks the newest protocol too, with subscriptions", async () => {
     const { flags, workflows } = await host();
-    const { client, ask } = await connectToBin([...flags, "--poll", "1"], {}, { versionNegotiation: { mode: "auto" } });
+    const { client, ask } = await connectToServe(
+      [...flags, "--poll", "1"],
+      {},
+      { versionNegotiation: { mode: "auto" } },
+    );
     expect(client.getProtocolEra()).toBe("modern");
     const changes: string[] = [];
     client.setNotificationHandler("notifications/resources/list_changed", ({ method }) => void changes.push(method));

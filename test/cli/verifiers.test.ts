@@ -6,7 +6,7 @@ import { resultLines } from "../../src/cli/show.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { gatedFiles } from "../support/verified.js";
 import { run } from "./run-cli.js";
-import { connectToBin } from "./serve-client.js";
+import { connectToServe } from "./serve-client.js";
 import { writeFiles } from "./workflow-folders.js";
 
 const GATE = `evidence_schema: {report: {type: string, verify: file_exists}}
@@ -39,7 +39,7 @@ describe("phasegate serve with verifiers", () => {
       "example.org",
     ];
     const env = { CI: "yes", HOME: "/secret" };
-    const { ask, client } = await connectToBin([...flags, "--project", project, ...allow], env);
+    const { ask, client } = await connectToServe([...flags, "--project", project, ...allow], env);
     const { session_id } = await ask(START);
     expect(
       await ask({ action: "complete_phase", session_id, phase: 1, evidence: { report: "report.md" } }),
@@ -80,12 +80,12 @@ describe("phasegate serve with verifiers", () => {
 
   it("starts no workflow whose gates it can't check", async () => {
     const { project, flags } = await host();
-    const without = await connectToBin(flags);
+    const without = await connectToServe(flags);
     expect(await without.ask(START)).toMatchObject({
       code: "DEFINITION_INVALID",
       remediation: expect.stringContaining("phasegate serve: --project"),
     });
-    const { ask } = await connectToBin([...flags, "--project", project]);
+    const { ask } = await connectToServe([...flags, "--project", project]);
     expect(await ask(START)).toMatchObject({ code: "DEFINITION_INVALID", error: expect.stringContaining("checker") });
   });
 
@@ -94,14 +94,14 @@ describe("phasegate serve with verifiers", () => {
       `evidence_schema: {done: {type: boolean}}\nverify: {verifier: json_value, path: r.json, pointer: "", rule: "${text}"}\n`;
     const sound = await host(rule("value.failed == 0"));
     await writeFile(join(sound.project, "r.json"), '{"failed": 1}');
-    const { ask } = await connectToBin([...sound.flags, "--project", sound.project]);
+    const { ask } = await connectToServe([...sound.flags, "--project", sound.project]);
     const { session_id } = await ask(START);
     const complete = { action: "complete_phase", session_id, phase: 1, evidence: { done: true } };
     expect(await ask(complete)).toMatchObject({ code: "GATE_FAILED" });
     await writeFile(join(sound.project, "r.json"), '{"failed": 0}');
     expect(await ask(complete)).toMatchObject({ checkpoint_passed: true });
     const wrong = await host(rule("valu.failed == 0"));
-    const other = await connectToBin([...wrong.flags, "--project", wrong.project]);
+    const other = await connectToServe([...wrong.flags, "--project", wrong.project]);
     expect(await other.ask(START)).toMatchObject({
       code: "DEFINITION_INVALID",
       error: expect.stringContaining('phase 1: "json_value": rule of json_value: the rule'),
@@ -110,7 +110,7 @@ describe("phasegate serve with verifiers", () => {
 
   it("names the flag that would let a gate run its command, and asks for a project where there is none", async () => {
     const { project, flags } = await host();
-    const { ask, client } = await connectToBin([...flags, "--project", project]);
+    const { ask, client } = await connectToServe([...flags, "--project", project]);
     expect(await ask(START)).toMatchObject({
       code: "DEFINITION_INVALID",
       error: expect.stringContaining("(phasegate serve: --allow-command checker)"),

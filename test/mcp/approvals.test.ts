@@ -1,7 +1,7 @@
 import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { run } from "../cli/run-cli.js";
-import { connectToBin } from "../cli/serve-client.js";
+import { connectToServe } from "../cli/serve-client.js";
 import { waitingSession } from "../cli/waiting-session.js";
 import { makeAsking } from "../support/approvals.js";
 import { startVerified } from "../support/verified.js";
@@ -175,7 +175,7 @@ describe("phasegate serve", () => {
     const { state, workflows, approvers, sessionId, evidenceHash } = made;
     const args = ["--workflows", workflows, "--state", state, "--approvers", approvers, ...flags];
     const negotiation = mode === "auto" ? { versionNegotiation: { mode: "auto" } as const } : {};
-    const { ask, log } = await connectToBin(args, {}, negotiation, prepare);
+    const { ask, log } = await connectToServe(args, {}, negotiation, prepare);
     const poll = { action: "get_state", session_id: sessionId, brief: true };
     expect(await ask(poll)).toMatchObject({ awaiting_approval: true });
     const word = [
@@ -219,7 +219,7 @@ describe("phasegate serve", () => {
     const word = ["--key", await keyFile("eve"), "--approver", `ann=${keys.eve.publicKey}`];
     const sure = ["--yes", "--evidence-hash", evidenceHash];
     expect((await run("approve", sessionId, "--state", state, ...word, ...sure)).code).toBe(0);
-    const { ask, log } = await connectToBin(["--workflows", workflows, "--state", state, "--approvers", approvers]);
+    const { ask, log } = await connectToServe(["--workflows", workflows, "--state", state, "--approvers", approvers]);
     expect(await ask({ action: "get_phase", session_id: sessionId })).toMatchObject({
       status: "error",
       code: "APPROVAL_REFUSED",
@@ -231,11 +231,11 @@ describe("phasegate serve", () => {
   it("keeps its logs under a key, which whoever approves must have too", async () => {
     const made = await waitingSession({}, "k".repeat(32));
     const { state, workflows, sessionId, approvers, hashKeyFile } = made;
-    const { ask } = await connectToBin([
+    const { ask } = await connectToServe([
       ...["--workflows", workflows, "--state", state, "--approvers", approvers, "--hash-key-file", hashKeyFile],
     ]);
     expect(await ask({ action: "get_phase", session_id: sessionId })).toMatchObject({ awaiting_approval: true });
-    const without = await connectToBin(["--workflows", workflows, "--state", state]);
+    const without = await connectToServe(["--workflows", workflows, "--state", state]);
     expect(await without.ask({ action: "get_phase", session_id: sessionId })).toMatchObject({ code: "TAMPERED" });
   });
 });

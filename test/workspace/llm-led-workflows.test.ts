@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { connectToBin } from "../cli/serve-client.js";
+import { connectToServe } from "../cli/serve-client.js";
 import { answerOf } from "../mcp/connect-in-memory.js";
 import { makeOffice, type Office } from "./preload/office.js";
 import { type CallTool, type Loading, runWorkflow } from "./scripted-model.js";
@@ -24,7 +24,7 @@ const RUNS = Object.entries(OUTPUTS).flatMap(([workflow, files]) =>
 
 async function serve({ bundle, core, output, project }: Office) {
   const args = ["--bundle", bundle, "--core", core, "--output", output, "--project", project];
-  const { client } = await connectToBin(args);
+  const { client } = await connectToServe(args);
   const names: string[] = [];
   const call: CallTool = async (name, input) => {
     names.push(name);
