@@ -7,7 +7,7 @@ import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { howOften } from "../support/how-often.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
-import { connectToBin } from "./serve-client.js";
+import { connectToBin, connectToServe } from "./serve-client.js";
 
 const WORKFLOW = "spec_execution_v1";
 const REASON = skipReason(WORKFLOW);
@@ -15,15 +15,14 @@ const PLANS = join(CORPUS, "../tasks");
 
 type Ask = (input: Answer) => Promise<Answer>;
 
-/** A project with a copy of a plan in `specs/it/tasks.md`, and a server on it. */
+/** A project with a copy of a plan in `specs/it/tasks.md`, and the flags of a server on it. */
 async function serveOn(name: string) {
   const folder = await temporaryFolder();
   const file = join(folder, "project/specs/it/tasks.md");
   await mkdir(join(folder, "project/specs/it"), { recursive: true });
   await copyFile(join(PLANS, name, "tasks.md"), file);
   const flags = ["--workflows", CORPUS, "--state", join(folder, "state"), "--project", join(folder, "project")];
-  const serve = () => connectToBin(flags);
-  return { file, serve, read: () => readFile(file, "utf8") };
+  return { file, flags, read: () => readFile(file, "utf8") };
 }
 
 async function start(ask: Ask): Promise<Answer> {
@@ -86,18 +85,19 @@ describe.skipIf(REASON !== "")(`a plan over MCP on files${REASON}`, () => {
   it.each(["gamification", "mcp-modular", "thread-safety"].slice(0, howOften(1, 3)))(
     "%s goes from its start to completed, and is ticked then",
     async (name) => {
-      const { serve, read } = await serveOn(name);
+      const { flags, read } = await serveOn(name);
       const before = await read();
       const { plan } = parsePlan(before);
-      let served = await serve();
+      const killed = await connectToBin(flags);
+      let served: { readonly ask: Ask } = killed;
       const { session_id, total_phases } = await start(served.ask);
       expect(total_phases).toBe(1 + plan.phases.length);
       await passPlanning(served.ask, session_id);
       let last: Answer = {};
       for (const { number } of plan.phases) {
         if (number === 3) {
-          served.signal("SIGKILL");
-          served = await serve();
+          killed.signal("SIGKILL");
+          served = await connectToServe(flags);
         }
         last = await passPhase(served.ask, session_id, plan, number);
       }
@@ -112,8 +112,8 @@ describe.skipIf(REASON !== "")(`a plan over MCP on files${REASON}`, () => {
   );
 
   it("is edited in the middle, and synced: what was completed stays, what was added is asked for", async () => {
-    const { serve, read, file } = await serveOn("dynamic-session");
-    const { ask } = await serve();
+    const { flags, read, file } = await serveOn("dynamic-session");
+    const { ask } = await connectToServe(flags);
     const { session_id } = await start(ask);
     await passPlanning(ask, session_id);
     await passPhase(ask, session_id, parsePlan(await read()).plan, 1);

@@ -1,8 +1,9 @@
+import { join, resolve } from "node:path";
+import { cruise, type IViolation } from "dependency-cruiser";
+import extractConfig from "dependency-cruiser/config-utl/extract-depcruise-config";
+import extractTsConfig from "dependency-cruiser/config-utl/extract-ts-config";
 import { expect, test } from "vitest";
-import { plant, runTool } from "./run-tool.js";
-
-const CRUISER = "node_modules/dependency-cruiser/bin/dependency-cruiser.mjs";
-const CONFIG = [".dependency-cruiser.mjs", "tsconfig.json", "package.json"];
+import { plant } from "./run-tool.js";
 
 /** What each module may import, once more and by hand. Whatever isn't here must be caught. */
 const MAY_IMPORT: Readonly<Record<string, string>> = {
@@ -54,13 +55,13 @@ const NODE_FILES = [
   "mcp/stdio.ts",
 ];
 
-test("every wrong-way import between two rooms is caught, and no other", () => {
+test("every wrong-way import between two rooms is caught, and no other", async () => {
   const pairs = ROOMS.flatMap((from) => ROOMS.filter((to) => to !== from).map((to) => [from, to] as const));
   const files = Object.fromEntries([
     ...ROOMS.map((room) => [`src/${room}/target.ts`, "export const target = 1;"]),
     ...pairs.map(([from, to]) => [`src/${from}/${slug(to)}.ts`, `import "${up(from)}${to}/target.js";`]),
   ]);
-  const caught = violations(files).map(({ from, to }) => `${from} → ${to}`);
+  const caught = (await violations(files)).map(({ from, to }) => `${from} → ${to}`);
   const wrong = pairs.filter(([from, to]) => !(MAY_IMPORT[from] ?? "").split(/\s+/).includes(to));
   expect(wrong.length).toBeGreaterThan(100);
   expect([...new Set(caught)].sort()).toEqual(
@@ -68,16 +69,19 @@ test("every wrong-way import between two rooms is caught, and no other", () => {
   );
 });
 
-test("an import of a type, and an import() are imports", () => {
+test("an import of a type, and an import() are imports", async () => {
   const files = {
     "src/phased/event.ts": "export interface Event { readonly type: string }",
     "src/ports/storage.ts": 'import type { Event } from "../phased/event.js";\nexport type Port = Event;',
     "src/gate/late.ts": 'export const late = () => import("../phased/event.js");',
   };
-  expect(rulesByFile(files)).toEqual({ "src/ports/storage.ts": ["arrows-ports"], "src/gate/late.ts": ["arrows-gate"] });
+  expect(await rulesByFile(files)).toEqual({
+    "src/ports/storage.ts": ["arrows-ports"],
+    "src/gate/late.ts": ["arrows-gate"],
+  });
 });
 
-test("nobody imports an entry point or an index.ts", () => {
+test("nobody imports an entry point or an index.ts", async () => {
   const files = {
     "src/index.ts": "export const name = 1;",
     "src/fs.ts": 'import "./index.js";',
@@ -85,23 +89,23 @@ test("nobody imports an entry point or an index.ts", () => {
     "src/gate/index.ts": "export const name = 1;",
     "src/gate/check.ts": 'import "./index.js";',
   };
-  expect(rulesByFile(files)).toEqual({
+  expect(await rulesByFile(files)).toEqual({
     "src/fs.ts": ["entry-not-imported"],
     "src/cli/main.ts": ["arrows-cli", "entry-not-imported"],
     "src/gate/check.ts": ["entry-not-imported"],
   });
 });
 
-test("anyone may import errors.ts, which imports nothing", () => {
+test("anyone may import errors.ts, which imports nothing", async () => {
   const files = {
     "src/errors.ts": 'import "./workflow/names.js";',
     "src/workflow/names.ts": "export const name = 1;",
     ...Object.fromEntries(ROOMS.map((room) => [`src/${room}/thrower.ts`, `import "${up(room)}errors.js";`])),
   };
-  expect(rulesByFile(files)).toEqual({ "src/errors.ts": ["errors-alone"] });
+  expect(await rulesByFile(files)).toEqual({ "src/errors.ts": ["errors-alone"] });
 });
 
-test("Node's modules are caught outside their rooms, with and without the prefix", () => {
+test("Node's modules are caught outside their rooms, with and without the prefix", async () => {
   const inside = NODE_FILES.map((file) => [`src/${file}`, 'import "node:fs";\nimport "path";']);
   const others = ["index.ts", ...ROOMS.map((room) => `${room}/planted.ts`)].filter(
     (file) => !NODE_FILES.includes(file.replace("planted", "x")),
@@ -113,20 +117,20 @@ test("Node's modules are caught outside their rooms, with and without the prefix
   const expected = others.map((file) => [`src/${file}`, ["node-outside"]]);
   expect(others).toContain("storage/memory/planted.ts");
   expect(others).toContain("mcp/planted.ts");
-  expect(rulesByFile(Object.fromEntries([...inside, ...outside]))).toEqual(Object.fromEntries(expected));
+  expect(await rulesByFile(Object.fromEntries([...inside, ...outside]))).toEqual(Object.fromEntries(expected));
 });
 
-test("the core reaches nothing that needs Node, by however many steps", () => {
+test("the core reaches nothing that needs Node, by however many steps", async () => {
   const files = {
     "src/index.ts": 'export { content } from "./content/memory.js";',
     "src/content/memory.ts": 'export const content = () => [import("../sandbox/inside.js"), import("./shared.js")];',
     "src/sandbox/inside.ts": "export const inside = 1;",
     "src/content/shared.ts": "export const shared = 1;",
   };
-  expect(rulesByFile(files)).toEqual({ "src/index.ts": ["core-runs-anywhere"] });
+  expect(await rulesByFile(files)).toEqual({ "src/index.ts": ["core-runs-anywhere"] });
 });
 
-test("cycles, unknown rooms, unknown modules and tools of development are caught", () => {
+test("cycles, unknown rooms, unknown modules and tools of development are caught", async () => {
   const files = {
     "src/gate/a.ts": 'import type { B } from "./b.js";\nexport type A = B;',
     "src/gate/b.ts": 'import type { A } from "./a.js";\nexport type B = A;',
@@ -135,7 +139,7 @@ test("cycles, unknown rooms, unknown modules and tools of development are caught
     "src/template/planted.ts": 'import "fast-check";',
     "src/mcp/planted.ts": 'import "@modelcontextprotocol/server";',
   };
-  expect(rulesByFile(files)).toEqual({
+  expect(await rulesByFile(files)).toEqual({
     // A cycle is reported once.
     "src/gate/a.ts": ["no-cycles"],
     "src/cellar/planted.ts": ["room-unknown"],
@@ -144,21 +148,20 @@ test("cycles, unknown rooms, unknown modules and tools of development are caught
   });
 });
 
-interface Violation {
-  readonly from: string;
-  readonly to: string;
-  readonly rule: { readonly name: string };
+/** The violations that the project's own rules find, in a folder with these files. */
+async function violations(files: Readonly<Record<string, string>>): Promise<readonly IViolation[]> {
+  const baseDir = plant(files, ["package.json", "tsconfig.json"]);
+  const { options, ...ruleSet } = await extractConfig(resolve(".dependency-cruiser.mjs"));
+  const { output } = await cruise(["src"], { ...options, ruleSet, validate: true, baseDir }, undefined, {
+    tsConfig: extractTsConfig(join(baseDir, "tsconfig.json")),
+  });
+  if (typeof output === "string") throw new Error(output);
+  return output.summary.violations;
 }
 
-function violations(files: Readonly<Record<string, string>>): readonly Violation[] {
-  const { output } = runTool(CRUISER, ["src", "--output-type", "json"], plant(files, CONFIG));
-  const result: { readonly summary: { readonly violations: readonly Violation[] } } = JSON.parse(output);
-  return result.summary.violations;
-}
-
-function rulesByFile(files: Readonly<Record<string, string>>): Record<string, string[]> {
+async function rulesByFile(files: Readonly<Record<string, string>>): Promise<Record<string, string[]>> {
   const rules: Record<string, Set<string>> = {};
-  for (const { from, rule } of violations(files)) {
+  for (const { from, rule } of await violations(files)) {
     rules[from] ??= new Set();
     rules[from].add(rule.name);
   }
