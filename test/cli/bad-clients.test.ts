@@ -94,6 +94,20 @@ function cancel(requestId: number): string {
   return line({ method: "notifications/cancelled", params: { requestId } });
 }
 
+/** A server waits ten seconds for a client that reads nothing: the other tests of this file run meanwhile. */
+const ended = (async () => {
+  const server = await serveStdio();
+  server.send(line(INITIALIZE));
+  await server.answered({ id: "initialize" });
+  server.leaveUnread();
+  for (let id = 0; id < 500; id += 1) server.send(line({ id, method: "tools/list" }));
+  await vi.waitFor(() => expect(server.child.stdout.readableLength).toBeGreaterThan(0), { timeout: 20_000 });
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  return server.end("SIGTERM");
+})();
+// What goes wrong is told by the test.
+ended.catch(() => {});
+
 describe("over stdio, a server answers honest requests after", () => {
   let server: Awaited<ReturnType<typeof serveStdio>>;
   let asked = 0;
@@ -135,35 +149,6 @@ describe("over stdio, a server answers honest requests after", () => {
 });
 
 const LIST = { name: "pos_workflow", arguments: { action: "list_workflows" } };
-
-describe("over stdio, a server ends", () => {
-  // It waits ten seconds for its client; the tests above need not wait with it.
-  const ended = (async () => {
-    const server = await serveStdio();
-    server.send(line(INITIALIZE));
-    await server.answered({ id: "initialize" });
-    server.leaveUnread();
-    for (let id = 0; id < 500; id += 1) server.send(line({ id, method: "tools/list" }));
-    await vi.waitFor(() => expect(server.child.stdout.readableLength).toBeGreaterThan(0), { timeout: 20_000 });
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    return server.end("SIGTERM");
-  })();
-  // What goes wrong is told by the test.
-  ended.catch(() => {});
-
-  it("on a signal though its client reads no answer", async () => {
-    expect(await ended).toEqual({ code: 0, signal: null });
-  });
-
-  it("when its client goes away without a word", async () => {
-    const server = await serveStdio();
-    server.send(line(INITIALIZE));
-    await server.answered({ id: "initialize" });
-    server.child.stdout.destroy();
-    server.send(line({ id: 1, method: "tools/list" }));
-    expect(await server.end()).toEqual({ code: 3, signal: null });
-  });
-});
 
 const HEAD = "HTTP/1.1\r\nhost: localhost\r\n";
 const POST = `POST /workflows/start ${HEAD}content-type: application/json\r\n`;
@@ -223,7 +208,7 @@ describe("over HTTP, a server answers honest requests after", () => {
     socket.on("error", () => {});
     socket.write(sent);
     if (status !== undefined) {
-      await vi.waitFor(() => expect(received).toContain("\r\n\r\n"), { timeout: 20_000 });
+      await vi.waitUntil(() => received.includes("\r\n\r\n"), { timeout: 20_000, interval: 2 });
       expect(received.slice(0, 40)).toContain(`HTTP/1.1 ${status} `);
       if (status !== 200) expect(received).toContain('"error_code"');
     }
@@ -236,6 +221,21 @@ describe("over HTTP, a server answers honest requests after", () => {
 
   it("all of that, and ends on a signal with those connections still open", async () => {
     expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe("over stdio, a server ends", () => {
+  it("on a signal though its client reads no answer", async () => {
+    expect(await ended).toEqual({ code: 0, signal: null });
+  });
+
+  it("when its client goes away without a word", async () => {
+    const server = await serveStdio();
+    server.send(line(INITIALIZE));
+    await server.answered({ id: "initialize" });
+    server.child.stdout.destroy();
+    server.send(line({ id: 1, method: "tools/list" }));
+    expect(await server.end()).toEqual({ code: 3, signal: null });
   });
 });
 
@@ -291,7 +291,7 @@ async function serveStdio() {
     ...server,
     send: (sent: string | Buffer) => void server.child.stdin.write(sent),
     answered: async (answer: Message) => {
-      await vi.waitFor(() => expect(answers.some((one) => matches(one, answer))).toBe(true), { timeout: 20_000 });
+      await vi.waitUntil(() => answers.some((one) => matches(one, answer)), { timeout: 20_000, interval: 2 });
     },
     forget: () => {
       answers = [];
