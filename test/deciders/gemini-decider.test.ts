@@ -2,7 +2,7 @@ import { GeminiDecider } from "phasegate/ai";
 import { describe, expect, it, vi } from "vitest";
 import { request } from "../routed/decision/requests.js";
 import { failure } from "../support/failure.js";
-import { CLIENTS, decider, decision, KEY, modelServer } from "./model-servers.js";
+import { CLIENTS, decider, decision, KEY, lateAtFirst, modelServer } from "./model-servers.js";
 
 const signal = new AbortController().signal;
 const gemini = CLIENTS["Gemini's client"] ?? raise();
@@ -89,7 +89,7 @@ describe("GeminiDecider", () => {
 
 describe("GeminiDecider.fromEnv", () => {
   it("takes key, model and timeout from the environment", async () => {
-    const server = await modelServer([{ ...decision("Sow"), delayMs: 60_000 }, decision("Sow")]);
+    const server = await modelServer(lateAtFirst(decision("Sow"), 1500));
     const env = { GEMINI_API_KEY: ` ${KEY} `, GEMINI_MODEL_NAME: "gemini-x", GEMINI_REQUEST_TIMEOUT_SECONDS: "1.5" };
     const made = GeminiDecider.fromEnv(env, { baseUrl: server.url });
     expect(await made.decide(request(), { signal })).toMatchObject({ nextStep: "Sow", usage: { requests: 2 } });

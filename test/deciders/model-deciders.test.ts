@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { failure } from "../support/failure.js";
-import { CLIENTS, decider, decision, KEY } from "./model-servers.js";
+import { CLIENTS, decider, decision, KEY, lateAtFirst } from "./model-servers.js";
 
 const SERVER_ERROR = { status: 500, body: '{"error":{"message":"try again"}}' };
 const LIMITED = { status: 429, body: '{"error":{"message":"slow down"}}' };
@@ -105,8 +105,9 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
 
   it("gives up a request that takes too long, and asks once more", async () => {
     const slow = { ...decision("Sow"), delayMs: 60_000 };
-    const patient = await decider(make, [slow, decision("Sow")], { timeoutMs: 1500 });
+    const patient = await decider(make, lateAtFirst(decision("Sow"), 1500), { timeoutMs: 1500 });
     expect(await patient.decide()).toMatchObject({ nextStep: "Sow", usage: { requests: 2 } });
+    vi.useRealTimers();
     const { decide, exchanges } = await decider(make, [slow, slow], { timeoutMs: 50 });
     expect(await failure(decide())).toMatchObject({
       message: expect.stringContaining("had not answered after 50 ms, asked 2 times"),

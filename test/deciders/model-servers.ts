@@ -8,7 +8,7 @@ import {
   type StepDecider,
 } from "phasegate/ai";
 import { type ModelServer, type ModelServerReplies, type ModelServerReply, startModelServer } from "phasegate/testing";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import type { DecisionRequest } from "../../src/routed/decision/request.js";
 import { request } from "../routed/decision/requests.js";
 /** A key that must turn up nowhere but in the requests' headers. Of no provider's shape: only who knows it finds it. */
@@ -25,6 +25,27 @@ export async function modelServer(replies: ModelServerReplies): Promise<ModelSer
 export function decision(next: string, parts: Record<string, unknown> = {}): ModelServerReply {
   const answer = { next_step_name: next, updated_context: [], status_suggestion: null, reasoning: null, ...parts };
   return { text: JSON.stringify(answer) };
+}
+
+/**
+ * Replies too late to the first request, and at once to the next. The test's clock stands still until the server has the
+ * first request, and then goes on by the decider's time limit: nobody waits for it, however slow the machine is.
+ */
+export function lateAtFirst(reply: ModelServerReply, timeoutMs: number): ModelServerReplies {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let isFirst = true;
+  return () => {
+    if (!isFirst) return reply;
+    isFirst = false;
+    setImmediate(() => {
+      const timers = vi.getTimerCount();
+      vi.advanceTimersByTime(timeoutMs - 1);
+      expect(vi.getTimerCount(), "timers before the limit").toBe(timers);
+      vi.advanceTimersByTime(1);
+    });
+    return { ...reply, delayMs: 60_000 };
+  };
 }
 
 /** Every decider that speaks HTTP, made for a server: the same must hold of all. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { taskMasterParser } from "../../src/plan/task-master.js";
+import { howOften } from "../support/how-often.js";
 
 const PHASE = "## Phase 1: A\n- [ ] **Task 1.1**: b\n";
 
@@ -58,11 +59,14 @@ describe("what can't be a plan", () => {
   });
 });
 
-/** Far more than any of these takes, and far less than they would take if time grew with the square. */
-const GUARD = { timeout: 20_000 };
+/**
+ * Far more than any of these takes, and far less than they would take if time grew with the square: texts of half the length
+ * get less than half of it.
+ */
+const GUARD = { timeout: howOften(8_000, 20_000) };
 
 describe("texts that are made to take long", () => {
-  const LINE = 30_000;
+  const LINE = howOften(15_000, 30_000);
   it.each([
     "[",
     "(",
@@ -108,7 +112,7 @@ describe("texts that are made to take long", () => {
     ["phases without tasks", "## Phase 1: A\n"],
   ])("are read in time: many times %s", GUARD, (_, piece) => {
     let text = PHASE;
-    for (let part = 0; text.length < 100_000; part += 1) text += `${piece.repeat(20)}\n### ${part}\n`;
+    for (let part = 0; text.length < howOften(50_000, 100_000); part += 1) text += `${piece.repeat(20)}\n### ${part}\n`;
     expect(parsePlan(text).plan.phases.length).toBeGreaterThan(0);
   });
 });
