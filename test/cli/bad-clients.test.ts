@@ -27,7 +27,7 @@ const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 const PARSE = { id: null, error: { code: -32700 } };
 const INVALID = { id: null, error: { code: -32600 } };
 
-/** What a client sends, and what must be among the answers to it, if anything. */
+/** The input of a client, and a part of the answers to it, if any. */
 const OVER_STDIO: readonly [name: string, sent: string | Buffer, answer?: Message][] = [
   ["what is no JSON", "hello\n", PARSE],
   ["half a message", '{"jsonrpc":"2.0","id":1,"method"\n', PARSE],
@@ -94,7 +94,7 @@ function cancel(requestId: number): string {
   return line({ method: "notifications/cancelled", params: { requestId } });
 }
 
-describe("over stdio, a server answers honest requests after", () => {
+describe("over stdio, a server answers valid requests after", () => {
   let server: Awaited<ReturnType<typeof serveStdio>>;
   let asked = 0;
   beforeAll(async () => {
@@ -126,7 +126,7 @@ describe("over stdio, a server answers honest requests after", () => {
     await honest();
   });
 
-  it("half a line, which it then ends with, on a signal", async () => {
+  it("half a line; it then ends on a signal", async () => {
     await honest();
     server.send('{"jsonrpc":"2.0","id":31,"meth');
     expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null });
@@ -137,7 +137,7 @@ describe("over stdio, a server answers honest requests after", () => {
 const LIST = { name: "pos_workflow", arguments: { action: "list_workflows" } };
 
 describe("over stdio, a server ends", () => {
-  // It waits ten seconds for its client; the tests above need not wait with it.
+  // The server waits ten seconds for its client; the tests above run meanwhile.
   const ended = (async () => {
     const server = await serveStdio();
     server.send(line(INITIALIZE));
@@ -148,14 +148,14 @@ describe("over stdio, a server ends", () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     return server.end("SIGTERM");
   })();
-  // What goes wrong is told by the test.
+  // The test reports the error.
   ended.catch(() => {});
 
-  it("on a signal though its client reads no answer", async () => {
+  it("on a signal even if its client reads no answer", async () => {
     expect(await ended).toEqual({ code: 0, signal: null });
   });
 
-  it("when its client goes away without a word", async () => {
+  it("when its client disconnects without a message", async () => {
     const server = await serveStdio();
     server.send(line(INITIALIZE));
     await server.answered({ id: "initialize" });
@@ -169,7 +169,7 @@ const HEAD = "HTTP/1.1\r\nhost: localhost\r\n";
 const POST = `POST /workflows/start ${HEAD}content-type: application/json\r\n`;
 const posted = (body: string) => `${POST}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** What a client sends, and the status that it gets; none if the server waits for more. */
+/** The input of a client, and the status of the answer; none if the server waits for more. */
 const OVER_HTTP: readonly [name: string, sent: string, status?: number][] = [
   ["what is no HTTP", "hello\r\n\r\n", 400],
   ["a connection on which nothing is sent", ""],
@@ -203,7 +203,7 @@ const OVER_HTTP: readonly [name: string, sent: string, status?: number][] = [
   ["a hundred requests at once", `GET /workflows/list ${HEAD}\r\n`.repeat(100), 200],
 ];
 
-describe("over HTTP, a server answers honest requests after", () => {
+describe("over HTTP, a server answers valid requests after", () => {
   let server: Awaited<ReturnType<typeof serveBin>>;
   let url = "";
   beforeAll(async () => {
@@ -219,7 +219,7 @@ describe("over HTTP, a server answers honest requests after", () => {
     socket.on("data", (chunk) => {
       received += String(chunk);
     });
-    // The server may close the connection while this still sends.
+    // The server may close the connection while the client still sends.
     socket.on("error", () => {});
     socket.write(sent);
     if (status !== undefined) {
@@ -229,19 +229,19 @@ describe("over HTTP, a server answers honest requests after", () => {
     }
     const listed = await fetch(`${url}/workflows/list`);
     expect(await listed.json()).toMatchObject({ workflows: ["GARDEN"] });
-    // Kept open: a server must live with that, too.
+    // The connection is kept open, which the server must tolerate.
     expect(server.log()).not.toContain('"level":"error"');
     expect(server.log()).not.toContain("internalError");
   });
 
-  it("all of that, and ends on a signal with those connections still open", async () => {
+  it("all of these, and ends on a signal with the connections still open", async () => {
     expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null });
   });
 });
 
-/** The bin, with a workflow of each kind. Ended by the tests themselves. */
+/** Starts the bin with a workflow of each kind. The tests stop it themselves. */
 async function serveBin(...flags: string[]) {
-  // Not the folder of a single test: a server outlives many.
+  // Not the folder of a single test, as a server is used by several.
   const root = await mkdtemp(join(tmpdir(), "phasegate-"));
   roots.push(root);
   const [phased, routed] = [join(root, "phased"), join(root, "routed")];
@@ -257,7 +257,7 @@ async function serveBin(...flags: string[]) {
   child.stderr.on("data", (chunk) => {
     log += String(chunk);
   });
-  // A server that ends while this still writes.
+  // The server may end while the client still sends.
   child.stdin.on("error", () => {});
   return {
     child,
@@ -300,7 +300,7 @@ async function serveStdio() {
   };
 }
 
-/** Whether an answer has all that another one has. */
+/** Returns true if an answer contains everything of another one. */
 function matches(found: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return found === wanted;
   if (typeof found !== "object" || found === null) return false;
