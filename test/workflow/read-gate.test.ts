@@ -5,7 +5,7 @@ const FILE = "phases/1/gate-definition.yaml";
 const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
 const readGate = (text: string) => read({ "metadata.json": LONELY, [FILE]: text });
 
-/** `CODE line:column` of the errors in the gate file. */
+/** Returns `CODE line:column` of the errors in the gate file. */
 async function errorsOf(text: string): Promise<string[]> {
   const { diagnostics, structure } = await readGate(text);
   const errors = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");
@@ -14,7 +14,7 @@ async function errorsOf(text: string): Promise<string[]> {
 }
 
 describe("a gate file", () => {
-  it("gives fields, with types in all their spellings", async () => {
+  it("defines fields, with types in all their spellings", async () => {
     const words = ["boolean", "bool", "integer", "int", "number", "float", "string", "str", "object", "dict"];
     const { structure, lines } = await readGate(
       [
@@ -32,7 +32,7 @@ describe("a gate file", () => {
     );
   });
 
-  it("is strict, and its fields are required, unless it says otherwise", async () => {
+  it("is strict with required fields by default", async () => {
     const { structure } = await readGate(
       gateFile('a: {type: str, description: "why", example: "so", validator: null}', "b: {type: int, required: false}"),
     );
@@ -48,7 +48,7 @@ describe("a gate file", () => {
     });
   });
 
-  it("may write a value once and name it again", async () => {
+  it("may use anchors and aliases", async () => {
     const { structure } = await readGate(gateFile("a: &flag {type: boolean}", "b: *flag"));
     expect(structure?.phases[0]?.gate).toMatchObject({ fields: [{ name: "a" }, { name: "b", type: "boolean" }] });
   });
@@ -102,32 +102,32 @@ describe("a gate file", () => {
     ["has a validator of no name", gateFile("a: {type: bool, validator: is_treu}"), "VALIDATOR_UNKNOWN 2:19"],
     ["has one that doesn't fit", gateFile("a: {type: bool, validator: min_length_3}"), "RULE_INVALID 2:19"],
     ["has validators of the wrong kind", gateFile("a: {type: bool, validator: [1]}"), "VALUE_WRONG 2:19"],
-  ])("that %s is an error, at its place", async (_, text, expected) => {
+  ])("that %s is an error, at its position", async (_, text, expected) => {
     const errors = await errorsOf(text);
     expect(errors.find((line) => line.startsWith(expected)) ?? errors).toContain(expected);
   });
 
-  it("doesn't expand aliases without bound", async () => {
+  it("does not expand aliases without limit", async () => {
     const ten = (name: string) => `[${Array(10).fill(`*${name}`).join(", ")}]`;
     const bomb = ["a: &a [1, 1]", `b: &b ${ten("a")}`, `c: &c ${ten("b")}`, `d: &d ${ten("c")}`, `e: ${ten("d")}`];
     expect(await errorsOf(bomb.join("\n"))).toEqual(["YAML_ALIASES 2:8"]);
   });
 
-  it("isn't let grow beyond what a session can pin", async () => {
+  it("is limited to the size that a session can pin", async () => {
     const word = "x".repeat(60_000);
     const fields = Array.from({ length: 90 }, (_, index) => `f${index}: {type: str, example: *long}`);
     const { diagnostics } = await readGate(gateFile(`f: {type: str, example: &long ${word}}`, ...fields));
     expect(diagnostics.map(({ code }) => code)).toEqual(["DEFINITION_TOO_LARGE"]);
   });
 
-  // What takes quadratic time on so many takes longer than a test may.
-  it("takes many keys", { timeout: 60_000 }, async () => {
+  // Quadratic time would exceed the time limit of a test.
+  it("accepts many keys", { timeout: 60_000 }, async () => {
     const fields = Array.from({ length: 7000 }, (_, index) => `f${index}: {type: boolean}`);
     const { structure } = await readGate(gateFile(...fields));
     expect(structure?.phases[0]?.gate).toMatchObject({ fields: { length: 7000 } });
   });
 
-  it("finds the places of many mistakes", { timeout: 60_000 }, async () => {
+  it("reports the positions of many errors", { timeout: 60_000 }, async () => {
     const fields = Array.from({ length: 7000 }, (_, index) => `f${index}: {type: x}`);
     const { diagnostics } = await readGate(gateFile(...fields));
     expect(diagnostics.slice(0, 1000).map(({ code }) => code)).toEqual(Array(1000).fill("FIELD_TYPE_UNKNOWN"));
@@ -136,12 +136,12 @@ describe("a gate file", () => {
     ]);
   });
 
-  it("takes so many words and signs and no more", async () => {
+  it("has a limited number of tokens", async () => {
     expect(await errorsOf(`a: ${"[".repeat(150_000)}`)).toEqual(["DEFINITION_TOO_LARGE 1:120001"]);
     expect(await errorsOf(`${gateFile("a: {type: bool}")}# ${"x".repeat(400_000)}\n`)).toEqual([]);
   });
 
-  it("takes so many rules and no more", async () => {
+  it("has a limited number of rules", async () => {
     const fields = (count: number) => Array.from({ length: count }, (_, at) => `f${at}: {type: bool, validator: v}`);
     const rest = 'validators: {v: "value == true"}\ncross_field_validation: ["size(evidence.f0) > 0"]\n';
     const codes = async (count: number) => await errorsOf(gateFile(...fields(count)) + rest);
@@ -188,8 +188,8 @@ describe("a gate file", () => {
   });
 });
 
-describe("which gate", () => {
-  it("is the file's; where the metadata differs, it says how", async () => {
+describe("the gate of a phase", () => {
+  it("is that of the gate file; a difference in the metadata is reported", async () => {
     const changes = { "metadata.json": metadata({ phases: [phase(1, { required_evidence: ["a", "b"] }), phase(2)] }) };
     const same = await read({ ...changes, [FILE]: gateFile("b: {type: bool}", "a: {type: bool}") });
     expect(same.lines).toEqual([]);
@@ -204,7 +204,7 @@ describe("which gate", () => {
     expect(fewer.diagnostics[0]?.message).toMatch(/only the metadata has a$/);
   });
 
-  it("is never open because a file can't be read, stands twice or has a wrong name", async () => {
+  it("is never open because a gate file is unreadable, duplicate or misnamed", async () => {
     const good = gateFile("a: {type: bool}");
     expect((await read({ [FILE]: "a: [" })).structure).toBeUndefined();
     expect((await read({ [FILE]: good, "phases/1/gate-definition.yml": good })).codes).toEqual([
@@ -235,7 +235,7 @@ describe("which gate", () => {
     "g\u0430te-definition.yaml",
     "g\u200bate-definition.yaml",
     "\uff47ate-definition.yml",
-  ])("is an error if only %s resembles it, with or without metadata", async (name) => {
+  ])("is an error if only %s resembles a gate file, with or without metadata", async (name) => {
     for (const json of [metadata(), LONELY]) {
       const { diagnostics, structure } = await read({ "metadata.json": json, [`phases/1/${name}`]: "x" });
       expect(structure).toBeUndefined();
@@ -254,7 +254,7 @@ describe("which gate", () => {
     },
   );
 
-  it("is an error where a gate file lies above the phases, unless a phase's text is there, too", async () => {
+  it("is an error if a gate file is above the phases, unless a phase's text is there, too", async () => {
     const good = gateFile("done: {type: bool}");
     for (const file of ["gate-definition.yaml", "phases/gate-definition.yml"]) {
       const { diagnostics } = await read({ [file]: good });
@@ -269,7 +269,7 @@ describe("which gate", () => {
     expect(structure?.phases[0]?.gate).toMatchObject({ source: "gate-file" });
   });
 
-  it("accepts such names next to a gate file, and those of texts", async () => {
+  it("is not affected by such names next to a gate file, nor by names of texts", async () => {
     const beside = { [FILE]: gateFile("done: {type: bool}"), [`${FILE}.bak`]: "x", "phases/1/gate.json": "x" };
     expect((await read(beside)).lines).toEqual([]);
     const tasks = [{ task_number: 1, name: "define", file: "gate-definition.md" }];
@@ -284,7 +284,7 @@ describe("which gate", () => {
   });
 });
 
-describe("what to write", () => {
+describe("a hint", () => {
   it.each([
     [gateFile("tests_pass: boolean"), 'Write "tests_pass": {type: boolean}'],
     [gateFile("count: int"), 'Write "count": {type: int}'],
@@ -307,17 +307,17 @@ describe("what to write", () => {
     ["a:\n\tb: 1", "Indent with spaces."],
     ["a: @b", "Put the text into double quotes."],
     ["a: b: c", "Check quotes, brackets and indentation"],
-  ])("is said for %j", async (text, hint) => {
+  ])("is given for %j", async (text, hint) => {
     const { diagnostics } = await readGate(text);
     const errors = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");
     expect(errors[0]?.hint).toContain(hint);
   });
 
-  it("is said for what is nested without end", async () => {
+  it("is given for text that is nested too deep", async () => {
     expect((await readGate("[".repeat(20_000))).diagnostics.map(({ hint }) => hint)).toContain("Make it flatter.");
   });
 
-  it("is said in words of our own where the parser's are for programmers", async () => {
+  it("replaces the parser's technical messages", async () => {
     const words = async (text: string) => {
       const { diagnostics } = await readGate(text);
       const found = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");
