@@ -132,7 +132,7 @@ describe("phasegate approve", () => {
     expect(await standing()).toMatchObject({ awaitingApproval: true, version: 2 });
   });
 
-  it("accepts any key without --approvers, but the server refuses the approval", async () => {
+  it("writes an approval with a forged --approver, but the server refuses it", async () => {
     const { state, sessionId, keyFile, evidenceHash, engine, keys } = await waitingSession();
     const forged = ["--approver", `ann=${keys.eve.publicKey}`, "--yes", "--evidence-hash", evidenceHash];
     expect((await run("approve", sessionId, "--state", state, "--key", await keyFile("eve"), ...forged)).code).toBe(0);

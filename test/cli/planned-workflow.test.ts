@@ -51,7 +51,7 @@ function evidenceFor(plan: Plan, phase: number): { tasks_completed: string[]; va
   };
 }
 
-/** Reads the tasks of a phase (its first and last in the short form), tries to pass with less evidence, and then passes. */
+/** Reads the tasks of a phase (the first and last in the short form), tries to pass with less evidence, then passes. */
 async function passPhase(ask: Ask, session_id: unknown, plan: Plan, phase: number): Promise<Answer> {
   const own = plan.phases.find(({ number }) => number === phase);
   const tasks = own?.tasks ?? [];

@@ -10,8 +10,8 @@ import { BIN } from "./bin.js";
 const MEBIBYTES_64 = 64 * 1024 * 1024;
 
 /**
- * Connects the official client to `phasegate serve` in this process, in a tenth of the time of a child process. Tests of
- * process start and end use `connectToBin`.
+ * Connects the official client to `phasegate serve` in this process, in a tenth of the time of a child process. Tests
+ * of process start and end use `connectToBin`.
  */
 export async function connectToServe(
   args: readonly string[],

@@ -132,12 +132,12 @@ describe("phasegate serve --http", () => {
   });
 
   it.each([
-    ["what is no HTTP", "\u0016\u0003\u0001 hello\r\n\r\n", 400, "INVALID_FORMAT"],
+    ["text that is not HTTP", "\u0016\u0003\u0001 hello\r\n\r\n", 400, "INVALID_FORMAT"],
     ["two lengths", `${POST}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`, 400, "INVALID_FORMAT"],
     ["a length and chunks", `${POST}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n`, 400, "INVALID_FORMAT"],
     ["a chunk without a length", `${POST}transfer-encoding: chunked\r\n\r\nzz\r\n`, 400, "INVALID_FORMAT"],
     ["a blank in a header's name", "GET / HTTP/1.1\r\nhost: localhost\r\na b: c\r\n\r\n", 400, "INVALID_FORMAT"],
-    ["no host", "GET /workflows/list HTTP/1.1\r\n\r\n", 400, undefined],
+    ["a request without a host", "GET /workflows/list HTTP/1.1\r\n\r\n", 400, undefined],
     ["a URL of 1 MB", `GET /${"a".repeat(1_000_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 431, "HEADERS_TOO_LARGE"],
     ["a query of 10 kB", `GET /?${"a".repeat(10_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 414, "URI_TOO_LONG"],
     [
@@ -150,12 +150,12 @@ describe("phasegate serve --http", () => {
     ["CONNECT", "CONNECT localhost:1 HTTP/1.1\r\nhost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"],
     ["another method", "DELETE /workflows/list HTTP/1.1\r\nhost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"],
     [
-      "a query that can't be decoded",
+      "a query that cannot be decoded",
       "GET /workflows/status?instance_id=%ff HTTP/1.1\r\nhost: localhost\r\n\r\n",
       400,
       "INVALID_FORMAT",
     ],
-    ["a path that can't be decoded", "GET /workflows/%ff%zz HTTP/1.1\r\nhost: localhost\r\n\r\n", 404, "NOT_FOUND"],
+    ["a path that cannot be decoded", "GET /workflows/%ff%zz HTTP/1.1\r\nhost: localhost\r\n\r\n", 404, "NOT_FOUND"],
     [
       "another server's address",
       "GET http://evil.example/workflows/list HTTP/1.1\r\nhost: localhost\r\n\r\n",
@@ -163,7 +163,7 @@ describe("phasegate serve --http", () => {
       "NOT_FOUND",
     ],
     ["plain text", WHOLE.replace("application/json", "text/plain"), 415, "UNSUPPORTED_MEDIA_TYPE"],
-    ["no JSON", WHOLE.replace("{", "}"), 400, "INVALID_FORMAT"],
+    ["a body that is not JSON", WHOLE.replace("{", "}"), 400, "INVALID_FORMAT"],
   ])("answers %s with an error", async (_name, text, status, code) => {
     const { port, lines } = await timed({});
     const sent = await open(port, text);

@@ -188,8 +188,8 @@ describe("an altered export file", () => {
     // Lines 2 to 5 belong to the failed session, 6 to 8 to the completed one.
     const forgeries: readonly [string, string[], number][] = [
       ["an edited body", forge(3, (commit) => ({ ...commit, body: commit.body.replace("1", "2") })), 4],
-      ["a commit that was made anew", forge(3, rehashed), 5],
-      ["a summary that lies", forge(2, (one) => ({ ...one, summary: { ...one.summary, status: "completed" } })), 3],
+      ["a commit with a recomputed hash", forge(3, rehashed), 5],
+      ["a wrong summary", forge(2, (one) => ({ ...one, summary: { ...one.summary, status: "completed" } })), 3],
       ["a summary in another phase", forge(2, (one) => ({ ...one, summary: { ...one.summary, current: 2 } })), 3],
       ["a summary of more phases", forge(2, (one) => ({ ...one, summary: { ...one.summary, total: 9 } })), 3],
       ["a beginning that is missing", lines.slice(0, -1).filter((_, at) => at !== 1), 2],

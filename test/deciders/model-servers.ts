@@ -11,7 +11,7 @@ import { type ModelServer, type ModelServerReplies, type ModelServerReply, start
 import { onTestFinished } from "vitest";
 import type { DecisionRequest } from "../../src/routed/decision/request.js";
 import { request } from "../routed/decision/requests.js";
-/** A key that must occur only in the headers of requests. Its form is that of no provider, so only exact search finds it. */
+/** A key that must occur only in the headers of requests. No provider's keys have its form. */
 export const KEY = "planted+key/42=never:shown";
 
 /** Starts a server with these replies; it is closed after the test. */

@@ -60,7 +60,7 @@ describe("Retry-After", () => {
 });
 
 describe("failureOf", () => {
-  it("contains only names and codes, at any depth", () => {
+  it("returns only names and codes of an error, at any depth", () => {
     const refused = Object.assign(new Error("to key=abcdef"), { code: "ECONNREFUSED" });
     const fetched = new TypeError("fetch failed", { cause: new AggregateError([], "", { cause: refused }) });
     expect(failureOf(fetched)).toMatchObject({ reason: "network", facts: { code: "ECONNREFUSED" } });

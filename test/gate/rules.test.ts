@@ -153,19 +153,25 @@ describe("rules", () => {
 });
 
 describe("wrong evidence", () => {
-  const LIES: readonly (readonly [what: string, type: string, rule: string, value: JsonValue, says: string])[] = [
-    ["a word for a flag", "any", "value == true", "true", "doesn't hold"],
-    ["a number for a flag", "any", "value == true", 1, "doesn't hold"],
+  const WRONG_EVIDENCE: readonly (readonly [
+    what: string,
+    type: string,
+    rule: string,
+    value: JsonValue,
+    says: string,
+  ])[] = [
+    ["a text for a boolean", "any", "value == true", "true", "doesn't hold"],
+    ["a number for a boolean", "any", "value == true", 1, "doesn't hold"],
     ["a digit for a number", "any", "value > 0", "5", "a text can't be compared with a whole number (>)"],
     ["a flag for a number", "any", "value > 0", true, "can't be evaluated"],
-    ["nothing of it", "any", "value > 0", 0, "doesn't hold"],
-    ["minus nothing of it", "number", "value > 0", -0, "doesn't hold"],
+    ["zero", "any", "value > 0", 0, "doesn't hold"],
+    ["negative zero", "number", "value > 0", -0, "doesn't hold"],
     ["blanks", "any", "value.trim() != ''", "\u3000 ", "is empty"],
     ["a look-alike", "string", "value == 'main'", "m\u0430in", "doesn't hold"],
     ["a zero-width space", "string", "value == 'main'", "main\u200b", "doesn't hold"],
     ["a list for a text", "any", "value.contains('a')", ["a"], "can't be evaluated"],
     ["a size of a number", "any", "size(value) > 2", 300, "can't be evaluated"],
-    ["a length that isn't there", "object", "value.length > 2", { size: 3 }, 'there is no key "length"'],
+    ["a length of an object without one", "object", "value.length > 2", { size: 3 }, 'there is no key "length"'],
     ["a key of the prototype", "object", "value['__proto__'] != null", {}, "there is no key"],
     ["a constructor", "object", "value.constructor != null", {}, "there is no key"],
     ["a method", "object", "value['toString'] != null", {}, "there is no key"],
@@ -179,13 +185,13 @@ describe("wrong evidence", () => {
     ["a ratio to zero", "number", "ratio(10, value) > 1", 0, "division by zero"],
     ["a remainder of zero", "number", "mod(10, value) == 0", 0, "division by zero"],
     ["a division by zero of a number", "number", "value / 0.0 > 80.0", 1, "division by zero"],
-    ["a division by a zero of its own", "number", "80.0 / value > 1.0", 0, "division by zero"],
+    ["a division by the submitted zero", "number", "80.0 / value > 1.0", 0, "division by zero"],
     ["a share of nothing", "list", "value.all(v, v / 0.0 > 1.0)", [1], "division by zero"],
     ["a remainder of nothing", "number", "value % 0.0 != 1.0", 1, "division by zero"],
     ["a number beyond all", "number", "value * 1e308 > 80.0", 10, "a result that is too large or not a number"],
     ["a sum beyond all", "number", "value + 1e308 > 80.0", 1.7e308, "a result that is too large or not a number"],
     ["an infinity by its name", "string", "double(value) > 80.0", "inf", "a result that is too large or not a number"],
-    ["no number by its name", "string", "double(value) != 80.0", "NaN", "a result that is too large or not a number"],
+    ["a text that says NaN", "string", "double(value) != 80.0", "NaN", "a result that is too large or not a number"],
     ["a ratio beyond all", "number", "ratio(1e308, value) > 80.0", 0.001, "a result that is too large or not a number"],
     [
       "a number in a list of texts",
@@ -202,7 +208,13 @@ describe("wrong evidence", () => {
       "a text can't be compared with a whole number (>)",
     ],
     ["a text for a list of lists", "list", "value.all(l, l.all(n, n > 0))", [3], "a number is not a list"],
-    ["an element that is no flag", "list", "value.all(done, done)", ["yes"], "true or false is needed, not a text"],
+    [
+      "an element that is not a boolean",
+      "list",
+      "value.all(done, done)",
+      ["yes"],
+      "true or false is needed, not a text",
+    ],
     ["a sum of texts", "any", "value + 1 == 13", "12", "can't be evaluated"],
     ["null inside", "object", "value.a > 0", { a: null }, "can't be evaluated"],
     ["a whole for a half", "any", "isInteger(value)", 1.5, "doesn't hold"],
@@ -210,7 +222,7 @@ describe("wrong evidence", () => {
     ["a pattern inside of more", "string", "value.matches('^v[0-9]+$')", "v1\nv", "doesn't hold"],
   ];
 
-  it.each(LIES)("%s is refused, with a reason", async (_, type, rule, x, says) => {
+  it.each(WRONG_EVIDENCE)("%s is refused, with a reason", async (_, type, rule, x, says) => {
     const found = await complaints(await validated(type, rule), { x });
     expect(found.join()).toContain(says);
   });
@@ -240,8 +252,8 @@ describe("the expansion of a rule", () => {
       "names of more than 10000 characters",
     ],
     ["types below the rule's own", `[${chained(32, (a) => `{${a}: ${a}}`)}].all(b, b)`, "names of more than 10000"],
-    ["signs without end", `${"!".repeat(19_000)}true`, "can't be run"],
-    ["a text without end", `value == "${"x".repeat(20_000)}"`, "more than 20000 characters"],
+    ["too many operators", `${"!".repeat(19_000)}true`, "can't be run"],
+    ["a text that is too long", `value == "${"x".repeat(20_000)}"`, "more than 20000 characters"],
   ])("is limited before it is computed: %s", async (_, rule, says) => {
     await expect(validated("string", rule)).rejects.toThrow(says);
   });
@@ -286,7 +298,7 @@ describe("the cost of a rule", () => {
     ],
     ["lists compared with one another", "list", "value.all(a, a == value[0])", list(1200).map(() => list(1000))],
     ["membership in each", "list", "value.all(a, a in value)", list(5000)],
-    ["parts of what is made", "string", "value.lowerAscii().split('').all(p, p.contains('x'))", "X".repeat(50_000)],
+    ["parts of a computed text", "string", "value.lowerAscii().split('').all(p, p.contains('x'))", "X".repeat(50_000)],
     ["texts split and joined", "string", "value.split('').map(c, value).join(value) != ''", "x".repeat(5000)],
     [
       "a text that repeats itself, sought in one that does too",
@@ -363,9 +375,9 @@ describe("the cost of a rule", () => {
       list(10),
     ],
     ["a text's parts", "string", "value.split(',').map(p, p.trim()).join('') == 'ab' && dyn(value) != ''", "a, b"],
-    ["a name beside the value", "list", "cel.bind(n, size(value), value.all(v, v < n))", list(100)],
+    ["a name next to the value", "list", "cel.bind(n, size(value), value.all(v, v < n))", list(100)],
     ["a text's many lines", "string", "value.split('\\n').exists(l, l.startsWith('12'))", `${"x\n".repeat(9000)}12`],
-    ["parts of what is made", "string", "value.lowerAscii().split(',').exists(p, p == 'b')", "A,B"],
+    ["parts of a computed text", "string", "value.lowerAscii().split(',').exists(p, p == 'b')", "A,B"],
     ["parts joined by nothing", "string", "value.split('-').join() == 'ab'", "a-b"],
     ["either of two lists", "list", "(size(value) > 3 ? value : [1, 2]).all(v, v >= 0)", list(100)],
     ["either of two that grow", "list", "(size(value) > 3 ? value + value : value).all(v, v >= 0)", list(100)],

@@ -49,9 +49,13 @@ describe("the newest commit", () => {
     ["another version", () => ({ version: 6 }), "its body belongs to another place"],
     ["another time", () => ({ at: "2020-01-01T00:00:00.000Z" }), "its body belongs to another place"],
     ["another session's id", () => ({ sessionId: OTHER_ID }), "it belongs to another session"],
-    ["no JSON", (commit) => ({ body: "{", hash: commitHash(commit.previousHash, "{") }), "its body is no JSON"],
     [
-      "no object",
+      "a body that is not JSON",
+      (commit) => ({ body: "{", hash: commitHash(commit.previousHash, "{") }),
+      "its body is no JSON",
+    ],
+    [
+      "a body that is not an object",
       (commit) => ({ body: "[]", hash: commitHash(commit.previousHash, "[]") }),
       "its body is not one that this library writes",
     ],
@@ -60,7 +64,11 @@ describe("the newest commit", () => {
       (commit) => forged(commit, (body) => (body.events = [{}])),
       "its events are none that this library writes",
     ],
-    ["no head", (commit) => forged(commit, (body) => delete body.head), "its body is not one that this library writes"],
+    [
+      "a body without a head",
+      (commit) => forged(commit, (body) => delete body.head),
+      "its body is not one that this library writes",
+    ],
     [
       "keys of another form",
       (commit) => forged(commit, (body) => (body.keys = [1])),

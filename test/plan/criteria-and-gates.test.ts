@@ -11,7 +11,10 @@ describe("acceptance criteria", () => {
     ["below a plain label", "- [ ] **Task 1.1**: B\n  - Acceptance criteria:\n    - [x] a\n    - [ ] b\n"],
     ["below a slanted label", "- [ ] **Task 1.1**: B\n  - *Acceptance Criteria*:\n    - [x] a\n    - [ ] b\n"],
     ["below a label without a colon", "- [ ] **Task 1.1**: B\n  - **Acceptance**\n    - [x] a\n    - [ ] b\n"],
-    ["below a label that is no item", "- [ ] **Task 1.1**: B\n\n  **Acceptance Criteria:**\n  - [x] a\n  - [ ] b\n"],
+    [
+      "below a label that is not a list item",
+      "- [ ] **Task 1.1**: B\n\n  **Acceptance Criteria:**\n  - [x] a\n  - [ ] b\n",
+    ],
     ["at column 0", "- [ ] **Task 1.1**: B\n\n**Acceptance Criteria:**\n- [x] a\n- [ ] b\n"],
     ["at column 0 below a nested label", "- [ ] **Task 1.1**: B\n  **Acceptance Criteria:**\n- [x] a\n- [ ] b\n"],
     ["as deep as their label", "- [ ] **Task 1.1**: B\n  - **Acceptance Criteria**:\n  - [x] a\n  - [ ] b\n"],
@@ -19,7 +22,7 @@ describe("acceptance criteria", () => {
     ["numbered", "- [ ] **Task 1.1**: B\n  Done when:\n  1. [x] a\n  2. [ ] b\n"],
     ["below the heading of a task", "### Task 1.1: B\n\n- [x] a\n- [ ] b\n"],
     ["below a deeper heading", "### Task 1.1: B\n\n##### Acceptance Criteria\n\n- [x] a\n- [ ] b\n"],
-    ["below a heading that isn't deeper", "### Task 1.1: B\n\n### Acceptance Criteria\n\n- [x] a\n- [ ] b\n"],
+    ["below a heading of the same level", "### Task 1.1: B\n\n### Acceptance Criteria\n\n- [x] a\n- [ ] b\n"],
     ["indented with tabs", "- [ ] **Task 1.1**: B\n\t- **Acceptance Criteria**:\n\t\t- [x] a\n\t\t- [ ] b\n"],
     ["between details", "### Task 1.1: B\n<details>\n<summary>Criteria</summary>\n\n- [x] a\n- [ ] b\n\n</details>\n"],
   ])("are read %s", (_, text) => {

@@ -4,8 +4,8 @@ import type { PlanReading, PlanTask } from "../../src/plan/plan.js";
 const MARKS = { pending: " ", in_progress: "-", queued: "~", blocked: "!", done: "x" } as const;
 
 /**
- * Returns a plan as lines that a test can compare: `1 Setup @3` is phase 1 in line 3, `[x] 1.1 Name @5 1/2 < 1.2` a done
- * task in line 5 with one of two criteria ticked, after 1.2; `gate 2` the items of a gate, `! CODE 7` a diagnostic.
+ * Returns a plan as lines that a test can compare: `1 Setup @3` is phase 1 in line 3, `[x] 1.1 Name @5 1/2 < 1.2` a
+ * done task in line 5 with one of two criteria ticked, after 1.2; `gate 2` the items of a gate, `! CODE 7` a diagnostic.
  */
 export function outline(text: string, dialect?: string): string[] {
   return lines(parsePlan(text, dialect === undefined ? {} : { dialect }));

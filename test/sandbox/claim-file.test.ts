@@ -100,7 +100,7 @@ it("whileClaimed uses names within the length limit", async () => {
 
 it.each([
   ["a folder", () => mkdirSync(claim)],
-  ["a folder that isn't empty", () => mkdirSync(join(claim, "more"), { recursive: true })],
+  ["a folder that is not empty", () => mkdirSync(join(claim, "more"), { recursive: true })],
   ["a link to nothing", () => symlinkSync("nowhere", claim)],
   ["a link to a file", () => symlinkSync(file, claim)],
   ["a FIFO", () => execFileSync("mkfifo", [claim])],

@@ -25,7 +25,7 @@ vi.mock("node:fs/promises", async (original) => {
 });
 
 it.each([
-  ["no file can be made", "open", "EACCES"],
+  ["no file can be created", "open", "EACCES"],
   ["the disk fails", "sync", "EIO"],
 ] as const)("replace changes nothing if %s", async (_, fault, cause) => {
   const folder = await temporaryFolder();

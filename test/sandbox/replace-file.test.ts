@@ -189,7 +189,7 @@ describe("renameIfSame", () => {
   it.each([
     ["has other bytes", () => writeFile(file, "odd")],
     ["is longer", () => writeFile(file, "older")],
-    ["has gone", () => rm(file)],
+    ["was deleted", () => rm(file)],
     ["has become a link", () => rm(file).then(() => symlink(join(base, "out", "file"), file))],
     ["has become a FIFO", () => rm(file).then(() => void execFileSync("mkfifo", [file]))],
   ])("keeps a file that %s", async (_, change) => {

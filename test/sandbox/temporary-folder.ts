@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 /**
- * Creates a folder for one test, and returns its real path. It is deleted after the test, after servers that the test has
+ * Creates a folder for one test, and returns its real path. It is deleted after the test, once servers that the test
  * started later were stopped: a running server would create files in it.
  */
 export async function temporaryFolder(): Promise<string> {

@@ -33,7 +33,7 @@ describe("withoutFolders", () => {
     ["with double slashes", (path) => path.replaceAll("/", "//")],
     ["in XML", (path) => path.replaceAll("&", "&amp;").replaceAll("'", "&apos;").replaceAll("\u00e9", "&#233;")],
     ["in capitals", (path) => path.toUpperCase()],
-    ["without letters that an encoding doesn't have", (path) => path.replace(/[^ -~]/gu, "?")],
+    ["without letters that an encoding lacks", (path) => path.replace(/[^ -~]/gu, "?")],
     ["in an encoding that was misread", (path) => path.replaceAll("\u00e9", "\ufffd")],
   ])("removes a path that is written %s", (_, write) => {
     for (const root of [ROOT, nfd]) {

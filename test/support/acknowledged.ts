@@ -20,8 +20,8 @@ export function acknowledgedIn(lines: readonly string[]): Acknowledged[] {
 }
 
 /**
- * Checks that each version acknowledged to append-workers is in the log once, without gaps and lost updates; returns the
- * number of commits.
+ * Checks that each version acknowledged to append-workers is in the log once, without gaps and lost updates; returns
+ * the number of commits.
  */
 export async function checkSession(
   storage: StorageAdapter,

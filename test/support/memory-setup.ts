@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 
-/** A folder where a sync costs nothing, if there is one: on a disk, stores and databases wait for thousands of syncs. */
+/** A folder where a sync costs nothing, if there is one: on a disk, tests wait for thousands of syncs. */
 const MEMORY = "/dev/shm";
 
 /** Places the temporary files of a run in one folder: in memory, or in the long form on the disk. */

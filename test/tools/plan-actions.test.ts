@@ -4,7 +4,7 @@ import { claims, makePlanned, PLAN, PLAN_PATH, type PlannedOptions } from "../su
 
 type Answer = Record<string, unknown>;
 
-/** Creates a tool on an engine with a plan; `call` fails the test unless the answer has the status, and fits the budget. */
+/** Creates a tool on an engine with a plan; `call` fails unless the answer has the status, and fits the budget. */
 function makeTool(options: PlannedOptions = {}, maxTokens = 6000) {
   const made = makePlanned(options);
   const tool = workflowTool(made.engine, { maxTokens });

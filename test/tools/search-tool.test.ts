@@ -137,11 +137,11 @@ describe("createSearchTool", () => {
   });
 
   it.each([
-    ["no object", undefined, "must be an object"],
+    ["an input that is not an object", undefined, "must be an object"],
     ["a list", [], "must be an object"],
-    ["no query", {}, "'query'"],
+    ["an input without a query", {}, "'query'"],
     ["an empty query", { query: "" }, "'query'"],
-    ["a query that is none", { query: 7, limit: 0 }, "'limit'"],
+    ["a query that is not a text", { query: 7, limit: 0 }, "'limit'"],
     ["a wrong limit", { query: "x", limit: 51 }, "'limit'"],
     ["tags as a text", { query: "x", tags: "style" }, "'tags'"],
     ["an unknown parameter", { query: "x", limt: 3 }, "did you mean 'limit'?"],

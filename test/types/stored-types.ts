@@ -35,7 +35,7 @@ import type { WorkspaceFunctions } from "../../src/workspace/workspace.js";
 type Request<Name extends keyof WorkspaceFunctions> = NonNullable<Parameters<WorkspaceFunctions[Name]>[0]>;
 type Input<T extends { readonly input: z.core.$ZodObject }> = z.input<T["input"]>;
 
-/** The same type with its intersections resolved, without `readonly`, and with a name for JSON, whose type is recursive. */
+/** The same type with intersections resolved, without `readonly`, and with a name for JSON, a recursive type. */
 type Flat<T> = [JsonValue] extends [T] ? "JSON" : [JsonObject] extends [T] ? "JSON object" : Members<T>;
 type Members<T> = T extends object ? { -readonly [K in keyof T]: Flat<T[K]> } : T;
 

@@ -90,7 +90,7 @@ describe("phases of a plan", () => {
   it.each([
     ["no dynamic_config", { dynamic_config: undefined }, {}, "warning KEY_MISSING 1:1"],
     ["a config of the wrong kind", { dynamic_config: 1 }, {}, "error VALUE_WRONG 39:3"],
-    ["a total beside the flag", { total_phases: 3 }, {}, "warning DYNAMIC_CONTRADICTS 42:3"],
+    ["a total next to the flag", { total_phases: 3 }, {}, "warning DYNAMIC_CONTRADICTS 42:3"],
     ["a flag that says no", { dynamic_phases: false, total_phases: "dynamic" }, {}, "error DYNAMIC_CONTRADICTS 42:3"],
     [
       "an entry where the flag says no",
@@ -101,7 +101,7 @@ describe("phases of a plan", () => {
     ["a config that nothing asks for", { dynamic_phases: undefined }, {}, "warning DYNAMIC_CONTRADICTS 38:3"],
     ["no template", {}, { [PHASE]: undefined }, "error TEMPLATE_MISSING 39:3"],
     [
-      "a template that is named and isn't there",
+      "a named template that is missing",
       { dynamic_config: { templates: { task: "t.md" } } },
       {},
       "error TEMPLATE_MISSING 41:7",
@@ -119,12 +119,12 @@ describe("phases of a plan", () => {
       "warning KEY_UNKNOWN 39:7",
     ],
     [
-      "a gate file beside the templates",
+      "a gate file next to the templates",
       {},
       { "phases/dynamic/gate-definition.yaml": gateFile("a: {type: boolean}") },
       "error GATE_FILE_MISNAMED",
     ],
-    ["a start that is no static phase", { start_phase: 3 }, {}, "error START_PHASE_UNKNOWN"],
+    ["a start phase that is not static", { start_phase: 3 }, {}, "error START_PHASE_UNKNOWN"],
   ])("are reported: %s", async (_, changes, files, expected) => {
     const { diagnostics, structure } = await readDynamic(changes, files);
     const found = diagnostics.map(({ code, severity, line, column }) => `${severity} ${code} ${line}:${column}`);

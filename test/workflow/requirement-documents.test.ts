@@ -243,7 +243,7 @@ describe("documents in various layouts", () => {
       ["warning REQUIREMENT_DIFFERS 5"],
     ],
     [
-      "bars that aren't escaped",
+      "unescaped bars",
       [...HEADER, "| a | int | value < 0 || value > 5 |", "b"],
       [],
       ["error REQUIREMENT_UNCLEAR 3", "warning REQUIREMENT_UNCLEAR 4"],

@@ -195,7 +195,7 @@ describe("evidence examples of a text", () => {
     ["JSON", '```json\n{"count": 21, "names": ["a"], "ok": true}\n```'],
     ["YAML", "```yaml\nevidence:\n  count: 21\n  names: [a]\n  ok: true\n```"],
     ["a Python dict", "```python\nevidence = {\n  'count': 21,\n  'names': ['a'],  # more\n  'ok': True,\n}\n```"],
-    ["no language", '```\n{"count": 21, "names": ["a"], "ok": true}\n```'],
+    ["a fence without a language", '```\n{"count": 21, "names": ["a"], "ok": true}\n```'],
   ])("are found in %s, and determine guessed types", async (_, fence) => {
     expect(await examples(fence)).toEqual({ count: ["integer", 21], names: ["list", ["a"]], ok: ["boolean", true] });
   });

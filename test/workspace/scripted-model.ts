@@ -1,6 +1,6 @@
 /**
- * A deterministic stand-in for a model that follows workflows: it uses only the texts that its calls return, and the words
- * of the user.
+ * A deterministic stand-in for a model that follows workflows: it uses only the texts that its calls return, and the
+ * words of the user.
  */
 import * as z from "zod";
 

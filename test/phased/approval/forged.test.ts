@@ -258,7 +258,7 @@ describe("an approval that another process has written", () => {
     expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", distrust: "signature" }]);
   });
 
-  it("can be replaced after a rollback by a new question", async () => {
+  it("can be replaced after a rollback by a new approval", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit, signed } = await makeAsking({ storage });
     expect(await engine.rollback(sessionId, { to: 1 })).toMatchObject({ phase: { currentPhase: 1 } });

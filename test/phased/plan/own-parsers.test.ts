@@ -25,11 +25,11 @@ describe("a custom source parser", () => {
   it.each<readonly [string, unknown]>([
     ["nothing", undefined],
     ["null", null],
-    ["no plan", {}],
+    ["a result without a plan", {}],
     ["a promise", Promise.resolve(planOf(phase))],
-    ["no phases", planOf()],
+    ["a plan without phases", planOf()],
     ["a number with a fraction", planOf({ ...phase, number: 1.5 })],
-    ["a number that is none", planOf({ ...phase, number: Number.NaN })],
+    ["a phase number that is NaN", planOf({ ...phase, number: Number.NaN })],
     ["a number below 0", planOf({ ...phase, number: -1 })],
     ["one number twice", planOf(phase, { ...phase, tasks: [] })],
     ["numbers that descend", planOf({ ...phase, number: 2 }, { ...phase, tasks: [] })],
@@ -40,8 +40,8 @@ describe("a custom source parser", () => {
     ["an unknown state", planOf({ ...phase, tasks: [{ ...task, state: "odd" }] })],
     ["an unknown dependency", planOf({ ...phase, tasks: [{ ...task, dependencies: ["9"] }] })],
     ["a dependency on itself", planOf({ ...phase, tasks: [{ ...task, dependencies: ["1.1"] }] })],
-    ["no dialect", { plan: { phases: [phase] }, diagnostics: [] }],
-    ["no diagnostics", { plan: { dialect: "own", phases: [phase] } }],
+    ["a plan without a dialect", { plan: { phases: [phase] }, diagnostics: [] }],
+    ["a result without diagnostics", { plan: { dialect: "own", phases: [phase] } }],
   ])("that returns %s starts no session", async (_, reading) => {
     const { engine, storage } = makePlanned({ engine: { parsers: { spec_tasks_parser: parserOf(() => reading) } } });
     const refused = await failure(engine.start({ workflowType: "spec", target: "specs/one" }));
@@ -70,9 +70,9 @@ describe("a custom source parser", () => {
   });
 
   it.each<readonly [string, () => unknown, RegExp]>([
-    ["gives no text", () => 5, /gave no text/],
-    ["gives something that is no plan", () => "gone", /can't be read as a plan/],
-    ["takes a task out", () => PLAN.replace(/- \[ \] \*\*Task 2\.2.*\n.*\n/, ""), /changed more than ticks/],
+    ["returns no text", () => 5, /gave no text/],
+    ["returns text that is not a plan", () => "gone", /can't be read as a plan/],
+    ["removes a task", () => PLAN.replace(/- \[ \] \*\*Task 2\.2.*\n.*\n/, ""), /changed more than ticks/],
   ])("whose tick %s does not change the file", async (_, tick, reason) => {
     const parser: SourceParser = { parse: GOOD };
     Object.assign(parser, { tick });

@@ -100,10 +100,15 @@ describe("a start that fails creates no session", () => {
   const long = PLAN.replace("Read the input", "x".repeat(4 * 1024 * 1024));
 
   it.each([
-    ["no plan", { plan: PLAN }, { spec_path: "nowhere" }, { code: "PLAN_PARSE", details: { file: "nowhere" } }],
-    ["a text that is no plan", { plan: "Hello.\n" }, {}, { code: "PLAN_PARSE" }],
     [
-      "errors in the plan",
+      "on a missing plan",
+      { plan: PLAN },
+      { spec_path: "nowhere" },
+      { code: "PLAN_PARSE", details: { file: "nowhere" } },
+    ],
+    ["on a text that is not a plan", { plan: "Hello.\n" }, {}, { code: "PLAN_PARSE" }],
+    [
+      "on a plan with errors",
       { engine: { parsers: { spec_tasks_parser: finding(error, error) } } },
       {},
       {
@@ -114,15 +119,15 @@ describe("a start that fails creates no session", () => {
       },
     ],
     ["a path that leads out", {}, { spec_path: "../x" }, { code: "PATH_REFUSED" }],
-    ["a path that is none", {}, { spec_path: 3 }, { code: "PATH_REFUSED" }],
+    ["on an invalid path", {}, { spec_path: 3 }, { code: "PATH_REFUSED" }],
     [
-      "a plan as large as no session can be",
+      "on a plan that is too large for a session",
       { plan: long, engine: { parsers: { spec_tasks_parser: large() } } },
       {},
       { code: "TOO_LARGE" },
     ],
     [
-      "no parser of that name",
+      "with an unknown parser",
       { config: { parser: "spec-kitt" } },
       {},
       {

@@ -173,7 +173,7 @@ describe("an edited plan", () => {
     expect((await engine.getState(sessionId)).plan).toEqual({ path: PLAN_PATH });
   });
 
-  it("adds a phase before the current one, and the following phases move back", async () => {
+  it("with a new phase before the current one continues in the new phase", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(2);
     edit((text) =>
@@ -366,7 +366,7 @@ const AS_MUCH: readonly (readonly [string, (text: string) => string])[] = [
         .replace("1.1, 1.2_\n", "1.1, 1.2, 1.3_\n  - and a picture\n"),
   ],
   ["another name for a task that may be left out", (text) => text.replace("Paint it", "Sing it")],
-  ["a task that may be left out no more", (text) => text.replace("- [ ]* **Task 1.5**", "- [ ] **Task 1.5**")],
+  ["a task that is no longer optional", (text) => text.replace("- [ ]* **Task 1.5**", "- [ ] **Task 1.5**")],
   ["another id", (text) => text.replace("**Task 1.3**", "**Task 1.7**")],
   ["an item in a later phase", (text) => text.replace("- [ ] All tests pass\n", "").concat("- [ ] All tests pass\n")],
   [

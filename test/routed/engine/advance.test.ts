@@ -65,15 +65,15 @@ describe("a routed workflow", () => {
   });
 
   it.each([
-    ["a step that there isn't", "Weed", "next_step_name"],
-    ["a status that there isn't", { nextStep: "Sow", statusSuggestion: "DONE" }, "status_suggestion"],
+    ["a step that does not exist", "Weed", "next_step_name"],
+    ["an unknown status", { nextStep: "Sow", statusSuggestion: "DONE" }, "status_suggestion"],
     [
       "a key that a context cannot have",
       { nextStep: "Sow", contextUpdates: JSON.parse('{"__proto__": 1}') },
       "updated_context",
     ],
-    ["no plain JSON", { nextStep: "Sow", contextUpdates: { depth: Number.NaN } }, "updated_context"],
-  ] as const)("asks once more after %s, and says what was wrong", async (_, wrong, problem) => {
+    ["updates that are not plain JSON", { nextStep: "Sow", contextUpdates: { depth: Number.NaN } }, "updated_context"],
+  ] as const)("asks again after %s, with the problem", async (_, wrong, problem) => {
     const { engine, id, decider } = await started(wrong, "Sow");
     expect((await engine.advance(id, DONE)).nextStep.name).toBe("Sow");
     expect(decider.requests[1]?.problem).toContain(problem);

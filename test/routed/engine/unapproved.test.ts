@@ -27,7 +27,7 @@ async function withAnn(options: Partial<RoutedEngineOptions>) {
   return { ...made, approve };
 }
 
-/** Creates an instance that was approved with a forged key, and continued by the forger's engine up to the given point. */
+/** Creates an instance that was approved with a forged key; the forger's engine continues it up to the given point. */
 async function forged(upTo: "approved" | "finished" = "finished") {
   const storage = new MemoryStorage();
   const host = await withAnn({ storage });

@@ -2,8 +2,8 @@ import * as fs from "node:fs";
 import type { FileSystem } from "../../../src/storage/files/disk.js";
 
 /**
- * The real file system, with synchronous system calls instead of the thread pool. In tests with hundreds of thousands of
- * calls, most of the time would go into the thread pool.
+ * The real file system, with synchronous system calls instead of the thread pool. In tests with hundreds of thousands
+ * of calls, most of the time would go into the thread pool.
  */
 export const directFs = {
   link: async (...args: Parameters<typeof fs.linkSync>) => fs.linkSync(...args),

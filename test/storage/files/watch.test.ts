@@ -43,7 +43,7 @@ function watching(storage: FileStorage, query: SessionQuery = {}) {
   };
 }
 
-/** Waits until the watch of an adapter runs: it yields a commit of the adapter's own, so commits of others are seen too. */
+/** Waits until a watch yields a commit of its own adapter: from then on it also yields commits of others. */
 async function begun(storage: FileStorage, watch: ReturnType<typeof watching>, parts: CommitParts = {}): Promise<void> {
   await storage.append(makeCommit({ sessionId: "mark", ...parts }));
   expect(await watch.next(1)).toEqual([`${parts.sessionId ?? "mark"} 1`]);

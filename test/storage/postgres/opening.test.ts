@@ -122,10 +122,10 @@ describe("opening", () => {
   it.each<[string, () => string, string]>([
     ["a wrong password", () => withUser("postgres", "n0t-it"), "the password is wrong (28P01)"],
     ["an unknown database", () => url.replace(/\/postgres$/, "/nowhere"), "there is no such database (3D000)"],
-    ["no server", () => url.replace(/:\d+\/postgres$/, ":1/postgres"), "the connection is lost (ECONNREFUSED)"],
-    ["no url", () => "not a url with s3cret", "the url is not one of PostgreSQL's"],
-    ["a url that can't be read", () => "postgres://u:s3cret@[/x", "the url is not one of PostgreSQL's"],
-    ["a url of something else", () => "https://u:s3cret@localhost/x", "the url is not one of PostgreSQL's"],
+    ["a missing server", () => url.replace(/:\d+\/postgres$/, ":1/postgres"), "the connection is lost (ECONNREFUSED)"],
+    ["a text that is not a URL", () => "not a url with s3cret", "the url is not one of PostgreSQL's"],
+    ["an invalid URL", () => "postgres://u:s3cret@[/x", "the url is not one of PostgreSQL's"],
+    ["a URL of another protocol", () => "https://u:s3cret@localhost/x", "the url is not one of PostgreSQL's"],
   ])("reports %s, without password and URL", async (_, place, cause) => {
     const error = await failure(open({ url: place(), schema: newSchema() }));
     expect([error.code, error.details]).toEqual(["STORAGE_FAILED", { operation: "open", cause }]);

@@ -167,7 +167,7 @@ describe("watch", () => {
     ];
     const abort = new AbortController();
     const found = take(watching.watch({}, { signal: abort.signal }), 61);
-    // It yields its own commits in any case, and those of others once it has polled, which is so when this append returns.
+    // It yields its own commits in any case, and those of others once it has polled: before this append returns.
     const written: Commit[] = await appendAll(watching, [makeCommit({ sessionId: "begun" })]);
     let cuts = 0;
     for (let round = 0; round < 6; round++) {

@@ -20,7 +20,7 @@ const startWorker = workersOf(join(import.meta.dirname, "../../support/append-wo
 const SAMPLES = MIGRATIONS.map((_, index) => index + 1);
 const TABLES = ["workflow_instances", "workflow_history", "phasegate_commits", "phasegate_removed"];
 
-/** Creates a database of an older version from a dump made with `sqlite3 FILE .dump` when that version was the newest. */
+/** Creates a database of an older version from a dump (`sqlite3 FILE .dump`) made when that version was the newest. */
 async function sampleOf(version: number): Promise<string> {
   const file = await newDatabase();
   const database = new DatabaseSync(file);

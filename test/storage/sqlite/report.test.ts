@@ -28,7 +28,7 @@ describe("reportOf", () => {
     ["an event whose type comes later", { events: [{ at: 1, type: "later" }] }, "later"],
     ["a type with quotes", { events: [{ type: 'a "word"' }] }, 'a "word"'],
     ["an odd type", { events: [{ type: "\0" }] }, '"\\u0000"'],
-    ["a type that is none", { events: [{ type: 1 }] }, undefined],
+    ["a type that is not a text", { events: [{ type: 1 }] }, undefined],
   ])("finds the outcome of a long body with %s", (_name, value, outcome) => {
     const body = JSON.stringify({ ...value, pad: PAD });
     expect(reportOf(body, 7).outcome).toBe(outcome);

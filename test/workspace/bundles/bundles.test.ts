@@ -65,7 +65,7 @@ core_dependencies: [tasks/workflow.md]
   });
 
   it.each([
-    ["no YAML", "type: [\n", ["error YAML_SYNTAX 2:1"]],
+    ["a file that is not YAML", "type: [\n", ["error YAML_SYNTAX 2:1"]],
     ["a list", "- type: bundle\n", ["error VALUE_WRONG 1:1"]],
     ["of another type", `type: team\nname: x\nagents:\n${AGENT}`, ["error VALUE_WRONG 1:1"]],
     ["without name and agents", "type: bundle\n", ["error KEY_MISSING 1:1", "error KEY_MISSING 1:1"]],

@@ -25,10 +25,10 @@ describe("a step's front matter", () => {
   });
 
   it.each([
-    ["no YAML", "---\ngate:\n  evidence_schema: {a: [\n---\n", "step-01.md:3"],
+    ["not YAML", "---\ngate:\n  evidence_schema: {a: [\n---\n", "step-01.md:3"],
     ["misspelt", "---\ngates:\n  evidence_schema: {a: {type: bool}}\n---\n", "step-01.md:2:1: error: the key"],
     ["empty", "---\ngate:\n---\n", "step-01.md:2:1"],
-    ["no object", "---\ngate: yes\n---\n", "step-01.md:2:1"],
+    ["not an object", "---\ngate: yes\n---\n", "step-01.md:2:1"],
     ["without evidence", "---\ngate: {evidence_schema: {}}\n---\n", "asks for no evidence"],
     [
       "with a verifier",

@@ -9,8 +9,8 @@ export interface FileNode {
 }
 
 /**
- * A folder: its current names, and those on the disk; and for each name everything it has referred to since the last sync
- * of the folder, as any of these may survive.
+ * A folder: its current names, and those on the disk; and for each name everything it has referred to since the last
+ * sync of the folder, as any of these may survive.
  */
 export interface FolderNode {
   readonly kind: "folder";

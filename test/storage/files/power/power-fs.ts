@@ -10,9 +10,9 @@ export interface Sync {
 
 /**
  * A disk in memory that tracks what was synced: contents of files and names in folders, separately. When the
- * power fails, everything else survives or not at random, in any order: names appear without their data, data is truncated
- * or zero, one of two renamed names exists, both or none. Only a folder that was moved is in exactly one place, the old or
- * the new one, as on real file systems.
+ * power fails, everything else survives or not at random, in any order: names appear without their data, data is cut or
+ * zero, one of two renamed names exists, both or none. Only a folder that was moved is in exactly one place, the old
+ * or the new one, as on real file systems.
  */
 export class PowerDisk {
   readonly chance: Chance;

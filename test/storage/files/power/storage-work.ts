@@ -84,7 +84,7 @@ class StorageWork {
     expected.tried = undefined;
   }
 
-  /** Opens the store as a new process after a loss of power: every acknowledged commit is there, and nothing is torn. */
+  /** Checks the store as a new process after a loss of power: no acknowledged commit is lost, and none is torn. */
   async check(root: string): Promise<void> {
     const storage = await FileStorage.open(root, { fs: this.#disk.fs() });
     const there: Commit[] = [];
