@@ -143,7 +143,7 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
     ["is cut off", { text: '{"next_step_name": "So', tooLong: true }, "was no JSON object, or was cut off"],
     ["is empty", { text: "" }, "empty"],
     ["is JSON of another shape", { text: '{"step": "Sow"}' }, "next_step_name"],
-    ["is no object", { text: '"Sow"' }, "the answer"],
+    ["is not an object", { text: '"Sow"' }, "the answer"],
   ])("retries once, with the problem, if the model's answer %s", async (_what, broken, problem) => {
     const fixed = await decider(make, [broken, decision("Sow")]);
     expect(await fixed.decide()).toMatchObject({ nextStep: "Sow", usage: { requests: 2, inputTokens: 200 } });

@@ -143,8 +143,8 @@ describe("a snapshot of a phase", () => {
 
   it.each<[string, () => Promise<JsonValue>, string]>([
     ["a crash", () => Promise.reject(new Error("/home/secret")), "its verifier failed"],
-    ["what is not JSON", async () => JSON.parse("1", () => new Date(0)), "what it gave is not JSON"],
-    ["what is too long", async () => "x".repeat(5 * 2 ** 20), "it has 5242882 characters"],
+    ["a value that is not JSON", async () => JSON.parse("1", () => new Date(0)), "what it gave is not JSON"],
+    ["a value that is too long", async () => "x".repeat(5 * 2 ** 20), "it has 5242882 characters"],
   ])("that fails is recorded, blocks the gate, and is taken again by a retry: %s", async (_, broken, words) => {
     let isBroken = true;
     const snap = beginning(() => (isBroken ? broken() : Promise.resolve("whole")));

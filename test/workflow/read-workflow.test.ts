@@ -259,7 +259,7 @@ describe("a problem of a workflow", () => {
   });
 
   it.each([
-    ["a flag that is a word", { phases: [phase(1, { skippable: "yes" })] }, "Write true, without quotes."],
+    ["a flag that is a text", { phases: [phase(1, { skippable: "yes" })] }, "Write true, without quotes."],
     ["a flag that is a number", { phases: [phase(1, { skippable: 0 })] }, "Write false, without quotes."],
     ["a number below 0", { phases: [phase(-1)] }, "Write a whole number, 0 or more, without quotes, such as 1."],
     ["a number in quotes", { phases: [phase("1")] }, "Write 1, without quotes."],
@@ -270,7 +270,7 @@ describe("a problem of a workflow", () => {
       'Write objects in brackets: [{"key": "value"}].',
     ],
     [
-      "phases that are a word",
+      "phases that are a text",
       { phases: "two" },
       "Write how many folders there are below phases/, as a number without quotes, or a list",
     ],

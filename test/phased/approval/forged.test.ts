@@ -360,13 +360,13 @@ describe("a log that was edited by hand", () => {
     ["the yes was taken out", without, "unsigned"],
     ["other evidence was put in its place", (body) => body.replace("tests_pass", "tests_none"), "other_evidence"],
     [
-      "something else is handed on",
+      "other output is passed on",
       (body) => body.replace('"evidence":', '"output":{"inline":7},"evidence":'),
       "other_evidence",
     ],
     ["the yes is to another commit", (body) => body.replace('"asked":2', '"asked":1'), "other_evidence"],
-    ["the yes is somebody else's", (body) => body.replace('"by":"ann"', '"by":"bob"'), "signature"],
-    ["the yes is nobody's", (body) => body.replace(/"signature":\{[^}]*\},?/, ""), "unsigned"],
+    ["the approval is another person's", (body) => body.replace('"by":"ann"', '"by":"bob"'), "signature"],
+    ["the approval is unsigned", (body) => body.replace(/"signature":\{[^}]*\},?/, ""), "unsigned"],
   ];
   for (const [name, edit, reason] of edits) {
     it(`is refused, even with recomputed hashes: ${name}`, async () => {

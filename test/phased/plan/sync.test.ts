@@ -365,7 +365,7 @@ const AS_MUCH: readonly (readonly [string, (text: string) => string])[] = [
         .replace("    - [ ] Builds a tree\n", "    - [ ] Is fast\n    - [ ] Builds a tree\n")
         .replace("1.1, 1.2_\n", "1.1, 1.2, 1.3_\n  - and a picture\n"),
   ],
-  ["another name for a task that may be left out", (text) => text.replace("Paint it", "Sing it")],
+  ["a renamed optional task", (text) => text.replace("Paint it", "Sing it")],
   ["a task that is no longer optional", (text) => text.replace("- [ ]* **Task 1.5**", "- [ ] **Task 1.5**")],
   ["another id", (text) => text.replace("**Task 1.3**", "**Task 1.7**")],
   ["an item in a later phase", (text) => text.replace("- [ ] All tests pass\n", "").concat("- [ ] All tests pass\n")],
@@ -516,9 +516,9 @@ describe("attempts at a gate", () => {
   const CHECK = "### Phase 2: Check\n\n- [ ] **Task 2.0**: Check it\n\n### Phase 3: Print";
 
   it.each([
-    ["a word changed in the phase", (text: string) => text.replace("Write the output", "Write all output"), 2],
-    ["a phase put in before it", (text: string) => text.replace("### Phase 2: Print", CHECK), 3],
-    ["another name for it", (text: string) => text.replace("### Phase 2: Print", "### Phase 2: Show"), 2],
+    ["another word in the phase", (text: string) => text.replace("Write the output", "Write all output"), 2],
+    ["a phase inserted before it", (text: string) => text.replace("### Phase 2: Print", CHECK), 3],
+    ["another name of the phase", (text: string) => text.replace("### Phase 2: Print", "### Phase 2: Show"), 2],
   ])("are not restored by an edit and a sync: %s", async (_, change, place) => {
     const { engine, sessionId, edit, again } = await exhausted();
     edit(change);

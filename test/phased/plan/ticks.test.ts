@@ -279,9 +279,9 @@ describe("a tick that cannot be written", () => {
   });
 
   it.each([
-    ["the file is gone", (): string | undefined => undefined, /there is no plan at/],
+    ["the file is missing", (): string | undefined => undefined, /there is no plan at/],
     ["a folder has its name", (): string | undefined => undefined, /there is no plan at/, `${PLAN_PATH}/tasks.md`],
-    ["the file is no plan any more", () => "Hello.\n", /plan|phase/],
+    ["the file is no longer a plan", () => "Hello.\n", /plan|phase/],
   ])("is reported if %s", async (_, left, reason, inFolder = "") => {
     const { start, pass, memory, engine } = makePlanned();
     const sessionId = await start(1);

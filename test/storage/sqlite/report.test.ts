@@ -27,7 +27,7 @@ describe("reportOf", () => {
     ["a name that ends like them", { 'an "events": [': 1, 'more"events': [{ type: "inner" }] }, undefined],
     ["an event whose type comes later", { events: [{ at: 1, type: "later" }] }, "later"],
     ["a type with quotes", { events: [{ type: 'a "word"' }] }, 'a "word"'],
-    ["an odd type", { events: [{ type: "\0" }] }, '"\\u0000"'],
+    ["an unusual type", { events: [{ type: "\0" }] }, '"\\u0000"'],
     ["a type that is not a text", { events: [{ type: 1 }] }, undefined],
   ])("finds the outcome of a long body with %s", (_name, value, outcome) => {
     const body = JSON.stringify({ ...value, pad: PAD });
