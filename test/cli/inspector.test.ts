@@ -8,14 +8,14 @@ import { BIN } from "./bin.js";
 import { GARDENS } from "./routed-folders.js";
 import { SMALL, writeFiles } from "./workflow-folders.js";
 
-/** The inspector's command, as a file for Node. */
+/** Returns the path of the inspector's command. */
 function inspector(): string {
   const manifest = createRequire(import.meta.url).resolve("@modelcontextprotocol/inspector/package.json");
   const { bin } = JSON.parse(readFileSync(manifest, "utf8"));
   return join(dirname(manifest), bin["mcp-inspector"]);
 }
 
-/** Calls a served bin through it. */
+/** Returns a function that calls a served bin through the inspector. */
 function inspecting(folder: string, ...flags: string[]) {
   const server = [process.execPath, BIN, "serve", ...flags, "--state", join(folder, "state")];
   return (...args: string[]) => {

@@ -11,25 +11,25 @@ import { type ModelServer, type ModelServerReplies, type ModelServerReply, start
 import { expect, onTestFinished, vi } from "vitest";
 import type { DecisionRequest } from "../../src/routed/decision/request.js";
 import { request } from "../routed/decision/requests.js";
-/** A key that must turn up nowhere but in the requests' headers. Of no provider's shape: only who knows it finds it. */
+/** A key that must occur only in the headers of requests. No provider's keys have its form. */
 export const KEY = "planted+key/42=never:shown";
 
-/** A server with these replies, closed after the test. */
+/** Starts a server with these replies; it is closed after the test. */
 export async function modelServer(replies: ModelServerReplies): Promise<ModelServer> {
   const server = await startModelServer(replies);
   onTestFinished(() => server.close());
   return server;
 }
 
-/** A model's words for a next step. */
+/** Returns a model's answer for a next step. */
 export function decision(next: string, parts: Record<string, unknown> = {}): ModelServerReply {
   const answer = { next_step_name: next, updated_context: [], status_suggestion: null, reasoning: null, ...parts };
   return { text: JSON.stringify(answer) };
 }
 
 /**
- * Replies too late to the first request, and at once to the next. The test's clock stands still until the server has the
- * first request, and then goes on by the decider's time limit: nobody waits for it, however slow the machine is.
+ * Replies too late to the first request, and at once to the next. The test's clock advances by the decider's time limit as
+ * soon as the server has the first request, so that no test waits for the limit.
  */
 export function lateAtFirst(reply: ModelServerReply, timeoutMs: number): ModelServerReplies {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -48,7 +48,7 @@ export function lateAtFirst(reply: ModelServerReply, timeoutMs: number): ModelSe
   };
 }
 
-/** Every decider that speaks HTTP, made for a server: the same must hold of all. */
+/** Creates each decider that uses HTTP, for a server: the same tests apply to all. */
 export const CLIENTS: Readonly<Record<string, (url: string, options: ModelDeciderOptions) => StepDecider>> = {
   "Gemini's client": (baseUrl, options) =>
     new GeminiDecider({ apiKey: KEY, model: "gemini-test", baseUrl, ...options }),
@@ -68,7 +68,7 @@ function openAi(url: string) {
   return createOpenAI({ apiKey: KEY, baseURL: `${url}/v1` });
 }
 
-/** A decider on a server with these replies, and what its hook heard. */
+/** Creates a decider on a server with these replies, and records its exchanges. */
 export async function decider(
   make: (url: string, options: ModelDeciderOptions) => StepDecider,
   replies: ModelServerReplies,

@@ -1,6 +1,6 @@
 /**
- * A process that appends to sessions: `append-worker <place> <appends> <session>...`. Each acknowledged version goes to
- * the standard output, in one write.
+ * A process that appends to sessions: `append-worker <place> <appends> <session>...`. Each acknowledged version is
+ * written to the standard output at once.
  */
 import { writeSync } from "node:fs";
 import { isPhasegateError } from "../../src/errors.js";

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll } from "vitest";
 
-/** A worker under way. */
+/** A running worker. */
 export interface Worker {
   readonly process: ChildProcess;
-  /** The lines that it wrote, once it has ended: one for each thing that it was told is on the disk. */
+  /** The output lines, once it has ended: one for each acknowledged write. */
   readonly ended: Promise<{ lines: readonly string[]; exitCode: number | null; errors: string }>;
 }
 
-/** Bundles a worker's source before the tests of a file; gives what starts it. */
+/** Bundles a worker's source before the tests of a file; returns a function that starts it. */
 export function workersOf(source: string): (...args: readonly string[]) => Worker {
   let folder = "";
   beforeAll(async () => {
@@ -24,7 +24,7 @@ export function workersOf(source: string): (...args: readonly string[]) => Worke
       platform: "node",
       format: "esm",
       target: "node22",
-      // Packages in CommonJS, `pg` for one, ask for Node's modules by `require`.
+      // Packages in CommonJS, such as `pg`, load Node's modules with `require`.
       banner: { js: `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);` },
     });
   });
@@ -42,7 +42,7 @@ function start(script: string, args: readonly string[]): Worker {
     errors += text;
   });
   const ended = new Promise<Awaited<Worker["ended"]>>((resolve) => {
-    // Whole lines only: a process may be killed while it writes one.
+    // Only complete lines: a process may be killed while it writes one.
     child.on("close", (exitCode) => resolve({ lines: output.split("\n").slice(0, -1), exitCode, errors }));
   });
   return { process: child, ended };

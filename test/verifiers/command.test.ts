@@ -10,7 +10,7 @@ import { type Ask, aProject, refused } from "./a-project.js";
 type Options = Omit<VerifiersOptions, "projectRoot">;
 const LINUX = process.platform === "linux";
 
-/** A project that may run node, and runs a script in it. */
+/** Creates a project that may run node, and a function that runs a script in it. */
 async function withNode(options: Options = {}) {
   const project = await aProject({}, { commands: { node: process.execPath }, ...options });
   const run = async (script: string, params: JsonObject = {}, args: readonly string[] = [], ask: Ask = {}) => {
@@ -20,7 +20,7 @@ async function withNode(options: Options = {}) {
   return { ...project, run };
 }
 
-/** A project that may run sh, and runs a script in it: sh starts in a tenth of the time that node takes. */
+/** Creates a project that may run sh, which starts in a tenth of the time that node takes. */
 async function withShell(options: Options = {}) {
   const project = await aProject({}, { commands: { sh: "/bin/sh" }, ...options });
   const run = async (script: string, params: JsonObject = {}, ask: Ask = {}) => {
@@ -40,13 +40,13 @@ function isRunning(pid: number): boolean {
 }
 
 const STAY = "while :; do sleep 1; done";
-/** Starts a process that stays, tells its number and ends. */
+/** A script that starts a process which keeps running, prints its id and ends. */
 const FORK = (command: string) => `${command} & echo $!\n`;
 const SHARED = "sleep 1000";
 const SILENT = "sleep 1000 </dev/null >/dev/null 2>&1";
 
 describe("command", () => {
-  it("takes a command that ends as it should, with what it wrote", async () => {
+  it("accepts a command with the expected exit code, and records its output", async () => {
     const { run } = await withShell();
     const result = await run("echo 12 passed; echo warned >&2");
     expect(result).toEqual({
@@ -59,7 +59,7 @@ describe("command", () => {
     });
   });
 
-  it("doesn't take another exit code than the one that is wanted", async () => {
+  it("refuses another exit code than the expected one", async () => {
     const { run } = await withShell();
     expect(refused(await run("exit 3"))).toContain("exit code 3, expected 0");
     expect(await run("exit 3", { exit: 3 })).toMatchObject({ ok: true, exit: 3 });
@@ -103,7 +103,7 @@ describe("command", () => {
     expect(JSON.stringify(git)).not.toContain("caf");
   });
 
-  it("wants of the output what the gate says", async () => {
+  it("checks the output against the gate's requirements", async () => {
     const { run } = await withShell();
     const script = "echo 1 passed; echo 2 passed";
     expect(await run(script, { output: { pattern: "^\\d passed$", count: 2 } })).toMatchObject({ ok: true });
@@ -127,11 +127,11 @@ describe("command", () => {
     expect(await run(long, { output: { rule: lines } })).toMatchObject({ ok: true });
     const nested = 'output.split("\\n").all(a, output.split("\\n").all(b, a != b))';
     expect(refused(await run(long, { output: { rule: nested } }))).toContain("was not run");
-    // Output can't make up for the exit code.
+    // A matching output does not replace the exit code.
     expect(refused(await run(`${script}; exit 1`, { output: { pattern: "passed" } }))).toContain("code 1");
   });
 
-  it("runs only what is on the host's list", async () => {
+  it("runs only commands on the host's list", async () => {
     const { verify, check, write, root } = await withNode();
     await write("evil", "#!/bin/sh\nexit 0\n");
     await chmod(join(root, "evil"), 0o755);
@@ -161,7 +161,7 @@ describe("command", () => {
     check("command", { argv: ["node", "{evidence.file}"], cwd: "{target_file}", output: { pattern: "{name}" } });
   });
 
-  it("gives an argument on as it is: nothing in it is read by a shell", async () => {
+  it("passes arguments unchanged: no shell reads them", async () => {
     const { run, root } = await withNode();
     const nasty = ["; touch pwned", "$(touch pwned)", "`touch pwned`", "| cat", "a b", "*", "", "'", '"', "\n", "--x"];
     const result = await run("console.log(JSON.stringify(process.argv.slice(2)))", {}, nasty);
@@ -170,26 +170,26 @@ describe("command", () => {
     expect(refused(await run("", {}, ["a\0b"]))).toContain("NUL");
   });
 
-  it("gets only the environment variables that the host names, and no stdin", async () => {
+  it("passes only the host's environment variables, and no stdin", async () => {
     process.env.PHASEGATE_SECRET = "secret";
     const { run } = await withNode({ env: { CI: "1" } });
     const env = await run("console.log(JSON.stringify(process.env))");
     const got: JsonObject = JSON.parse(env.output?.[0] ?? "");
     delete process.env.PHASEGATE_SECRET;
-    // macOS puts its own in.
+    // macOS adds its own.
     expect(Object.keys(got).filter((name) => !name.startsWith("__"))).toEqual(["PATH", "CI"]);
     expect(got.PATH).toBe([...new Set([dirname(process.execPath), "/usr/bin", "/bin"])].join(":"));
     const stdin = await run('process.stdin.on("data", () => {}).on("end", () => console.log("ended"));');
     expect(stdin.output).toEqual(["ended"]);
   });
 
-  it("works in the project, or in a folder of it, and in no other", async () => {
+  it("runs in the project or a folder of it, and in no other", async () => {
     const { run, root, verify, base } = await withNode();
     await mkdir(join(root, "sub"));
     await mkdir(join(base, "out"));
     await symlink("../out", join(root, "exit"));
     await symlink("sub", join(root, "alias"));
-    // Where the project lies is not for agents: it stands for itself as `.`.
+    // Agents do not learn the path of the project: it is shown as `.`.
     expect((await run("console.log(process.cwd())")).output).toEqual(["."]);
     await writeFile(join(root, "sub", "s.mjs"), "console.log(process.cwd())");
     const inside = (cwd: string) => verify("command", { argv: ["node", "s.mjs"], cwd });
@@ -198,7 +198,7 @@ describe("command", () => {
     for (const cwd of ["exit", "..", "/", "none", "script.mjs"]) expect(refused(await inside(cwd))).not.toBe("");
   });
 
-  it("is stopped when it takes too long, though it ignores SIGTERM", async () => {
+  it("is stopped at its time limit, even if it ignores SIGTERM", async () => {
     const { run } = await withShell();
     const script = `trap "" TERM INT; echo $$; ${STAY}`;
     const result = await run(script, { timeout_ms: 400 });
@@ -207,7 +207,7 @@ describe("command", () => {
     if (LINUX) await expect.poll(() => isRunning(Number(result.output?.[0]))).toBe(false);
   });
 
-  it("is stopped when it floods its output", async () => {
+  it("is stopped at the limit of its output", async () => {
     const { run } = await withShell({ limits: { maxOutputBytes: 10_000 } });
     const result = await run('yes "$(printf %01000d 0)"');
     expect(refused(result)).toContain("wrote more than 10000 bytes");
@@ -215,7 +215,7 @@ describe("command", () => {
     expect(await run("printf %010000d 0")).toMatchObject({ ok: true });
   });
 
-  it.for([SHARED, SILENT])("ends with all that it has started (%s)", async (command, { skip }) => {
+  it.for([SHARED, SILENT])("ends with all processes that it started (%s)", async (command, { skip }) => {
     skip(!LINUX, "only Linux tells in /proc whether a process runs");
     const { run } = await withShell();
     const result = await run(FORK(command));
@@ -225,7 +225,7 @@ describe("command", () => {
     await expect.poll(() => isRunning(pid)).toBe(false);
   });
 
-  it("doesn't wait for a process that has left its group and holds the output open", async ({ skip }) => {
+  it("does not wait for a process that left its group and keeps the output open", async ({ skip }) => {
     skip(!LINUX, "the process is started as on Linux");
     const { run } = await withShell();
     // It waits until the other has left: before that, it would be killed with the group.
@@ -236,14 +236,14 @@ describe("command", () => {
     process.kill(Number(result.output?.[0]), "SIGKILL");
   });
 
-  it("is ended with its group when it is told to stop", async () => {
+  it("is stopped with its process group when it is aborted", async () => {
     const { run } = await withShell();
     const signal = AbortSignal.timeout(200);
     await expect(run(FORK(SHARED) + STAY, {}, { signal })).rejects.toThrow("timeout");
     await expect(run("", {}, { signal })).rejects.toThrow("timeout");
   });
 
-  it("makes what is written harmless, and shows its beginning and its end", async () => {
+  it("escapes the output, and keeps its start and its end", async () => {
     const { run } = await withShell();
     const colours = await run(
       String.raw`printf "\033[31mred\033[0m \033]0;title\007bell\007 \342\200\256abc\342\200\213\n"`,
@@ -256,7 +256,7 @@ describe("command", () => {
     expect((await run("")).output).toEqual([]);
   });
 
-  it("says that it can't be started, without paths", async () => {
+  it("reports that it cannot be started, without paths", async () => {
     const { root, run, verify } = await withNode({ commands: ["/bin/true"] });
     await expect(run("", {}, [])).resolves.toMatchObject({ ok: false });
     const long = { argv: ["/bin/true", "x".repeat(5_000_000)] };
@@ -280,7 +280,7 @@ describe("the host's list of commands", () => {
       await expect(createVerifiers({ projectRoot: root, commands: ["only-here"] })).rejects.toMatchObject({
         code: "INVALID_INPUT",
       });
-      // The host's own word.
+      // A path that the host gives is accepted.
       const named = await createVerifiers({ projectRoot: root, commands: { mine: join(root, "only-here") } });
       named.command.check?.({ argv: ["mine"] });
     } finally {
