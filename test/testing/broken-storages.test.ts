@@ -5,7 +5,11 @@ import { BROKEN_STORAGES, type BrokenStorage, brokenStorage } from "../../src/te
 import { ContractError } from "../../src/testing/contract.js";
 import { runStorageContract } from "../../src/testing/storage-contract/contract.js";
 import type { StorageContractOptions } from "../../src/testing/storage-contract/stage.js";
+import { howOften } from "../support/how-often.js";
 import * as files from "./storages/files.js";
+
+/** A case whose processes wait for each other's late writes, for seconds. In the short form, others find the same fault. */
+const PROCESSES = howOften([], ["processes: no update is lost among those that append to one session"]);
 
 /** Cases that must find each, among others, over a storage in memory and over one in files. */
 const FOUND: Readonly<
@@ -45,7 +49,7 @@ const FOUND: Readonly<
     memory: ["errors: refuses a commit that can't be stored, and keeps nothing of it"],
     files: [
       "instances: a commit that one has acknowledged is visible to the other at once",
-      "processes: no update is lost among those that append to one session",
+      ...PROCESSES,
       "kills: acknowledged commits are complete, without gaps or duplicates, and the next append works",
     ],
   },
