@@ -5,6 +5,7 @@
 import { writeSync } from "node:fs";
 import { isPhasegateError } from "../../src/errors.js";
 import { parseSessionId, type SessionId } from "../../src/workflow/names.js";
+import { begin } from "./begin.js";
 import { countingCommit } from "./counting-commit.js";
 import { openStorage } from "./open-storage.js";
 
@@ -12,6 +13,7 @@ const STATUSES = ["active", "active", "paused", "active", "completed"] as const;
 
 const [place = "", appends = "1", ...ids] = process.argv.slice(2);
 const storage = await openStorage(place);
+await begin();
 for (let count = 0; count < Number(appends); count++) {
   await appendOne(parseSessionId(ids[count % ids.length]), count);
 }

@@ -43,7 +43,9 @@ export async function startStandby(primary: PostgresServer, flags: readonly stri
   const source = `host=${hostname} port=${port} user=postgres password=${PASSWORD} application_name=standby`;
   // A standby cancels queries that delay its replay, unless it may wait for them.
   const waits = "max_standby_streaming_delay=-1";
-  const standby = await start([...FLAGS, waits, `primary_conninfo=${source}`], primary);
+  // A standby whose primary is gone sleeps for five seconds before it tries again, and is not promoted meanwhile.
+  const retries = "wal_retrieve_retry_interval=100ms";
+  const standby = await start([...FLAGS, waits, retries, `primary_conninfo=${source}`], primary);
   await primary.resume(flags);
   return standby;
 }
@@ -64,7 +66,8 @@ async function start(settings: readonly string[], primary?: PostgresServer): Pro
       password: PASSWORD,
       authMethod: "scram-sha-256",
       createPostgresUser: process.getuid?.() === 0,
-      initdbFlags: ["--no-sync", "--encoding=UTF8", "--no-locale"],
+      // The password's hash is made of one round: a test makes hundreds of connections, and each checks it on both sides.
+      initdbFlags: ["--no-sync", "--encoding=UTF8", "--no-locale", "--set=scram_iterations=1"],
       postgresFlags: flags.flatMap((flag) => ["-c", flag]),
       onLog: (message: unknown) => said.push(String(message)),
       onError: (message: unknown) => said.push(String(message)),

@@ -17,6 +17,12 @@ export function newSchema(): string {
   return `test_${process.pid}_${Math.random().toString(36).slice(2, 8)}_${schemas}`;
 }
 
+/** Empties the tables of a schema, which takes a tenth of the time that new ones take. */
+export async function emptySchema(client: Pick<Client, "query">, schema: string): Promise<void> {
+  const tables = ["sessions", "commits", "payloads", "listeners"];
+  await client.query(tables.map((table) => `DELETE FROM ${schema}.${table}`).join(";"));
+}
+
 /** Runs statements on a separate connection; returns the rows of the last one. */
 export async function runSql(url: string, ...statements: readonly string[]): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });

@@ -2,8 +2,8 @@ import { howOften } from "../../support/how-often.js";
 
 /** Number of attempts that run at once, so that the waits of one are used by the others. */
 const AT_ONCE = 4;
-/** After the first instants, the short form tries every third one; each walk starts at another of the three. */
-const EVERY = howOften(3, 1);
+/** After the first instants, the short form tries every sixth one, and each walk begins at another of the six. */
+const EVERY = howOften(6, 1);
 let walks = 0;
 
 /**
