@@ -4,6 +4,7 @@ import { delimiter, join, resolve } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { howOften } from "../support/how-often.js";
 import { BIN, runBin } from "./bin.js";
 import { run } from "./run-cli.js";
 import { connectToBin, connectToServe } from "./serve-client.js";
@@ -113,26 +114,29 @@ describe("phasegate serve", () => {
     expect(parsed(stderr).at(-1)).toMatchObject({ level: "info", msg: "stopped", reason: "input ended" });
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("ends properly on %s: completed calls are answered", async (signal) => {
-    const { flags, state } = await host();
-    const child = spawn(process.execPath, [BIN, "serve", ...flags]);
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const starts = Array.from({ length: 80 }, (_, index) =>
-      toolCall(index + 1, { action: "start", workflow_type: "small", target_file: `src/${index}.ts` }),
-    );
-    let written = "";
-    child.stdout.on("data", (chunk) => {
-      written += String(chunk);
-      if (written.includes('"id":5}') && !child.killed) child.kill(signal);
-    });
-    child.stdin.write(lines(INITIALIZE, { method: "notifications/initialized" }, ...starts));
-    const code = await new Promise((done) => child.on("close", done));
-    expect(code).toBe(0);
-    const answered = parsed(written).filter(({ id }) => typeof id === "number" && id > 0).length;
-    const sessions = JSON.parse((await run("sessions", "--state", state, "--json")).stdout);
-    expect(answered).toBeGreaterThanOrEqual(5);
-    expect(sessions.count).toBe(answered);
-  });
+  it.each(howOften(["SIGTERM"], ["SIGTERM", "SIGINT"]) satisfies NodeJS.Signals[])(
+    "ends properly on %s: completed calls are answered",
+    async (signal) => {
+      const { flags, state } = await host();
+      const child = spawn(process.execPath, [BIN, "serve", ...flags]);
+      onTestFinished(() => void child.kill("SIGKILL"));
+      const starts = Array.from({ length: 80 }, (_, index) =>
+        toolCall(index + 1, { action: "start", workflow_type: "small", target_file: `src/${index}.ts` }),
+      );
+      let written = "";
+      child.stdout.on("data", (chunk) => {
+        written += String(chunk);
+        if (written.includes('"id":5}') && !child.killed) child.kill(signal);
+      });
+      child.stdin.write(lines(INITIALIZE, { method: "notifications/initialized" }, ...starts));
+      const code = await new Promise((done) => child.on("close", done));
+      expect(code).toBe(0);
+      const answered = parsed(written).filter(({ id }) => typeof id === "number" && id > 0).length;
+      const sessions = JSON.parse((await run("sessions", "--state", state, "--json")).stdout);
+      expect(answered).toBeGreaterThanOrEqual(5);
+      expect(sessions.count).toBe(answered);
+    },
+  );
 
   it("accepts evidence up to the engine's size limit", async () => {
     const { flags } = await host();

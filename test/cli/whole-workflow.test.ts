@@ -4,7 +4,7 @@ import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 import { run } from "./run-cli.js";
-import { connectToBin } from "./serve-client.js";
+import { connectToBin, connectToServe } from "./serve-client.js";
 
 const WORKFLOW = "spec_creation_v1";
 const REASON = skipReason(WORKFLOW, "spec_execution_v1");
@@ -72,8 +72,9 @@ function honest(format: Format): Answer {
 describe.skipIf(REASON !== "")(`a real workflow over MCP on files${REASON}`, () => {
   it("runs from its first phase to completed, with the server killed once", async () => {
     const state = join(await temporaryFolder(), "state");
-    const serve = () => connectToBin(["--workflows", CORPUS, "--state", state, "--max-attempts-total", "20"]);
-    let served = await serve();
+    const flags = ["--workflows", CORPUS, "--state", state, "--max-attempts-total", "20"];
+    const killed = await connectToBin(flags);
+    let served: { readonly ask: Ask } = killed;
     const listed = await served.ask({ action: "list_workflows" });
     expect(listed.workflows).toMatchObject([{ workflow_type: WORKFLOW }, { workflow_type: "spec_execution_v1" }]);
 
@@ -94,9 +95,9 @@ describe.skipIf(REASON !== "")(`a real workflow over MCP on files${REASON}`, () 
       if (phase === 2) {
         const keyed = { ...complete, idempotency_key: "design" };
         const lost = served.ask(keyed);
-        served.signal("SIGKILL");
+        killed.signal("SIGKILL");
         await expect(lost).rejects.toThrow();
-        served = await serve();
+        served = await connectToServe(flags);
         expect(await served.ask({ action: "get_state", session_id, brief: true })).toMatchObject({ status: "success" });
         expect(await served.ask(keyed)).toMatchObject({ phase_completed: 2, next_phase: { phase_number: 3 } });
         continue;
