@@ -88,8 +88,8 @@ async function sessionsHeap(count) {
 async function internals() {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-bench-"));
   try {
-    const contents = `export { renderTask } from "./src/template/render-phase.ts";
-      export { renderedText } from "./src/engine/plan/rendered-text.ts";`;
+    const contents = `export { renderTask } from "./src/template/template.ts";
+      export { renderedText } from "./src/phased/plan/view.ts";`;
     const outfile = join(folder, "internals.mjs");
     const resolveDir = new URL("..", import.meta.url).pathname;
     await build({ stdin: { contents, resolveDir }, bundle: true, format: "esm", platform: "node", outfile });

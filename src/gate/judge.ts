@@ -51,7 +51,7 @@ export function judge<Verification>(
 export interface AttemptLimits {
   /** After this many failures in a row the session is `failed`. Default 3. */
   readonly maxAttempts: number;
-  /** After this many failures in total at one phase only the host can grant more attempts. Default 12. */
+  /** After this many failures in total at one phase, an agent's retry grants no more attempts. Default 12. */
   readonly maxAttemptsTotal: number;
 }
 

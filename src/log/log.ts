@@ -1,8 +1,7 @@
 /**
  * Load, decide, append, notify: makes the sessions of any machine durable. The entry file of this folder;
  * what is decided where:
- * - log.ts: a decision is only written over the state that it was made on; after a conflict it is made
- *   again, at most 100 times
+ * - log.ts: if a session has changed since it was read, the command is decided again, at most 100 times
  * - commit.ts: what a commit's hash covers, and when a log counts as tampered with
  * - machine.ts: a repeated key gets the first answer; a session remembers its last 16 keys; how old formats
  *   are read

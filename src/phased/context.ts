@@ -1,7 +1,7 @@
 /**
  * Loads sessions and executes commands. Every operation that shows or changes a session starts here: ticks
- * that are due are first written into its plan, and a session behind an approval that this host does not
- * accept is shown as it was before, and refuses commands.
+ * that are due are first written into its plan. A session that passed a gate with an approval that this host does not accept
+ * is shown as it was before that gate, and refuses commands.
  */
 
 import { isPhasegateError, PhasegateError } from "../errors.js";

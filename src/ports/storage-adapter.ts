@@ -151,7 +151,8 @@ export interface StorageAdapter {
   /**
    * Adds a commit if it follows the newest one: its `version` is the next one, and its `previousHash` is the hash of
    * the newest one. The first commit has version 1 and `previousHash` `""`, and needs an id that was never used.
-   * @throws {PhasegateError} `CONFLICT` when another commit was first, or the id was used before.
+   * @throws {PhasegateError} `CONFLICT` when another commit was first, or the id was used before: nothing was written.
+   * @throws {PhasegateError} `TOO_LARGE` when it has more than `maxCommitBytes`.
    */
   append(commit: Commit): Promise<void>;
   /**
@@ -187,8 +188,8 @@ export interface StorageAdapter {
    */
   remove(id: SessionId): Promise<void>;
   /**
-   * Yields commits whose own summary matches, as any process appends them: each at least once, those of one
-   * session in order, also across a lost connection. Starts with the call: commits that this adapter is
+   * Yields each new commit, of any process, whose own summary matches the query: at least once, those of one session in
+   * order, also across a lost connection. Starts with the call: commits that this adapter is
    * asked to append afterwards are included; commits of other processes are included from the adapter's
    * first poll. Ends without an error when the signal aborts. Ignores `limit` and `cursor`.
    */

@@ -60,7 +60,7 @@ async function take(context: RoutedContext, instanceId: string, { key, ...handed
     async (session): Promise<PreparedOr<RoutedCommand, NotTaken>> => {
       const { version = 0 } = session.head.answered ?? {};
       decided ??= version;
-      // The report is on the client's step and must not be taken for the next one.
+      // Another report was first and led to another step: this one is not about that step.
       if (version !== decided) return { answer: { session, isOvertaken: true } };
       return prepareReport(context, session, handed);
     },

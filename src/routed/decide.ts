@@ -30,8 +30,8 @@ export function decidePending(
 }
 
 /**
- * Returns the commit with the decision on the report of a version, or on the report that a client that came back has
- * put in its place. Returns the newest commit if nothing is decided yet.
+ * Returns the commit with the decision on the report at a version; if a resume has replaced that report, on the
+ * replacement. Returns the newest commit if nothing is decided yet.
  */
 export async function answerAfter(
   { kernel }: RoutedContext,

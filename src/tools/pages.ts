@@ -92,8 +92,8 @@ interface PagedCall {
 }
 
 /**
- * Returns an answer, or a page of its JSON if it is too long; all pages together are the whole answer, and the last one
- * continues where that answer would.
+ * Returns an answer, or a page of its JSON if it is too long. All pages together are the whole answer. If the answer is a
+ * page of a list itself, its last page leads to the list's next one.
  */
 export function pageAnswer(answer: WireObject, maxChars: number, { call, cursor, inner }: PagedCall): WireObject {
   if (cursor === undefined && fits(answer, maxChars)) return answer;

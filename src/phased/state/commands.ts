@@ -145,7 +145,7 @@ export function readingRefusal(
   if (position < 0) return phaseOutOfRange(structure, phase);
   if (position > head.position) return phaseLocked(phase, head.phase);
   const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
-  return done || position === head.position ? undefined : notPartOf(structure, phase);
+  return done || position === head.position ? undefined : notPartOf(head, structure, phase);
 }
 
 /** Returns the snapshots of a command as part of an event. */
@@ -214,7 +214,7 @@ function sourceOf({ plan }: WorkflowStructure): { sourcePath?: string } {
   return plan === undefined ? {} : { sourcePath: plan.path };
 }
 
-/** Returns true if only a deletion is possible, which should not be suggested. */
+/** Returns true if nothing but a deletion is possible: it is not suggested. */
 function isOver({ status }: SessionHead): boolean {
   return status === "completed" || status === "deleted";
 }
@@ -248,8 +248,14 @@ function behind(
 }
 
 /** Returns the error for a phase before the one that the session started in. */
-function notPartOf(structure: WorkflowStructure, requested: number): PhasegateError<"PHASE_OUT_OF_RANGE"> {
-  const valid = structure.phases.map(({ number }) => number).filter((number) => number >= structure.startPhase);
+function notPartOf(
+  { position }: SessionHead,
+  structure: WorkflowStructure,
+  requested: number,
+): PhasegateError<"PHASE_OUT_OF_RANGE"> {
+  // Those ahead are locked.
+  const reached = structure.phases.slice(0, position + 1);
+  const valid = reached.map(({ number }) => number).filter((number) => number >= structure.startPhase);
   return new PhasegateError("PHASE_OUT_OF_RANGE", `phase ${requested} is before this session's first phase`, {
     remedy: `Use one of the phases ${valid.join(", ")}.`,
     details: { requested, valid, ...sourceOf(structure) },

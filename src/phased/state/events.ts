@@ -134,7 +134,7 @@ export type SessionEvent =
     }
   /** The last gate has passed. */
   | { type: "completed" }
-  /** Too many failures in a row. */
+  /** Too many failures, in a row or in total. */
   | { type: "failed"; phase: number; attempts: number }
   /** The host pinned another revision. With all of the phase's snapshots, if its gate has changed. */
   | {

@@ -109,8 +109,8 @@ function dueAfterRollback(head: HeadFacts, { unticksFrom: from }: EventOf<"rolle
 }
 
 /**
- * Removes the ticks that were written. If a phase was passed or rolled back meanwhile, the file is outdated
- * again and the opposite is due.
+ * Removes the ticks that were written. If a phase was passed or rolled back meanwhile, ticks that were just removed are due
+ * again, or ticks that were just written must be removed.
  */
 export function dueAfterTicks(head: HeadFacts, { ticks, unticks }: EventOf<"plan_ticked">): Due {
   const { due = NOTHING, completed } = head;

@@ -1,7 +1,7 @@
 /**
- * Verifies complete evidence at a gate. A field with a check is verified when it was submitted, and also if
- * no schema says that it is optional: a field that the schema does not know must not open the gate. What is
- * recorded is bounded, so that a commit stays small.
+ * Verifies complete evidence at a gate. A field with a check is verified even if it is missing, unless the schema says that
+ * it is optional: a field that the schema does not know must not open the gate. What is recorded is bounded, so that a
+ * commit stays small.
  */
 
 import { checksOf } from "../../gate/check-gate.js";

@@ -108,7 +108,7 @@ function decided(
     ...(event.snapshots === undefined ? {} : { baseline: version }),
     ...contextOf(head, command),
     ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),
-    // An instance that fails or waits stays on its step.
+    // FINISH is no step to be on: an instance that fails keeps its step.
     ...(next === FINISH && status !== "COMPLETED" ? {} : { step: next }),
     visits: counted ? { ...head.visits, [next]: (head.visits[next] ?? 0) + 1 } : head.visits,
     attempts: 0,

@@ -292,7 +292,7 @@ function proseFaults(name: string, type: string, unknown: readonly string[], pla
 
 function flagFaults(name: string, cell: string, place: Place): RequirementFault[] {
   if (yesOrNo(cell) !== undefined || !/\w/.test(cell)) return [];
-  const message = `"${describe(cell)}" is neither yes nor no, so ${name} is always required`;
+  const message = `"${describe(cell)}" is neither yes nor no: it does not decide if ${name} is required`;
   return [unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation.")];
 }
 
