@@ -28,18 +28,42 @@ export function planOrder(plan: Plan): PlanOrder {
   const cycles: string[] = [];
   const done = new Set<string>();
   for (const { tasks } of plan.phases) {
-    const here = new Set(tasks.map(({ id }) => id));
-    let open = [...tasks];
-    while (open.length > 0) {
-      const wave = open.filter(({ dependencies }) => dependencies.every((id) => done.has(id) || !here.has(id)));
-      if (wave.length === 0) break;
-      waves.push(wave.map(({ id }) => id));
-      for (const { id } of wave) done.add(id);
-      open = open.filter(({ id }) => !done.has(id));
+    const { missing, waiting } = dependenciesWithin(tasks, done);
+    let wave = tasks.flatMap((_, index) => (missing[index] === 0 ? [index] : []));
+    while (wave.length > 0) {
+      const ids = wave.flatMap((index) => tasks[index]?.id ?? []);
+      waves.push(ids);
+      const next: number[] = [];
+      for (const id of ids) {
+        if (done.has(id)) continue;
+        done.add(id);
+        for (const index of waiting.get(id) ?? []) {
+          const left = (missing[index] ?? 0) - 1;
+          missing[index] = left;
+          if (left === 0) next.push(index);
+        }
+      }
+      wave = next.sort((one, other) => one - other);
     }
-    cycles.push(...open.map(({ id }) => id));
+    cycles.push(...tasks.flatMap(({ id }) => (done.has(id) ? [] : [id])));
   }
   return { order: waves.flat(), waves, cycles };
+}
+
+/** Returns for each task how many tasks of its phase it waits for, and for each id the tasks that wait for it, by index. */
+function dependenciesWithin(tasks: readonly PlanTask[], done: ReadonlySet<string>) {
+  const here = new Set(tasks.map(({ id }) => id));
+  const waiting = new Map<string, number[]>();
+  const missing = tasks.map(({ dependencies }, index) => {
+    const needed = new Set(dependencies.filter((id) => here.has(id) && !done.has(id)));
+    for (const id of needed) {
+      const others = waiting.get(id);
+      if (others === undefined) waiting.set(id, [index]);
+      else others.push(index);
+    }
+    return needed.size;
+  });
+  return { missing, waiting };
 }
 
 /** The tasks and phases in a text about dependencies. */

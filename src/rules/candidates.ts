@@ -15,21 +15,35 @@ import { memberOf, nodesOf } from "./tree.js";
 /** Maximum length of a generated text or list. */
 export const SIZE_MAX = 1000;
 
-/** Returns values of a type to try, without duplicates. `others` are values that the rules may compare with. */
-export function candidateValues(
+/**
+ * Yields values of a type to try, without duplicates. `others` are values that the rules may compare with. Large lists are
+ * made only if no value before them passes.
+ */
+export function* candidateValues(
   type: FieldType,
   trees: readonly ASTNode[],
   params: JsonObject,
   others: readonly JsonValue[],
-): JsonValue[] {
+): Generator<JsonValue> {
   const constants = constantsOf(trees, [params, ...others]);
-  const made: JsonValue[] = [USUAL_EXAMPLES[type], ...others];
-  if (type === "boolean" || type === "any") made.push(true, false);
-  if (type === "integer" || type === "number" || type === "any") made.push(...numbersOf(constants));
-  if (type === "string" || type === "any") made.push(...textsOf(constants));
-  if (type === "list" || type === "any") made.push(...listsOf(constants));
-  if (type === "object" || type === "any") made.push(...objectsOf(constants));
-  return [...new Map(made.map((value) => [JSON.stringify(value), value])).values()];
+  const may = (own: FieldType) => type === own || type === "any";
+  const kinds: readonly (() => readonly JsonValue[])[] = [
+    () => [USUAL_EXAMPLES[type], ...others],
+    () => (may("boolean") ? [true, false] : []),
+    () => (may("integer") || may("number") ? numbersOf(constants) : []),
+    () => (may("string") ? textsOf(constants) : []),
+    () => (may("list") ? listsOf(constants) : []),
+    () => (may("object") ? objectsOf(constants) : []),
+  ];
+  const seen = new Set<string>();
+  for (const kind of kinds) {
+    for (const value of kind()) {
+      const text = JSON.stringify(value);
+      if (seen.has(text)) continue;
+      seen.add(text);
+      yield value;
+    }
+  }
 }
 
 /** A rule that can be run on example values. */

@@ -1,10 +1,12 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { createEngine, createWorkflowTool, type EngineOptions } from "phasegate";
 import { createProjectRoot, FileContent, FileStorage } from "phasegate/fs";
 import { createVerifiers, type VerifiersOptions } from "phasegate/verify";
 import { expect, onTestFinished } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
+
 /** What a test says of a gate. */
 export interface GateOptions {
   /** The gate file of phase 1. */
@@ -16,14 +18,6 @@ export interface GateOptions {
 }
 
 type Answer = Readonly<Record<string, unknown>>;
-
-/** Writes files below a folder, with the folders that they need. */
-export async function writeFiles(root: string, files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), text);
-  }
-}
 
 /** A workflow of two phases in a folder, the first of which has this gate; the second takes anything. */
 function workflowFiles(gate: string): Record<string, string> {

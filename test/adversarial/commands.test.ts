@@ -7,23 +7,23 @@ const SUITE = `
 evidence_schema: {tests_pass: {type: boolean, description: the whole suite}}
 verify:
   verifier: command
-  argv: [node, test.mjs]
+  argv: [sh, test.sh]
   timeout_ms: 15000
   output: {pattern: "^[1-9][0-9]* passed, 0 failed$"}
 `;
 const TRUTH = { tests_pass: true };
-const PASSING = 'console.log("12 passed, 0 failed");';
+const PASSING = "echo 12 passed, 0 failed;";
 const LINUX = process.platform === "linux";
 
 /** A gate that runs the project's tests, which are this script. */
 const suite = (script: string, gate = SUITE) =>
-  aGate({ gate, files: { "test.mjs": script }, verifiers: { commands: { node: process.execPath } } });
+  aGate({ gate, files: { "test.sh": script }, verifiers: { commands: { sh: "/bin/sh" } } });
 
 /** The tests are this script, and the agent says that they pass; then they are fixed. */
 async function refused(script: string, says: RegExp): Promise<void> {
   const gate = await suite(script);
   await gate.refuses(TRUTH, says);
-  await gate.write("test.mjs", PASSING);
+  await gate.write("test.sh", PASSING);
   await gate.accepts(TRUTH);
 }
 
@@ -42,60 +42,52 @@ describe("a gate that runs the tests", () => {
   });
 
   it("refuses the claim that they pass while they fail, and shows what they wrote", async () => {
-    const gate = await suite('console.log("11 passed, 1 failed"); process.exitCode = 1;');
-    const answer = await gate.refuses(TRUTH, /node test\.mjs: exit code 1, expected 0/);
+    const gate = await suite("echo 11 passed, 1 failed; exit 1");
+    const answer = await gate.refuses(TRUTH, /sh test\.sh: exit code 1, expected 0/);
     expect(JSON.stringify(answer)).toContain("11 passed, 1 failed");
-    await gate.write("test.mjs", PASSING);
+    await gate.write("test.sh", PASSING);
     await gate.accepts(TRUTH);
   });
 
   it("also runs them at a gate whose rules only warn", async () => {
-    const gate = await suite("process.exitCode = 1;", `checkpoint: {strict: false}\n${SUITE}`);
+    const gate = await suite("exit 1", `checkpoint: {strict: false}\n${SUITE}`);
     await gate.refuses(TRUTH, /exit code 1, expected 0/);
-    await gate.write("test.mjs", PASSING);
+    await gate.write("test.sh", PASSING);
     await gate.accepts(TRUTH);
   });
 
   it("refuses tests that print a success and exit with 1", async () => {
-    await refused(`${PASSING} process.exitCode = 1;`, /exit code 1, expected 0/);
+    await refused(`${PASSING} exit 1`, /exit code 1, expected 0/);
   });
 
   it("refuses tests that exit with 0 and print a failure", async () => {
-    await refused('console.log("11 passed, 1 failed");', /node test\.mjs: .*matches .* 0 times/);
+    await refused("echo 11 passed, 1 failed", /sh test\.sh: .*matches .* 0 times/);
   });
 
   it("refuses a suite that runs no tests", async () => {
-    await refused('console.log("0 passed, 0 failed");', /node test\.mjs: .*matches .* 0 times/);
+    await refused("echo 0 passed, 0 failed", /sh test\.sh: .*matches .* 0 times/);
   });
 
   it("refuses tests that never end, though they ignore SIGTERM", async () => {
-    const stubborn = `${PASSING} process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);`;
-    const gate = await suite(stubborn, SUITE.replace("15000", "2500"));
-    await gate.refuses(TRUTH, /node test\.mjs: it was stopped after 2500 ms/);
-    await gate.write("test.mjs", PASSING);
+    const stubborn = `${PASSING} trap "" TERM; while :; do sleep 1; done`;
+    const gate = await suite(stubborn, SUITE.replace("15000", "800"));
+    await gate.refuses(TRUTH, /sh test\.sh: it was stopped after 800 ms/);
+    await gate.write("test.sh", PASSING);
     await gate.accepts(TRUTH);
   });
 
   it("refuses tests that print more than the output limit", async () => {
-    await refused(`${PASSING} console.log("x".repeat(4 * 2 ** 20));`, /it wrote more than 1048576 bytes/);
+    await refused(`${PASSING} yes | head -c ${4 * 2 ** 20}`, /it wrote more than 1048576 bytes/);
   });
 
   it("terminates every process that the tests have started", async ({ skip }) => {
     skip(!LINUX, "only Linux tells in /proc whether a process runs");
-    const stay = JSON.stringify("setInterval(() => {}, 1000)");
-    const gate = await suite(`
-      import { spawn } from "node:child_process";
-      import { writeFileSync } from "node:fs";
-      const child = spawn(process.execPath, ["-e", ${stay}], { stdio: "ignore" });
-      writeFileSync("pid", String(child.pid));
-      child.unref();
-      process.exitCode = 1;
-    `);
+    const gate = await suite("sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >pid; exit 1");
     await gate.refuses(TRUTH, /exit code 1/);
     const pid = Number(readFileSync(join(gate.project, "pid"), "utf8"));
     expect(pid).toBeGreaterThan(1);
     await expect.poll(() => isRunning(pid)).toBe(false);
-    await gate.write("test.mjs", PASSING);
+    await gate.write("test.sh", PASSING);
     await gate.accepts(TRUTH);
   });
 });

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { link, mkdir, rm, symlink, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "vitest";
-import { aGate, lieThenTruth, writeFiles } from "./a-gate.js";
+import { writeFiles } from "../support/write-files.js";
+import { aGate, lieThenTruth } from "./a-gate.js";
 
 const FILE = "evidence_schema:\n  report: {type: string, description: path of the report, verify: file_exists}\n";
 const TRUTH = { report: "docs/report.md" };

@@ -1,34 +1,17 @@
-import { execFileSync } from "node:child_process";
 import { chmod, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { aGate, writeFiles } from "./a-gate.js";
+import { COMMITTED_FILES, copyRepository, gitIn, initialise } from "../support/a-repository.js";
+import { writeFiles } from "../support/write-files.js";
+import { aGate } from "./a-gate.js";
 
-/** Runs git in a folder, with no configuration but the folder's own. */
-function gitIn(folder: string) {
-  const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: "1" };
-  return (...args: string[]) => execFileSync("git", args, { cwd: folder, env, encoding: "utf8" }).trim();
-}
-
-/** Makes a repository of a folder, with one commit. */
-function initialise(folder: string, message = "first") {
-  const git = gitIn(folder);
-  git("init", "--quiet", "--initial-branch=main");
-  git("config", "user.email", "a@example.org");
-  git("config", "user.name", "A");
-  git("add", ".");
-  git("commit", "--quiet", "-m", message);
-  return git;
-}
-
-const files = { "a.md": "a\n", "sub/b.md": "b\n" };
 const CLEAN = "evidence_schema: {committed: {type: boolean}}\nverify: git_clean\n";
 const COMMITTED = { committed: true };
 
 async function aRepository(gate: string) {
-  const made = await aGate({ gate, files });
-  return { ...made, git: initialise(made.project) };
+  const made = await aGate({ gate });
+  return { ...made, git: await copyRepository(made.project) };
 }
 
 describe("a gate that wants everything to be committed", () => {
@@ -209,7 +192,7 @@ describe("a gate that wants everything to be committed", () => {
     const { accepts, refuses, write, project } = await aRepository(gate);
     await write("sub/b.md", "changed\n");
     await write("sub/new.md", "new\n");
-    initialise(join(project, "sub"));
+    await initialise(join(project, "sub"));
     await refuses(COMMITTED, /sub\/b\.md/);
     await rm(join(project, "sub/.git"), { recursive: true });
     await rm(join(project, "sub/new.md"));
@@ -220,7 +203,7 @@ describe("a gate that wants everything to be committed", () => {
   it("refuses a change inside a submodule, even if the repository's configuration ignores it", async () => {
     const { accepts, refuses, write, git, base, project } = await aRepository(CLEAN);
     await writeFiles(join(base, "part"), { "part.js": "good()\n" });
-    initialise(join(base, "part"));
+    await initialise(join(base, "part"));
     git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(base, "part"), "part");
     git("config", "-f", ".gitmodules", "submodule.part.ignore", "all");
     git("commit", "--quiet", "-am", "second");
@@ -259,9 +242,9 @@ describe("a gate that wants everything to be committed", () => {
   });
 
   it("refuses a project without a repository", async () => {
-    const { accepts, refuses, project } = await aGate({ gate: CLEAN, files });
+    const { accepts, refuses, project } = await aGate({ gate: CLEAN, files: COMMITTED_FILES });
     await refuses(COMMITTED, /the project is not in a git repository/);
-    initialise(project);
+    await initialise(project);
     await accepts(COMMITTED);
   });
 });
@@ -283,8 +266,9 @@ describe("a gate that wants a commit", () => {
 
   it("refuses one of another repository", async () => {
     const { accepts, refuses, git, base } = await aRepository(COMMIT);
-    await writeFiles(join(base, "other"), files);
-    const foreign = initialise(join(base, "other"), "of another repository")("rev-parse", "HEAD");
+    await writeFiles(join(base, "other"), COMMITTED_FILES);
+    const other = await initialise(join(base, "other"), { message: "of another repository" });
+    const foreign = other("rev-parse", "HEAD");
     await refuses({ commit: foreign }, /there is no commit .* in this repository/);
     await accepts({ commit: git("rev-parse", "HEAD") });
   });

@@ -5,7 +5,7 @@ import { createProjectRoot, FileContent, FilePlans, FileStorage } from "phasegat
 import { describe, expect, it, onTestFinished } from "vitest";
 import { claimName } from "../../src/sandbox/replace.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
-import { writeFiles } from "./a-gate.js";
+import { writeFiles } from "../support/write-files.js";
 
 const PLAN = `# Tasks
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-/** What each entry point exports at runtime. A change here is a change for every user: say so in the changelog. */
+/** The runtime exports of each entry point. A change here affects every user and belongs in the changelog. */
 const EXPORTS = {
   phasegate: [
     "DEFAULT_LIMITS",
@@ -74,7 +74,7 @@ const EXPORTS = {
   ],
 };
 
-/** Every code that an error can have. Codes are matched on by hosts: none is renamed or taken away. */
+/** Every error code. Hosts compare codes: none is renamed or removed. */
 const ERROR_CODES = [
   "APPROVAL_REFUSED",
   "ATTEMPTS_EXHAUSTED",
@@ -115,13 +115,13 @@ const ERROR_CODES = [
 
 describe("the public surface", () => {
   for (const [entry, names] of Object.entries(EXPORTS)) {
-    it(`of ${entry} is what is written here`, async () => {
+    it(`of ${entry} matches this list`, async () => {
       const module: object = await import(entry);
       expect(Object.keys(module).sort()).toEqual(names);
     });
   }
 
-  it("has these error codes, each with a kind on the wire", async () => {
+  it("has these error codes, each with a type on the wire", async () => {
     const { WIRE_ERRORS } = await import("../../src/tools/errors.js");
     expect(Object.keys(WIRE_ERRORS).sort()).toEqual(ERROR_CODES);
   });

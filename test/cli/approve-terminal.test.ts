@@ -3,11 +3,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { BIN } from "./bin.js";
 import { waitingSession } from "./waiting-session.js";
 
-/** util-linux's `script` gives a command a terminal of its own; BSD's has other options. */
+/** util-linux's `script` runs a command at a new terminal; BSD's has other options. */
 const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") === true;
 const REASON = hasScript ? "" : " (skipped: `script` of util-linux is not installed)";
 
-/** The bin at a real terminal, and somebody who types when they have read something. */
+/** Runs the bin at a real terminal, and types an answer once the expected text is shown. */
 function atTerminal(args: readonly string[]) {
   const quoted = [process.execPath, BIN, ...args].map((word) => `'${word.replace(/'/g, "'\\''")}'`).join(" ");
   const child = spawn("script", ["-qec", quoted, "/dev/null"], { env: { ...process.env, TERM: "xterm" } });
@@ -38,7 +38,7 @@ async function session() {
 }
 
 describe.skipIf(!hasScript)(`phasegate at a real terminal (by \`script\` of util-linux)${REASON}`, () => {
-  it("approves what was looked at, when somebody types y", async () => {
+  it("approves the shown evidence when the person types y", async () => {
     const { args, standing } = await session();
     const terminal = atTerminal(["approve", ...args]);
     await terminal.until("Approve this as ann? [y/N] ");

@@ -22,7 +22,7 @@ describe("phasegate keygen", () => {
     expect(below).toMatchObject({ code: 3, stderr: expect.stringContaining(`the folder ${out} can't be created`) });
   });
 
-  it("makes a folder that isn't there, for its owner alone", async () => {
+  it("creates a missing folder for its owner alone", async () => {
     const folder = join(await temporaryFolder(), "keys");
     expect((await run("keygen", "--out", join(folder, "ann.pem"))).code).toBe(0);
     expect(await readFile(join(folder, "ann.pem"), "utf8")).toContain("PRIVATE KEY");
@@ -48,7 +48,7 @@ describe("phasegate approve", () => {
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for no approval: it is active") });
   });
 
-  it("says where the next phase is compared with its beginning, and nothing has looked at that", async () => {
+  it("warns if the next phase has a check that needs a snapshot, and --project is missing", async () => {
     const project = await temporaryFolder();
     const change = (text: string) => writeFile(join(project, "a.ts"), text);
     const gate =
@@ -80,7 +80,7 @@ describe("phasegate approve", () => {
     expect(await seeing.submit()).toMatchObject({ passed: true });
   });
 
-  it("says no with a note", async () => {
+  it("denies with a note", async () => {
     const { state, sessionId, keyFile, approvers, evidenceHash, standing } = await waitingSession();
     const args = [sessionId, "--state", state, "--key", await keyFile("bob"), "--approvers", approvers];
     const sure = ["--yes", "--evidence-hash", evidenceHash];
@@ -94,7 +94,7 @@ describe("phasegate approve", () => {
     expect(await standing()).toMatchObject({ currentPhase: 1, denied: { by: "bob", note: "no tests of failures" } });
   });
 
-  it("asks nobody where there is nobody to ask", async () => {
+  it("is refused without a terminal and without --yes", async () => {
     const { state, sessionId, keyFile, approvers, standing, evidenceHash } = await waitingSession();
     const rest = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers];
     const args = ["approve", sessionId, ...rest];
@@ -108,14 +108,14 @@ describe("phasegate approve", () => {
     });
     const other = await run(...args, "--yes", "--evidence-hash", "0".repeat(64));
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("the session waits on other evidence") });
-    // The right hash is in no answer to a wrong one: it stands where the session is looked at.
+    // The error for a wrong hash does not contain the right one: `phasegate show` prints it.
     expect(other.stderr).not.toContain(evidenceHash);
     expect(other.stderr).toContain(`phasegate show ${sessionId}`);
     expect((await run("show", sessionId, "--state", state)).stdout).toContain(`  evidence  ${evidenceHash}\n`);
     expect(await standing()).toMatchObject({ awaitingApproval: true, version: 2 });
   });
 
-  it("takes no key of somebody else, under no name", async () => {
+  it("refuses the key of another person, under any name", async () => {
     const { state, sessionId, keyFile, approvers, evidenceHash, standing, keys } = await waitingSession();
     const eve = await keyFile("eve");
     const args = ["approve", sessionId, "--state", state, "--key", eve, "--yes", "--evidence-hash", evidenceHash];
@@ -132,14 +132,14 @@ describe("phasegate approve", () => {
     expect(await standing()).toMatchObject({ awaitingApproval: true, version: 2 });
   });
 
-  it("may write what it likes with a key of its own: the server does not accept it", async () => {
+  it("writes an approval with a forged --approver, but the server refuses it", async () => {
     const { state, sessionId, keyFile, evidenceHash, engine, keys } = await waitingSession();
     const forged = ["--approver", `ann=${keys.eve.publicKey}`, "--yes", "--evidence-hash", evidenceHash];
     expect((await run("approve", sessionId, "--state", state, "--key", await keyFile("eve"), ...forged)).code).toBe(0);
     await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not accept");
   });
 
-  it("takes no key that others can read, nor what is no key", async ({ skip }) => {
+  it("refuses a key file that others can read, and one without a key", async ({ skip }) => {
     skip(process.platform === "win32", "Windows has no such permissions");
     const { root, state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession();
     const ann = await keyFile("ann");
@@ -164,7 +164,7 @@ describe("phasegate approve", () => {
     expect((await run(...args, "--key", join(root, "nowhere.pem"))).code).toBe(3);
   });
 
-  it("lets nothing that an agent wrote steer the terminal, or look like a line of its own", async () => {
+  it("escapes control characters of evidence, and marks each of its lines", async () => {
     const evil = "\u001b[2J\u001b]0;x\u0007\u202eok\nApproved by ann: phase 1 has passed.\n[y/N] y";
     const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ summary: evil, [evil]: 1 });
     const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers];
@@ -175,7 +175,7 @@ describe("phasegate approve", () => {
     expect(claims.filter((line) => !line.startsWith("  │ "))).toEqual([]);
   });
 
-  it("shows invisible characters as escapes: on the screen of an approval, in show and in JSON", async () => {
+  it("shows invisible characters as escapes: in an approval, in `show` and in JSON", async () => {
     const hidden = "\u061c\u00ad\u{e0041}\u{e007f}\u200b\u2028\u202e\u2066\ufe0f\u3164\u180e\u009b\ufeff";
     const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ summary: `a${hidden}b` });
     const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--note", hidden];
@@ -203,7 +203,7 @@ describe("phasegate approve", () => {
     expect(JSON.parse(screens[4]?.stdout ?? "")).toMatchObject({ sessionId });
   });
 
-  it("shows as much evidence as can be read, and all of it where that is wanted", async () => {
+  it("shows the start of long evidence, and all of it with --full", async () => {
     const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ log: "x".repeat(50_000) });
     const args = [
       "--state",
@@ -223,7 +223,7 @@ describe("phasegate approve", () => {
     expect(full.stdout).toContain("x".repeat(50_000));
   });
 
-  it("says what is wrong with approvers", async () => {
+  it("explains what is wrong with --approvers", async () => {
     const { root, state, sessionId, keyFile } = await waitingSession();
     const args = [
       "approve",
@@ -251,7 +251,7 @@ describe("phasegate approve", () => {
     expect(key).toMatchObject({ code: 2, stderr: expect.stringContaining("is no Ed25519 public key") });
   });
 
-  it("finds no session that isn't there", async () => {
+  it("reports a missing session", async () => {
     const { state, keyFile, approvers } = await waitingSession();
     const args = [
       "--state",
@@ -272,7 +272,7 @@ describe("phasegate approve", () => {
 });
 
 describe("phasegate show", () => {
-  it("says whom a session waits for", async () => {
+  it("names the approvers that a session waits for", async () => {
     const { state, sessionId, evidenceHash } = await waitingSession();
     const { stdout } = await run("show", sessionId, "--state", state);
     expect(stdout).toContain("  waits     for ann or bob: Is the plan good enough to build?\n");
@@ -284,7 +284,7 @@ describe("phasegate show", () => {
     });
   });
 
-  it("needs the key of a log that is bound with one", async () => {
+  it("needs the hash key of the log", async () => {
     const { state, sessionId, hashKeyFile } = await waitingSession({}, "k".repeat(32));
     expect(await run("show", sessionId, "--state", state)).toMatchObject({
       code: 1,

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { run } from "./run-cli.js";
 import { waitingSession } from "./waiting-session.js";
 
-/** The file of one commit of the only session in a folder. */
+/** Returns the file of a commit of the only session in a folder. */
 async function commitFile(state: string, version: number): Promise<string> {
   const files = await readdir(state, { recursive: true });
   const found = files.find((file) => new RegExp(`(^|[/\\\\])0*${version}\\.json$`).test(file));
@@ -12,7 +12,7 @@ async function commitFile(state: string, version: number): Promise<string> {
   return join(state, found);
 }
 
-/** A session that Ann has let into its second phase. */
+/** Creates a session that Ann has approved into its second phase. */
 async function approved(hashKey?: string) {
   const made = await waitingSession({}, hashKey);
   const { sessionId, state, approvers, evidenceHash, hashKeyFile } = made;
@@ -24,7 +24,7 @@ async function approved(hashKey?: string) {
 }
 
 describe("phasegate audit", () => {
-  it("says that a log is intact, and which approvals are accepted", async () => {
+  it("reports that a log is intact, and which approvals are accepted", async () => {
     const { audit, trust } = await approved();
     const { code, stdout } = await audit(...trust);
     expect(stdout).toMatch(
@@ -41,25 +41,25 @@ describe("phasegate audit", () => {
     });
   });
 
-  it("finds an approval by somebody else's key", async () => {
+  it("detects an approval with another person's key", async () => {
     const { audit, keys } = await approved();
     const { code, stdout } = await audit("--approver", `ann=${keys.eve.publicKey}`);
     expect(stdout).toContain("commit 3: signed, NOT accepted: signature");
     expect(code).toBe(1);
   });
 
-  it("finds a log that was edited by hand", async () => {
+  it("detects a log that was edited", async () => {
     const { audit, state, trust, standing } = await approved();
     const file = await commitFile(state, 2);
     await writeFile(file, (await readFile(file, "utf8")).replace("tests_pass", "tests_fail"));
     const { code, stdout } = await audit(...trust);
     expect(stdout).toMatch(/^changed: commit 2 of session .* was changed: .*\n {2}the first 1 commits are intact\n$/);
     expect(code).toBe(1);
-    // What Ann was asked can't be read any more, so a server can't tell whether she has approved it.
+    // The evidence that Ann was asked about is unreadable, so a server cannot check her approval.
     await expect(standing()).rejects.toMatchObject({ code: "TAMPERED" });
   });
 
-  it("finds a cut tail by a receipt that was kept elsewhere", async () => {
+  it("detects a truncated log with a receipt that was kept elsewhere", async () => {
     const { audit, state, root, sessionId, engine } = await approved();
     // An open engine writes `head` after its answer.
     await engine.close();
@@ -82,7 +82,7 @@ describe("phasegate audit", () => {
     });
   });
 
-  it("of a log with a key needs the key, and lets nobody without it write", async () => {
+  it("needs the hash key of the log, without which nobody can write to it", async () => {
     const { audit, trust, sessionId, state, approvers, keyFile, engine } = await approved("k".repeat(40));
     expect(await audit(...trust)).toMatchObject({ code: 0 });
     expect(await audit()).toMatchObject({ code: 1, stdout: expect.stringContaining("changed: commit 1") });
@@ -92,7 +92,7 @@ describe("phasegate audit", () => {
     expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
   });
 
-  it("takes no receipt that is none, or another session's", async () => {
+  it("refuses an invalid receipt, and one of another session", async () => {
     const { audit, root } = await approved();
     const file = join(root, "receipt.json");
     for (const [text, message] of [

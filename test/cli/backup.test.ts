@@ -12,13 +12,13 @@ async function aState() {
   const state = join(folder, "state");
   const storage = await FileStorage.open(state);
   const { ids } = await livedIn(storage);
-  // What it writes after its answers is there, too.
+  // Waits for what the storage writes after its answers.
   await storage.close();
   return { state, ids, backup: join(folder, "backup"), restored: join(folder, "restored") };
 }
 
 describe("phasegate backup", () => {
-  it("copies all sessions, and the next time what is new", async () => {
+  it("copies all sessions, and the next time only new commits", async () => {
     const { state, ids, backup } = await aState();
     expect(await run("backup", backup, "--state", state)).toMatchObject({
       code: 0,
@@ -33,7 +33,7 @@ describe("phasegate backup", () => {
     expect(await run("audit", ids.odd, "--state", backup)).toMatchObject({ code: 0 });
   });
 
-  it("is restored into any kind of state, and checked there", async () => {
+  it("can be restored into any kind of state, and is checked there", async () => {
     const { state, ids, backup, restored } = await aState();
     await run("backup", backup, "--state", state);
     for (const to of [restored, `sqlite:${restored}.db`]) {
@@ -47,7 +47,7 @@ describe("phasegate backup", () => {
     expect(again).toMatchObject({ code: 0, stdout: "backed up 4 sessions, 14 new commits\n" });
   });
 
-  it("tells of sessions that do not hold, and copies the others", async () => {
+  it("reports damaged sessions, and copies the others", async () => {
     const { state, ids, backup, restored } = await aState();
     await run("backup", backup, "--state", state);
     const names = await readdir(join(backup, "sessions"), { recursive: true });
@@ -58,7 +58,7 @@ describe("phasegate backup", () => {
     expect(told.stdout).toContain("restored and checked 3 sessions, 10 commits");
   });
 
-  it("writes into no folder with other things in it, nor into the state", async () => {
+  it("refuses a folder with other files in it, and the state's own folder", async () => {
     const { state, backup } = await aState();
     await mkdir(backup);
     await writeFile(join(backup, "notes.txt"), "");
@@ -81,14 +81,14 @@ describe("phasegate repair", () => {
     expect(JSON.parse((await run("repair", "--state", state, "--json")).stdout)).toMatchObject({ sessions: 4 });
   });
 
-  it("has nothing to do in a database", async () => {
+  it("does nothing for a database", async () => {
     const { state, backup } = await aState();
     await run("restore", state, "--state", `sqlite:${backup}.db`);
     const { stdout, code } = await run("repair", "--state", `sqlite:${backup}.db`);
     expect([code, stdout]).toEqual([0, "nothing to do: this kind of state keeps no lists next to its logs\n"]);
   });
 
-  it("tells of sessions that are damaged", async () => {
+  it("reports damaged sessions", async () => {
     const { state, ids } = await aState();
     const names = await readdir(join(state, "sessions"), { recursive: true });
     await rm(join(state, "sessions", names.find((name) => name.endsWith(join(ids.odd, "2.json"))) ?? ""));

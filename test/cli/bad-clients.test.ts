@@ -27,12 +27,12 @@ const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 const PARSE = { id: null, error: { code: -32700 } };
 const INVALID = { id: null, error: { code: -32600 } };
 
-/** What a client sends, and what must be among the answers to it, if anything. */
+/** The input of a client, and a part of the answers to it, if any. */
 const OVER_STDIO: readonly [name: string, sent: string | Buffer, answer?: Message][] = [
-  ["what is no JSON", "hello\n", PARSE],
+  ["text that is not JSON", "hello\n", PARSE],
   ["half a message", '{"jsonrpc":"2.0","id":1,"method"\n', PARSE],
   ["ten thousand blank lines", "\n".repeat(10_000)],
-  ["bytes that are no UTF-8", Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]), PARSE],
+  ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]), PARSE],
   ["NUL bytes", Buffer.alloc(1000, "\0\n"), PARSE],
   ["a byte order mark", `\ufeff${line({ id: 1, method: "ping" })}`, { id: 1, result: {} }],
   ["lines that end as on Windows", line({ id: 2, method: "ping" }).replace("\n", "\r\n"), { id: 2, result: {} }],
@@ -56,7 +56,7 @@ const OVER_STDIO: readonly [name: string, sent: string | Buffer, answer?: Messag
   ["a thousand requests at once", line({ id: 12, method: "ping" }).repeat(1000), { id: 12, result: {} }],
   ["an unknown tool", line({ id: 13, method: "tools/call", params: { name: "x" } }), { id: 13, error: {} }],
   ["a tool without a name", line({ id: 14, method: "tools/call", params: {} }), { id: 14, error: {} }],
-  ["no arguments", called(15, undefined), { id: 15 }],
+  ["a call without arguments", called(15, undefined), { id: 15 }],
   ["arguments that are a list", called(16, []), { id: 16 }],
   ["arguments without an action", called(17, {}), { id: 17, result: { isError: true } }],
   [
@@ -73,13 +73,9 @@ const OVER_STDIO: readonly [name: string, sent: string | Buffer, answer?: Messag
     { id: 19, result: { isError: true } },
   ],
   ["a second handshake", line({ ...INITIALIZE, id: 20 }), { id: 20 }],
-  [
-    "a resource that there isn't",
-    line({ id: 21, method: "resources/read", params: { uri: "%" } }),
-    { id: 21, error: {} },
-  ],
+  ["an unknown resource", line({ id: 21, method: "resources/read", params: { uri: "%" } }), { id: 21, error: {} }],
   ["a resource without an address", line({ id: 22, method: "resources/read" }), { id: 22, error: {} }],
-  ["a prompt that there isn't", line({ id: 23, method: "prompts/get", params: { name: "x" } }), { id: 23, error: {} }],
+  ["an unknown prompt", line({ id: 23, method: "prompts/get", params: { name: "x" } }), { id: 23, error: {} }],
   ["a broken cancellation", line({ method: "notifications/cancelled", params: { requestId: [] } })],
   ["a cancelled request", `${called(24, { action: "list_workflows" })}${cancel(24)}`],
   ["a hundred thousand notifications", line({ method: "notifications/x" }).repeat(100_000)],
@@ -87,14 +83,14 @@ const OVER_STDIO: readonly [name: string, sent: string | Buffer, answer?: Messag
   ["ten thousand handshakes that end", line({ method: "notifications/initialized" }).repeat(10_000)],
   ["ten thousand answers to nothing", line({ id: 99, result: {} }).repeat(10_000)],
   ["an error about nothing", line({ id: null, error: { code: 1, message: "no" } })],
-  ["an answer that is none", line({ id: 99, result: 1, error: 2 })],
+  ["an invalid answer", line({ id: 99, result: 1, error: 2 })],
 ];
 
 function cancel(requestId: number): string {
   return line({ method: "notifications/cancelled", params: { requestId } });
 }
 
-/** A server waits ten seconds for a client that reads nothing: the other tests of this file run meanwhile. */
+/** Ends a server whose client reads nothing. It waits ten seconds for it; the other tests run meanwhile. */
 const ended = (async () => {
   const server = await serveStdio();
   server.send(line(INITIALIZE));
@@ -105,10 +101,10 @@ const ended = (async () => {
   await new Promise((resolve) => setTimeout(resolve, 500));
   return server.end("SIGTERM");
 })();
-// What goes wrong is told by the test.
+// The test reports the error.
 ended.catch(() => {});
 
-describe("over stdio, a server answers honest requests after", () => {
+describe("over stdio, a server answers valid requests after", () => {
   let server: Awaited<ReturnType<typeof serveStdio>>;
   let asked = 0;
   beforeAll(async () => {
@@ -140,7 +136,7 @@ describe("over stdio, a server answers honest requests after", () => {
     await honest();
   });
 
-  it("half a line, which it then ends with, on a signal", async () => {
+  it("half a line; it then ends on a signal", async () => {
     await honest();
     server.send('{"jsonrpc":"2.0","id":31,"meth');
     expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null });
@@ -154,33 +150,33 @@ const HEAD = "HTTP/1.1\r\nhost: localhost\r\n";
 const POST = `POST /workflows/start ${HEAD}content-type: application/json\r\n`;
 const posted = (body: string) => `${POST}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** What a client sends, and the status that it gets; none if the server waits for more. */
+/** The input of a client, and the status of the answer; none if the server waits for more. */
 const OVER_HTTP: readonly [name: string, sent: string, status?: number][] = [
-  ["what is no HTTP", "hello\r\n\r\n", 400],
-  ["a connection on which nothing is sent", ""],
+  ["text that is not HTTP", "hello\r\n\r\n", 400],
+  ["a connection without any data", ""],
   ["half of the headers", "GET /workflows/list HTTP/1.1\r\nhost:"],
   ["half of a body", `${POST}content-length: 100\r\n\r\n{`],
   ["a body of 2 MiB", posted("x".repeat(2 * 1024 * 1024)), 413],
   ["a declared body of 1 TB", `${POST}content-length: 1000000000000\r\n\r\n`, 413],
-  ["a length that is no number", `${POST}content-length: ten\r\n\r\n`, 400],
-  ["a chunk of no length", `${POST}transfer-encoding: chunked\r\n\r\nzz\r\n`, 400],
-  ["a body that is no JSON", posted("{"), 400],
+  ["a length that is not a number", `${POST}content-length: ten\r\n\r\n`, 400],
+  ["a chunk without a length", `${POST}transfer-encoding: chunked\r\n\r\nzz\r\n`, 400],
+  ["a body that is not JSON", posted("{"), 400],
   ["a body that is a list", posted("[]"), 400],
   ["JSON of 10,000 levels", posted(nested(10_000)), 400],
   ["a context of 10,000 levels", posted(`{"workflow_name":"GARDEN","context":{"a":${nested(10_000)}}}`), 400],
   ["a report of 10,000 levels", posted(`{"workflow_name":"GARDEN","report":${nested(10_000)}}`), 400],
-  ["fields that there aren't", posted('{"x":1}'), 400],
+  ["unknown fields", posted('{"x":1}'), 400],
   ["a prototype", posted('{"workflow_name":"GARDEN","context":{"__proto__":{"a":1}}}'), 400],
   ["another content type", posted("{}").replace("application/json", "text/html"), 415],
-  ["no content type", posted("{}").replace("content-type: application/json\r\n", ""), 415],
+  ["a request without a content type", posted("{}").replace("content-type: application/json\r\n", ""), 415],
   ["another character set", posted("{}").replace("json", "json; charset=utf-16"), 415],
   ["a compressed body", posted("{}").replace("\r\n\r\n", "\r\ncontent-encoding: br\r\n\r\n"), 415],
   ["another method", `PUT /workflows/start ${HEAD}\r\n`, 405],
-  ["a method that nobody knows", `BREW / ${HEAD}\r\n`, 400],
-  ["a path that there isn't", `GET /../../etc/passwd ${HEAD}\r\n`, 404],
+  ["an unknown method", `BREW / ${HEAD}\r\n`, 400],
+  ["an unknown path", `GET /../../etc/passwd ${HEAD}\r\n`, 404],
   ["a query of 1 MB", `GET /workflows/list?a=${"b".repeat(1_000_000)} ${HEAD}\r\n`, 431],
   ["a query of 12 kB", `GET /workflows/list?a=${"b".repeat(12_000)} ${HEAD}\r\n`, 414],
-  ["a query that can't be decoded", `GET /workflows/status?instance_id=%E0%A4%A ${HEAD}\r\n`, 400],
+  ["a query that cannot be decoded", `GET /workflows/status?instance_id=%E0%A4%A ${HEAD}\r\n`, 400],
   ["ten thousand headers", `GET / ${HEAD}${"a: b\r\n".repeat(10_000)}\r\n`, 431],
   ["another host's name", "GET /workflows/list HTTP/1.1\r\nhost: evil.example\r\n\r\n", 403],
   ["an upgrade", `GET /workflows/list ${HEAD}connection: upgrade\r\nupgrade: websocket\r\n\r\n`, 200],
@@ -188,7 +184,7 @@ const OVER_HTTP: readonly [name: string, sent: string, status?: number][] = [
   ["a hundred requests at once", `GET /workflows/list ${HEAD}\r\n`.repeat(100), 200],
 ];
 
-describe("over HTTP, a server answers honest requests after", () => {
+describe("over HTTP, a server answers valid requests after", () => {
   let server: Awaited<ReturnType<typeof serveBin>>;
   let url = "";
   beforeAll(async () => {
@@ -204,7 +200,7 @@ describe("over HTTP, a server answers honest requests after", () => {
     socket.on("data", (chunk) => {
       received += String(chunk);
     });
-    // The server may close the connection while this still sends.
+    // The server may close the connection while the client still sends.
     socket.on("error", () => {});
     socket.write(sent);
     if (status !== undefined) {
@@ -214,22 +210,22 @@ describe("over HTTP, a server answers honest requests after", () => {
     }
     const listed = await fetch(`${url}/workflows/list`);
     expect(await listed.json()).toMatchObject({ workflows: ["GARDEN"] });
-    // Kept open: a server must live with that, too.
+    // The connection is kept open, which the server must tolerate.
     expect(server.log()).not.toContain('"level":"error"');
     expect(server.log()).not.toContain("internalError");
   });
 
-  it("all of that, and ends on a signal with those connections still open", async () => {
+  it("all of these, and ends on a signal with the connections still open", async () => {
     expect(await server.end("SIGTERM")).toEqual({ code: 0, signal: null });
   });
 });
 
 describe("over stdio, a server ends", () => {
-  it("on a signal though its client reads no answer", async () => {
+  it("on a signal even if its client reads no answer", async () => {
     expect(await ended).toEqual({ code: 0, signal: null });
   });
 
-  it("when its client goes away without a word", async () => {
+  it("when its client disconnects without a message", async () => {
     const server = await serveStdio();
     server.send(line(INITIALIZE));
     await server.answered({ id: "initialize" });
@@ -239,9 +235,9 @@ describe("over stdio, a server ends", () => {
   });
 });
 
-/** The bin, with a workflow of each kind. Ended by the tests themselves. */
+/** Starts the bin with a workflow of each kind. The tests stop it themselves. */
 async function serveBin(...flags: string[]) {
-  // Not the folder of a single test: a server outlives many.
+  // Not the folder of a single test, as a server is used by several.
   const root = await mkdtemp(join(tmpdir(), "phasegate-"));
   roots.push(root);
   const [phased, routed] = [join(root, "phased"), join(root, "routed")];
@@ -257,7 +253,7 @@ async function serveBin(...flags: string[]) {
   child.stderr.on("data", (chunk) => {
     log += String(chunk);
   });
-  // A server that ends while this still writes.
+  // The server may end while the client still sends.
   child.stdin.on("error", () => {});
   return {
     child,
@@ -300,7 +296,7 @@ async function serveStdio() {
   };
 }
 
-/** Whether an answer has all that another one has. */
+/** Returns true if an answer contains everything of another one. */
 function matches(found: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return found === wanted;
   if (typeof found !== "object" || found === null) return false;

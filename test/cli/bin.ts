@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** The bin as it is published. Needs a build. */
+/** Path of the built bin. Needs `npm run build`. */
 export const BIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 if (!existsSync(BIN)) throw new Error("dist/cli/main.js is missing: run `npm run build` first");
 
-/** How a process has ended, and what it has said. */
+/** The exit code and the output of a process. */
 export interface BinRun {
   readonly code: number | null;
   readonly stdout: string;
@@ -19,7 +19,7 @@ interface BinOptions {
   readonly script?: string;
 }
 
-/** Runs the bin as a process of its own. */
+/** Runs the bin as a child process. */
 export function runBin(args: readonly string[], options: BinOptions = {}): Promise<BinRun> {
   const { env = {}, stdin = "", script = BIN } = options;
   const child = spawn(process.execPath, [script, ...args], { env: { ...process.env, ...env } });

@@ -20,7 +20,7 @@ async function workflow(files: Readonly<Record<string, string>> = DOCUMENTED): P
 }
 
 describe("phasegate validate", () => {
-  it("shows what was read out of texts, from which lines and how surely", async () => {
+  it("shows the requirements that were read from texts, with their lines and certainty", async () => {
     const folder = await workflow();
     const { code, stdout } = await run("validate", folder);
     expect(code).toBe(0);
@@ -35,14 +35,14 @@ describe("phasegate validate", () => {
     });
   });
 
-  it("says what is optional", async () => {
+  it("shows what is optional", async () => {
     const folder = await workflow({ ...DOCUMENTED, "small/phases/1/phase.md": `${TEXT}- [ ] Optional extras\n` });
     expect((await run("validate", folder)).stdout).toContain("asks for optional_extras (boolean, optional)");
   });
 });
 
 describe("phasegate gate freeze", () => {
-  it("writes gate files, after which nothing is read out of texts any more", async () => {
+  it("writes gate files, after which texts are no longer read for gates", async () => {
     const folder = await workflow();
     const first = await run("gate", "freeze", folder);
     const file = join(folder, "phases/1/gate-definition.yaml");
@@ -52,7 +52,7 @@ describe("phasegate gate freeze", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "ok      small\n1 workflow: 0 errors, 0 warnings\n" });
   });
 
-  it("writes what documents of any hand ask for, and warns on the way of what can't be read", async () => {
+  it("writes the requirements of documents in other forms, and warns of unreadable ones", async () => {
     const text = [
       "# Phase 1: Build",
       "",
@@ -87,7 +87,7 @@ describe("phasegate gate freeze", () => {
     expect(after.stdout).not.toContain("gate file");
   });
 
-  it("writes nothing for a document with a validator that there isn't, and says which was meant", async () => {
+  it("writes nothing for a document with an unknown validator, and suggests the nearest one", async () => {
     const text =
       "# Phase 1: Build\n\n| Evidence | Type | Validator |\n|---|---|---|\n| depth | int | greater_then_0 |\n| width | integr | |\n";
     const folder = await workflow({ ...DOCUMENTED, "small/phases/1/phase.md": text });
@@ -103,7 +103,7 @@ describe("phasegate gate freeze", () => {
     });
   });
 
-  it("writes one phase's alone, and never changes a gate file", async () => {
+  it("writes the gate of a single phase, and never changes an existing gate file", async () => {
     const folder = await workflow({
       ...DOCUMENTED,
       "small/phases/2/phase.md": TEXT,
@@ -123,7 +123,7 @@ describe("phasegate gate freeze", () => {
     expect(await readFile(join(folder, "phases/2/gate-definition.yaml"), "utf8")).toContain("a: {type: bool}");
   });
 
-  it("wants one sound workflow", async () => {
+  it("requires exactly one valid workflow", async () => {
     const folder = await workflow();
     expect(await run("gate", "freeze", join(folder, ".."))).toMatchObject({
       code: 1,

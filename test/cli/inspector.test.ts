@@ -8,14 +8,14 @@ import { BIN } from "./bin.js";
 import { GARDENS } from "./routed-folders.js";
 import { SMALL, writeFiles } from "./workflow-folders.js";
 
-/** The inspector's command, as a file for Node. */
+/** Returns the path of the inspector's command. */
 function inspector(): string {
   const manifest = createRequire(import.meta.url).resolve("@modelcontextprotocol/inspector/package.json");
   const { bin } = JSON.parse(readFileSync(manifest, "utf8"));
   return join(dirname(manifest), bin["mcp-inspector"]);
 }
 
-/** Calls a served bin through it. */
+/** Returns a function that calls a served bin through the inspector. */
 function inspecting(folder: string, ...flags: string[]) {
   const server = [process.execPath, BIN, "serve", ...flags, "--state", join(folder, "state")];
   return (...args: string[]) => {
@@ -28,33 +28,30 @@ function inspecting(folder: string, ...flags: string[]) {
 }
 
 describe("the MCP inspector's command line", () => {
-  it("lists the tools of routed workflows and calls them", async () => {
+  it("lists the tools of phased and routed workflows and calls them", async () => {
     const folder = await temporaryFolder();
+    await writeFiles(join(folder, "phased"), SMALL);
     await writeFiles(join(folder, "routed"), GARDENS);
-    const inspect = inspecting(folder, "--routed", join(folder, "routed"), "--decider", "linear");
-    const { tools } = inspect("--method", "tools/list", "--strict");
-    expect(tools).toHaveLength(9);
+    const flags = ["--workflows", join(folder, "phased"), "--routed", join(folder, "routed"), "--decider", "linear"];
+    const inspect = inspecting(folder, ...flags);
     const call = (name: string, ...args: string[]) =>
       inspect("--method", "tools/call", "--tool-name", name, "--tool-arg", ...args);
-    const started = call("start_workflow", "workflow_name=GARDEN");
-    expect(started).toMatchObject({ structuredContent: { next_step: { step_name: "Dig" } } });
-    const id = `instance_id=${started.structuredContent.instance_id}`;
+    const { tools } = inspect("--method", "tools/list", "--strict");
+    expect(tools).toHaveLength(10);
+    expect(tools).toContainEqual(expect.objectContaining({ name: "pos_workflow" }));
+
+    const phased = call("pos_workflow", "action=start", "workflow_type=small", "target_file=src/a.ts");
+    expect(phased).toMatchObject({ structuredContent: { status: "success", current_phase: 1 } });
+    const uri = `phasegate://session/${phased.structuredContent.session_id}`;
+    expect(inspect("--method", "resources/read", "--uri", uri)).toMatchObject({
+      contents: [{ mimeType: "application/json" }],
+    });
+
+    const routed = call("start_workflow", "workflow_name=GARDEN");
+    expect(routed).toMatchObject({ structuredContent: { next_step: { step_name: "Dig" } } });
+    const id = `instance_id=${routed.structuredContent.instance_id}`;
     expect(call("advance_workflow", id, 'report={"status":"success"}')).toMatchObject({
       structuredContent: { next_step: { step_name: "Sow" } },
-    });
-  }, 60_000);
-
-  it("lists the tool and calls it", async () => {
-    const folder = await temporaryFolder();
-    await writeFiles(folder, SMALL);
-    const inspect = inspecting(folder, "--workflows", folder);
-    expect(inspect("--method", "tools/list", "--strict")).toMatchObject({ tools: [{ name: "pos_workflow" }] });
-    const call = ["--method", "tools/call", "--tool-name", "pos_workflow", "--tool-arg"];
-    const started = inspect(...call, "action=start", "workflow_type=small", "target_file=src/a.ts");
-    expect(started).toMatchObject({ structuredContent: { status: "success", current_phase: 1 } });
-    const id = started.structuredContent.session_id;
-    expect(inspect("--method", "resources/read", "--uri", `phasegate://session/${id}`)).toMatchObject({
-      contents: [{ mimeType: "application/json" }],
     });
   }, 60_000);
 });

@@ -8,7 +8,7 @@ import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
 
-/** A log at a level, and its lines so far. */
+/** Creates a log at a level, with its lines. */
 function logAt(level: LogLevel) {
   const stderr = new PassThrough();
   const log = createLogger(level, { stdin: stderr, stdout: stderr, stderr });
@@ -20,13 +20,13 @@ function logAt(level: LogLevel) {
   return { log, lines };
 }
 
-/** What a port of the host's may fail with. */
+/** An error of a host's adapter. */
 class DiskError extends Error {
   readonly code = "EIO";
 }
 
 describe("the log of a server", () => {
-  it("tells what happens to sessions, and quotes no evidence", async () => {
+  it("contains the events of sessions, without evidence", async () => {
     const { engine } = makeEngine();
     const { log, lines } = logAt("info");
     logPhased(engine, log);
@@ -45,7 +45,7 @@ describe("the log of a server", () => {
     expect(JSON.stringify(found)).not.toContain("secret");
   });
 
-  it("warns of what touches security", async () => {
+  it("contains warnings of security events", async () => {
     const { engine } = makeEngine();
     const { log, lines } = logAt("warn");
     logPhased(engine, log);
@@ -53,7 +53,7 @@ describe("the log of a server", () => {
     expect(lines()).toMatchObject([{ level: "warn", msg: "security", code: "PATH_REFUSED", operation: "start" }]);
   });
 
-  it("tells of workflows that can't be listed, and lets the rest be served", async () => {
+  it("reports workflows that cannot be listed, and continues to serve", async () => {
     const { log, lines } = logAt("info");
     const failing = async () => {
       throw new DiskError("no disk");
@@ -69,7 +69,7 @@ describe("the log of a server", () => {
   it.each([
     ["error", false],
     ["debug", true],
-  ] as const)("tells of failures at %s, with a stack: %s", async (level, whole) => {
+  ] as const)("contains failures at %s, with a stack: %s", async (level, whole) => {
     const fail = async () => {
       throw new DiskError("the disk is gone");
     };
@@ -82,7 +82,7 @@ describe("the log of a server", () => {
     expect(JSON.stringify(line).includes("stack")).toBe(whole);
   });
 
-  it("names broken workflows, and says if there is nothing to serve", async () => {
+  it("names broken workflows, and warns if there is nothing to serve", async () => {
     const { log, lines } = logAt("info");
     await logWorkflows(new MemoryContent({ sources: { bad: { "metadata.json": "{" } } }), log);
     expect(lines()).toMatchObject([

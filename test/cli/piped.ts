@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { runCli } from "../../src/cli/cli.js";
 import type { CliRun } from "./run-cli.js";
 
-/** Runs a command of the bin in this process, with something on stdin and somebody who reads what it prints. */
+/** Runs a command of the bin in this process, with the given input and a reader of its output. */
 export async function piped(input: string, ...args: string[]): Promise<CliRun> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);

@@ -34,7 +34,7 @@ async function planFile(text: string | Uint8Array, name = "tasks.md"): Promise<s
 }
 
 describe("phasegate plan", () => {
-  it("prints phases, tasks, gates, waves and what it counts", async () => {
+  it("prints phases, tasks, gates, waves and their counts", async () => {
     expect(await run("plan", await planFile(TEXT))).toEqual({
       code: 0,
       stderr: "",
@@ -52,14 +52,14 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     });
   });
 
-  it("takes a folder with a tasks.md", async () => {
+  it("accepts a folder with a tasks.md", async () => {
     const file = await planFile(TEXT);
     const { code, stdout } = await run("plan", join(file, ".."));
     expect(code).toBe(0);
     expect(stdout).toContain("2 phases, 3 tasks");
   });
 
-  it("prints JSON for machines", async () => {
+  it("prints JSON with --json", async () => {
     const { code, stdout } = await run("plan", await planFile(`${TEXT}\n## Risks\n- [ ] late\n`), "--json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
@@ -103,7 +103,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     });
   });
 
-  it("prints a graph, alone or in the JSON", async () => {
+  it("prints a graph with --mermaid, alone or in the JSON", async () => {
     const file = await planFile(TEXT.replace("Files", 'Files "of" <b>'));
     const { stdout } = await run("plan", file, "--mermaid");
     expect(stdout).toBe(`flowchart TD
@@ -120,7 +120,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     expect(JSON.parse((await run("plan", file, "--json", "--mermaid")).stdout).mermaid).toBe(stdout.trimEnd());
   });
 
-  it("shows what is unsure with the code around it, and lets warnings pass", async () => {
+  it("shows warnings with the lines around them, and exits with 0", async () => {
     const file = await planFile(TEXT.replace("Task 1.1\n", "Task 9.9\n"));
     const { code, stdout } = await run("plan", file);
     expect(code).toBe(0);
@@ -130,13 +130,13 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     expect(stdout).toMatch(/0 errors, 1 warning\n$/);
   });
 
-  it("exits with 1 where tasks wait for each other", async () => {
+  it("exits with 1 if tasks depend on each other in a cycle", async () => {
     const { code, stdout } = await run("plan", await planFile(CYCLE));
     expect(code).toBe(1);
     expect(stdout).toMatch(/tasks\.md:2:3: error: tasks depend on each other: 1\.1 → 1\.2 → 1\.1/);
   });
 
-  it("exits with 1 for what can't be a plan, with its line and what to write", async () => {
+  it("exits with 1 for a file that is not a plan, with its line and a hint", async () => {
     const file = await planFile(`${TEXT}\n## Phase 3: Long\n${"words ".repeat(12_000)}\n`);
     const { code, stdout } = await run("plan", file);
     expect(code).toBe(1);
@@ -156,7 +156,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     expect((await run("plan", await planFile("# Nothing\n\nto do\n"))).stdout).toContain("> 1 | # Nothing");
   });
 
-  it("reads a dialect that is named, and a tasks.json by its name", async () => {
+  it("reads a plan in the dialect of --dialect, and a tasks.json by its name", async () => {
     const file = await planFile("# P\n- [~] 1. a\n");
     expect((await run("plan", file)).stdout).toContain("[~] 1 a");
     expect((await run("plan", file, "--dialect", "spec-workflow")).stdout).toContain("[!] 1 a");
@@ -165,7 +165,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     expect((await run("plan", json)).stdout).toContain("[x] 1 A");
   });
 
-  it("offers the dialects, and no names of parsers that workflows use", async () => {
+  it("lists the dialects, without the parser names of workflows", async () => {
     const { stdout } = await run("plan", "--help");
     const [, choices = ""] = /--dialect <name>[^(]*\(choices: ([^)]*)\)/.exec(stdout.replace(/\s+/g, " ")) ?? [];
     expect(choices.split(", ")).toEqual(
@@ -178,7 +178,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     expect(await run("plan", file, "--dialect", "spec_tasks_parser")).toMatchObject({ code: 2 });
   });
 
-  it("reads no more than a plan may have", async () => {
+  it("refuses a file above the size limit", async () => {
     const file = await planFile(`${TEXT}${"\n".repeat(5 * 1024 * 1024)}`);
     const { code, stdout } = await run("plan", file, "--json");
     expect(code).toBe(1);
@@ -188,7 +188,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     });
   });
 
-  it("waits for nobody to write into a pipe, and follows links", async ({ skip }) => {
+  it("does not wait for a FIFO, and follows links", async ({ skip }) => {
     skip(process.platform === "win32", "Windows has no FIFOs");
     const folder = await temporaryFolder();
     execFileSync("mkfifo", [join(folder, "tasks.md")]);
@@ -202,7 +202,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     expect((await run("plan", join(folder, "link.md"))).stdout).toContain("2 phases, 3 tasks");
   });
 
-  it("says that a file isn't there, or isn't text", async () => {
+  it("reports a file that is missing or not text", async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, "empty"));
     for (const path of [join(folder, "none.md"), join(folder, "empty")]) {
@@ -217,7 +217,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     expect(stderr).toContain("UTF-8");
   });
 
-  it("keeps what a file holds from reaching the terminal as a command", async () => {
+  it("escapes control characters of the file", async () => {
     const ESCAPE = "\u001b[31m";
     const { stdout } = await run(
       "plan",

@@ -15,7 +15,7 @@ const PLANS = join(CORPUS, "../tasks");
 
 type Ask = (input: Answer) => Promise<Answer>;
 
-/** A project with a copy of a plan in `specs/it/tasks.md`, and the flags of a server on it. */
+/** Creates a project with a copy of a plan in `specs/it/tasks.md`, and the flags of a server on it. */
 async function serveOn(name: string) {
   const folder = await temporaryFolder();
   const file = join(folder, "project/specs/it/tasks.md");
@@ -32,7 +32,7 @@ async function start(ask: Ask): Promise<Answer> {
   return started;
 }
 
-/** The evidence of the static phase: every boolean that its gate asks for. */
+/** Returns the evidence of the static phase: true for every boolean of its gate. */
 async function passPlanning(ask: Ask, session_id: unknown): Promise<void> {
   const { phase_content } = await ask({ action: "get_phase", session_id });
   const format = JSON.parse(JSON.stringify(phase_content)).checkpoint.evidence_schema.properties;
@@ -50,7 +50,7 @@ function evidenceFor(plan: Plan, phase: number): { tasks_completed: string[]; va
   };
 }
 
-/** Reads the tasks of a phase, in the short form its first and last, tries to get past it with less, and then goes past it. */
+/** Reads the tasks of a phase (the first and last in the short form), tries to pass with less evidence, then passes. */
 async function passPhase(ask: Ask, session_id: unknown, plan: Plan, phase: number): Promise<Answer> {
   const own = plan.phases.find(({ number }) => number === phase);
   const tasks = own?.tasks ?? [];
@@ -75,15 +75,15 @@ async function passPhase(ask: Ask, session_id: unknown, plan: Plan, phase: numbe
   return passed;
 }
 
-/** A text with every checkbox empty: what is left are the differences that ticks don't make. */
+/** Clears every checkbox of a text: the remaining differences are not ticks. */
 function unticked(text: string): string {
   return text.replace(/\[[xX]\]/g, "[ ]");
 }
 
 describe.skipIf(REASON !== "")(`a plan over MCP on files${REASON}`, () => {
-  // All of them are read, started and ticked without a server, too.
+  // Other tests read, start and tick all of these plans without a server.
   it.each(["gamification", "mcp-modular", "thread-safety"].slice(0, howOften(1, 3)))(
-    "%s goes from its start to completed, and is ticked then",
+    "%s runs from start to completed, and is ticked then",
     async (name) => {
       const { flags, read } = await serveOn(name);
       const before = await read();
@@ -111,7 +111,7 @@ describe.skipIf(REASON !== "")(`a plan over MCP on files${REASON}`, () => {
     60_000,
   );
 
-  it("is edited in the middle, and synced: what was completed stays, what was added is asked for", async () => {
+  it("can be edited and synced in between: completed phases stay, and added tasks are required", async () => {
     const { flags, read, file } = await serveOn("dynamic-session");
     const { ask } = await connectToServe(flags);
     const { session_id } = await start(ask);
@@ -122,7 +122,7 @@ describe.skipIf(REASON !== "")(`a plan over MCP on files${REASON}`, () => {
     const edited = (await read()).replace(/(### Phase 2:[\s\S]*?)(\*\*Validation Gate:\*\*)/, `$1${added}$2`);
     await writeFile(file, edited);
     expect(await ask({ action: "get_phase", session_id })).toMatchObject({
-      // Task 4.3 waits for all of phases 1 to 3, and so for the new one.
+      // Task 4.3 depends on all of phases 1 to 3, and so on the new one.
       plan_changed: { summary: "1 added, 1 with other dependencies" },
     });
     const pinned = await ask({

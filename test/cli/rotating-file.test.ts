@@ -14,7 +14,7 @@ async function logIn(maxBytes: number, kept: number) {
 }
 
 describe("a log file that rotates", () => {
-  it("is put aside when a line does not fit, and the oldest one goes", async () => {
+  it("is renamed when a line does not fit, and the oldest one is deleted", async () => {
     const { folder, open, text } = await logIn(10, 2);
     const file = open();
     for (const line of ["one\n", "two\n", "three\n", "four\n", "five\n", "six\n"]) file.write(line);
@@ -23,7 +23,7 @@ describe("a log file that rotates", () => {
     expect([text("main.log.2"), text("main.log.1"), text()]).toEqual(["three\n", "four\nfive\n", "six\n"]);
   });
 
-  it("is gone on with by the next process, at its length in bytes", async () => {
+  it("is continued by the next process, from its length in bytes", async () => {
     const { open, text } = await logIn(10, 2);
     const first = open();
     first.write("äöü\n");
@@ -35,7 +35,7 @@ describe("a log file that rotates", () => {
     second.close();
   });
 
-  it("takes a line that is longer than a whole file, and is its owner's alone", async () => {
+  it("accepts a line that is longer than the limit, and only its owner can read it", async () => {
     const { folder, open, text } = await logIn(10, 1);
     const file = open();
     file.write("a line that is far too long\n");

@@ -7,9 +7,9 @@ import { CORPUS as PHASED } from "../workflow/corpus-workflow.js";
 import { connectToBin, connectToServe } from "./serve-client.js";
 
 const FOLDER = join(PHASED, "../../orchestrator");
-/** Routed workflows that people use. */
+/** Folder of routed workflows from real projects. */
 export const CORPUS = join(FOLDER, "workflows");
-/** Why tests that need them are skipped; empty where they are there. */
+/** The reason why tests on these workflows are skipped; empty if the folder exists. */
 export const REASON = existsSync(FOLDER)
   ? ""
   : " (skipped: ../shared/corpus/orchestrator is not there, which is no part of the repository)";
@@ -17,24 +17,24 @@ if (REASON !== "") console.warn(REASON);
 
 const expectedSchema = z.record(z.string(), z.object({ steps: z.array(z.tuple([z.string(), z.string()])) }));
 
-/** The steps of a workflow of the corpus, in their order. */
+/** Returns the steps of a workflow of the corpus, in order. */
 export function stepsOf(workflow: string): string[] {
   const all = expectedSchema.parse(JSON.parse(readFileSync(join(FOLDER, "expected.json"), "utf8")));
   return (all[workflow]?.steps ?? []).map(([name]) => name);
 }
 
-/** Reads a prompt as a model would: where the work stands, and what may follow. */
+/** Reads the current and the possible steps from a prompt, as a model would. */
 export function standingIn(prompt: string): string {
   return /"current_step_name": "([^"]*)"/.exec(prompt)?.[1] ?? "";
 }
 
-/** An answer that goes on with the step behind the one that a prompt says the work stands at. */
+/** Returns an answer that chooses the step after the current one of a prompt. */
 export function nextIn(steps: readonly string[], prompt: string): string {
   const next = steps[steps.indexOf(standingIn(prompt)) + 1] ?? "FINISH";
   return JSON.stringify({ next_step_name: next, updated_context: [], status_suggestion: null, reasoning: "in order" });
 }
 
-/** Connects a client whose model answers so, by one of the two ways to a server. */
+/** Connects a client whose model answers like this, over one of the two transports. */
 function connecting<C extends { readonly client: Client }>(
   connect: (...given: Parameters<typeof connectToServe>) => Promise<C>,
 ) {
@@ -58,7 +58,7 @@ function connecting<C extends { readonly client: Client }>(
   };
 }
 
-/** A client of the server in this process. */
+/** Connects a client to the server in this process. */
 export const connectRouted = connecting(connectToServe);
-/** A client of the bin, in a process of its own. */
+/** Connects a client to the bin in a child process. */
 export const connectRoutedBin = connecting(connectToBin);

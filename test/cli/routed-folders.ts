@@ -1,4 +1,4 @@
-/** Two routed workflows, and what one of them includes from beside its own folder. */
+/** Two routed workflows, and a file outside its folder that one of them includes. */
 export const GARDENS: Readonly<Record<string, string>> = {
   "GARDEN/index.md": "# Goal\n\nPeas.\n\n# Steps\n\n- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)\n",
   "GARDEN/steps/dig.md": "# Orchestrator Guidance\n\nThen Sow.\n\n# Client Instructions\n\nDig a bed.\n",

@@ -12,7 +12,7 @@ import { run } from "./run-cli.js";
 const DUG = { report: { status: "success", details: { depth: 20 } } } as const;
 const ESC = "\u001b[31m";
 
-/** A state with an instance whose digging Ann must approve, and what she and a server need. */
+/** Creates a state with an instance whose digging Ann must approve, and the files for Ann and a server. */
 async function digging() {
   const root = await temporaryFolder();
   const [state, approvers, keyFile] = ["state", "approvers.json", "ann.pem"].map((name) => join(root, name));
@@ -37,8 +37,8 @@ async function digging() {
   return { root, state, approvers, keys, engine, decider, id, hash, word };
 }
 
-describe("an instance of a routed workflow, at the bin", () => {
-  it("is listed, and shown with its history and whom it waits for", async () => {
+describe("an instance of a routed workflow, in the commands", () => {
+  it("is listed, and shown with its history and its approvers", async () => {
     const { state, id } = await digging();
     const listed = await run("sessions", "--state", state);
     expect(listed.stdout).toMatch(new RegExp(`^${id} +active +Dig \\(2 in all\\) .* GARDEN`, "m"));
@@ -82,7 +82,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     );
   });
 
-  it("is told what to fix after a denial", async () => {
+  it("returns the note of a denial", async () => {
     const { state, approvers, engine, id, word } = await digging();
     expect(await word("deny", "--approvers", approvers)).toMatchObject({ code: 2 });
     const no = await word("deny", "--approvers", approvers, "--note", "deeper");
@@ -91,7 +91,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     expect((await run("audit", id, "--state", state, "--approvers", approvers)).stdout).toMatch(/^intact: 4 commits/);
   });
 
-  it("does not pass on an approval by a key that its server doesn't know", async () => {
+  it("does not continue after an approval with an unknown key", async () => {
     const { state, approvers, keys, engine, decider, id, hash, root } = await digging();
     const keyFile = join(root, "eve.pem");
     await writeFile(keyFile, keys.eve.privateKey, { mode: 0o600 });
@@ -112,7 +112,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     expect(decider.requests).toEqual([]);
   });
 
-  it("is audited with a receipt, exported and imported", async () => {
+  it("can be audited with a receipt, exported and imported", async () => {
     const { root, state, id } = await digging();
     const receipt = join(root, "receipt.json");
     expect(await run("audit", id, "--state", state, "--write-receipt", receipt)).toMatchObject({ code: 0 });
@@ -129,7 +129,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     expect(await shown(other)).toBe(await shown(state));
   });
 
-  it("that was changed by hand is found out", async () => {
+  it("fails the audit if it was edited", async () => {
     const { state, id } = await digging();
     const files = await readdir(state, { recursive: true });
     const found = files.find((file) => /(^|[/\\])0*2\.json$/.test(file));
@@ -143,7 +143,7 @@ describe("an instance of a routed workflow, at the bin", () => {
     });
   });
 
-  it("that there isn't is told as such", async () => {
+  it("is reported if it does not exist", async () => {
     const { state } = await digging();
     for (const command of ["show", "audit"]) {
       expect(await run(command, "no-such-one", "--state", state)).toMatchObject({ code: 1, stdout: "" });

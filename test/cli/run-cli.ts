@@ -1,14 +1,14 @@
 import { PassThrough } from "node:stream";
 import { runCli } from "../../src/cli/cli.js";
 
-/** What a run of the bin has printed, and its exit code. */
+/** The output of a command, and its exit code. */
 export interface CliRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a command of the bin in this process, on streams that are no terminal. */
+/** Runs a command of the bin in this process, on streams that are not a terminal. */
 export async function run(...args: string[]): Promise<CliRun> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const code = await runCli(args, { stdin, stdout, stderr });

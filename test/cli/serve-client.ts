@@ -10,8 +10,8 @@ import { BIN } from "./bin.js";
 const MEBIBYTES_64 = 64 * 1024 * 1024;
 
 /**
- * The official client on `phasegate serve` in this process, which takes a tenth of the time of one of its own. For what
- * ends a process, or depends on how one starts, `connectToBin` has the bin.
+ * Connects the official client to `phasegate serve` in this process, in a tenth of the time of a child process. Tests
+ * of process start and end use `connectToBin`.
  */
 export async function connectToServe(
   args: readonly string[],
@@ -37,7 +37,7 @@ function onLines(stream: PassThrough, call: (line: string) => void): void {
   });
 }
 
-/** A client's end of the streams of a server in this process. */
+/** The client's end of the streams of a server in this process. */
 class StreamTransport implements Transport {
   onclose?: () => void;
   onmessage?: (message: JSONRPCMessage) => void;
@@ -75,7 +75,7 @@ async function connect(transport: Transport, options: ClientOptions, prepare: (c
   return { client, ask };
 }
 
-/** The official client on a served bin. Flags and variables are the test's. */
+/** Connects the official client to a served bin with the given flags and variables. */
 export async function connectToBin(
   args: readonly string[],
   env: Record<string, string> = {},

@@ -8,14 +8,14 @@ import { GARDENS } from "./routed-folders.js";
 import { serveHttp } from "./serve-http.js";
 import { writeFiles } from "./workflow-folders.js";
 
-/** The bin over HTTP, with a workflow. */
+/** Starts the bin over HTTP, with a workflow. */
 async function garden() {
   const root = await temporaryFolder();
   await writeFiles(root, GARDENS);
   return serveHttp({}, "--routed", root, "--decider", "linear");
 }
 
-/** The server in this process, with clients that may take no more than these times. */
+/** Starts the server in this process, with the given time limits for clients. */
 async function timed(
   times: Partial<{ headers: number; request: number; drain: number }>,
   decide?: () => Promise<never>,
@@ -34,7 +34,7 @@ async function timed(
   return { serving, port, lines };
 }
 
-/** A connection on which these bytes are sent, and no more. */
+/** Opens a connection, and sends only these bytes. */
 async function open(
   port: number,
   text: string,
@@ -65,7 +65,7 @@ const START = JSON.stringify({ workflow_name: "GARDEN" });
 const WHOLE = `${POST}content-length: ${START.length}\r\n\r\n${START}`;
 
 describe("phasegate serve --http", () => {
-  it("ends on a signal though requests have come in part", async () => {
+  it("ends on a signal even with partial requests", async () => {
     const { port, end, said } = await garden();
     const halves = await Promise.all(HALVES.map(([, text]) => open(port, text)));
     const kept = await open(port, "GET /workflows/list HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -75,7 +75,7 @@ describe("phasegate serve --http", () => {
     expect(said()).toContain('"reason":"closed"');
   });
 
-  it("answers what was asked before it ends, and takes no more on that connection", async () => {
+  it("answers requests in progress before it ends, and accepts no more on their connections", async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -101,7 +101,7 @@ describe("phasegate serve --http", () => {
     expect(asked.received()).toContain("502 Bad Gateway");
   });
 
-  it("waits no longer than it may for calls that don't end", async () => {
+  it("waits for calls that do not end only up to its limit", async () => {
     const never = new Promise<never>(() => {});
     const { serving, port, lines } = await timed({ drain: 50 }, () => never);
     const started = await open(port, WHOLE);
@@ -120,7 +120,7 @@ describe("phasegate serve --http", () => {
     expect(lines.join("")).toContain("some requests were not answered in time");
   });
 
-  it.each(HALVES)("gives up a client that sends %s", async (_name, text) => {
+  it.each(HALVES)("disconnects a client that sends %s", async (_name, text) => {
     const { port } = await timed({ headers: 100, request: 150 });
     const half = await open(port, text);
     await half.closed;
@@ -132,12 +132,12 @@ describe("phasegate serve --http", () => {
   });
 
   it.each([
-    ["what is no HTTP", "\u0016\u0003\u0001 hello\r\n\r\n", 400, "INVALID_FORMAT"],
+    ["text that is not HTTP", "\u0016\u0003\u0001 hello\r\n\r\n", 400, "INVALID_FORMAT"],
     ["two lengths", `${POST}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`, 400, "INVALID_FORMAT"],
     ["a length and chunks", `${POST}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n`, 400, "INVALID_FORMAT"],
     ["a chunk without a length", `${POST}transfer-encoding: chunked\r\n\r\nzz\r\n`, 400, "INVALID_FORMAT"],
     ["a blank in a header's name", "GET / HTTP/1.1\r\nhost: localhost\r\na b: c\r\n\r\n", 400, "INVALID_FORMAT"],
-    ["no host", "GET /workflows/list HTTP/1.1\r\n\r\n", 400, undefined],
+    ["a request without a host", "GET /workflows/list HTTP/1.1\r\n\r\n", 400, undefined],
     ["a URL of 1 MB", `GET /${"a".repeat(1_000_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 431, "HEADERS_TOO_LARGE"],
     ["a query of 10 kB", `GET /?${"a".repeat(10_000)} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 414, "URI_TOO_LONG"],
     [
@@ -150,12 +150,12 @@ describe("phasegate serve --http", () => {
     ["CONNECT", "CONNECT localhost:1 HTTP/1.1\r\nhost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"],
     ["another method", "DELETE /workflows/list HTTP/1.1\r\nhost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"],
     [
-      "a query that can't be decoded",
+      "a query that cannot be decoded",
       "GET /workflows/status?instance_id=%ff HTTP/1.1\r\nhost: localhost\r\n\r\n",
       400,
       "INVALID_FORMAT",
     ],
-    ["a path that can't be decoded", "GET /workflows/%ff%zz HTTP/1.1\r\nhost: localhost\r\n\r\n", 404, "NOT_FOUND"],
+    ["a path that cannot be decoded", "GET /workflows/%ff%zz HTTP/1.1\r\nhost: localhost\r\n\r\n", 404, "NOT_FOUND"],
     [
       "another server's address",
       "GET http://evil.example/workflows/list HTTP/1.1\r\nhost: localhost\r\n\r\n",
@@ -163,8 +163,8 @@ describe("phasegate serve --http", () => {
       "NOT_FOUND",
     ],
     ["plain text", WHOLE.replace("application/json", "text/plain"), 415, "UNSUPPORTED_MEDIA_TYPE"],
-    ["no JSON", WHOLE.replace("{", "}"), 400, "INVALID_FORMAT"],
-  ])("answers %s with an error of its own", async (_name, text, status, code) => {
+    ["a body that is not JSON", WHOLE.replace("{", "}"), 400, "INVALID_FORMAT"],
+  ])("answers %s with an error", async (_name, text, status, code) => {
     const { port, lines } = await timed({});
     const sent = await open(port, text);
     await vi.waitFor(() => expect(sent.received()).toContain("\r\n\r\n"));
@@ -175,7 +175,7 @@ describe("phasegate serve --http", () => {
     await vi.waitFor(() => expect(honest.received()).toContain("200 OK"));
   });
 
-  it("reads no more of a body that it has refused than a client may have under way", async () => {
+  it("limits what it reads of a refused body", async () => {
     const { port } = await timed({});
     const { socket, received, closed } = await open(port, `${POST}transfer-encoding: chunked\r\n\r\n`);
     const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
@@ -191,7 +191,7 @@ describe("phasegate serve --http", () => {
     expect(sent).toBeLessThan(100_000_000);
   });
 
-  it("keeps nothing of clients that go away in the middle of a call", async () => {
+  it("keeps no resources of clients that disconnect during a call", async () => {
     const asked: (() => void)[] = [];
     const { serving, port, lines } = await timed({}, () => {
       return new Promise<never>((_resolve, reject) => asked.push(() => reject(new Error("down"))));
@@ -213,7 +213,7 @@ describe("phasegate serve --http", () => {
       socket.destroy();
     }
     for (const reject of asked) reject();
-    // What was begun is recorded, though nobody was there to hear of it.
+    // The calls are recorded, even though no client waits for the answers.
     for (const id of ids) {
       await vi.waitFor(async () => {
         const status = await fetch(`http://127.0.0.1:${port}/workflows/status?instance_id=${id}`);
@@ -226,7 +226,7 @@ describe("phasegate serve --http", () => {
     expect(lines.filter((line) => line.includes("connection"))).toEqual([]);
   });
 
-  it("takes a body in packets of one byte", async () => {
+  it("accepts a body in packets of one byte", async () => {
     const { port } = await timed({});
     const { socket, received } = await open(port, `${POST}transfer-encoding: chunked\r\n\r\n`);
     socket.setNoDelay(true);

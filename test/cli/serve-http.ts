@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { BIN } from "./bin.js";
 
-/** The bin over HTTP on a port that is free. */
+/** Starts the bin over HTTP on a free port. */
 export async function serveHttp(env: Record<string, string>, ...flags: string[]) {
   const state = join(await temporaryFolder(), "state");
   const child = spawn(process.execPath, [BIN, "serve", "--http", "0", "--state", state, ...flags], {

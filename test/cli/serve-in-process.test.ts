@@ -8,7 +8,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** The server on streams of the test's own. */
+/** Starts the server on streams of the test. */
 async function serve(...flags: string[]) {
   const root = await temporaryFolder();
   await writeFiles(root, SMALL);
@@ -26,7 +26,7 @@ const INITIALIZE = {
 };
 
 describe("the server, in this process", () => {
-  it("ends when its input does, and leaves no listener behind", async () => {
+  it("ends when its input ends, and removes its signal listeners", async () => {
     const before = process.listenerCount("SIGTERM");
     const { stdin, stdout, stderr, ended, send, said } = await serve("--poll", "0", "--max-sessions", "0");
     send(INITIALIZE);
@@ -45,7 +45,7 @@ describe("the server, in this process", () => {
     expect(said(stderr)).toMatch(/"signal":"SIGTERM","msg":"ending"/);
   });
 
-  it("fails when the connection breaks, and says why", async () => {
+  it("fails when the connection breaks, and reports the reason", async () => {
     const { stdout, stderr, ended, send, said } = await serve("--log-level", "warn", "--poll", "0");
     stdout.destroy();
     send(INITIALIZE);
@@ -53,7 +53,7 @@ describe("the server, in this process", () => {
     expect(said(stderr)).toMatch(/"level":"warn".*"msg":"connection"/);
   });
 
-  it("says nothing if so wanted", async () => {
+  it("logs nothing at the level silent", async () => {
     vi.stubEnv("PHASEGATE_LOG_LEVEL", "silent");
     const { stdin, stderr, ended, said } = await serve();
     stdin.end();

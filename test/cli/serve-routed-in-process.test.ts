@@ -18,7 +18,7 @@ async function gardens() {
   return { root, flags: ["--routed", join(root, "routed"), "--state", join(root, "state")] };
 }
 
-/** The server on streams of the test's own. */
+/** Starts the server on streams of the test. */
 async function serve(...more: string[]) {
   const { root, flags } = await gardens();
   const terminal = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
@@ -41,7 +41,7 @@ const INITIALIZE = {
 };
 
 describe("routed workflows, served in this process", () => {
-  it("are listed and started; what happened is in the log and in its file", async () => {
+  it("can be listed and started; events are written to the log and its file", async () => {
     vi.stubEnv("USE_STUB_AI_CLIENT", "true");
     vi.stubEnv("ORCHESTRATOR_LOG_FILE", "garden.log");
     vi.stubEnv("LOG_LEVEL", "WARNING");
@@ -66,7 +66,7 @@ describe("routed workflows, served in this process", () => {
     expect(readFileSync(join(logs, "ai_interactions.log"), "utf8")).toBe("");
   });
 
-  it("are served at the level that LOG_LEVEL says, where nothing else does", async () => {
+  it("use the log level of LOG_LEVEL if nothing else sets it", async () => {
     vi.stubEnv("LOG_LEVEL", "critical");
     const { stdin, stderr, ended } = await serve("--decider", "sampling");
     stdin.end();
@@ -91,7 +91,7 @@ describe("routed workflows, served in this process", () => {
     expect(await ended).toBe(0);
   });
 
-  it("can't write a log where no file may be", async () => {
+  it("are not served if the log file cannot be written", async () => {
     const { root, flags } = await gardens();
     await writeFiles(root, { file: "x" });
     expect(await run("serve", ...flags, "--log-dir", join(root, "file"))).toMatchObject({ code: 3 });
@@ -99,7 +99,7 @@ describe("routed workflows, served in this process", () => {
 });
 
 describe("phasegate validate with routed workflows", () => {
-  it("shows what is wrong with its place in the code, and what to write", async () => {
+  it("shows problems with their lines, and hints", async () => {
     const { root } = await gardens();
     const folder = join(root, "routed");
     const { code, stdout } = await run("validate", folder);
@@ -110,7 +110,7 @@ describe("phasegate validate with routed workflows", () => {
     expect(await run("validate", folder, "--include-root", "shared")).toMatchObject({ code: 0 });
   });
 
-  it("takes a single workflow's folder, and knows which verifiers are served", async () => {
+  it("accepts the folder of a single workflow, and warns of unknown verifiers", async () => {
     const { root } = await gardens();
     const folder = join(root, "routed/GARDEN");
     expect(await run("validate", folder)).toMatchObject({ code: 0, stdout: expect.stringContaining("ok      GARDEN") });
@@ -121,7 +121,7 @@ describe("phasegate validate with routed workflows", () => {
     expect(stdout).toContain('Did you mean "file_exists"?');
   });
 
-  it("takes a phased workflow for what it is, though it has an index, and both kinds from one folder", async () => {
+  it("recognizes a phased workflow with an index.md, and both kinds in one folder", async () => {
     const { SMALL } = await import("./workflow-folders.js");
     const { root } = await gardens();
     const folder = join(root, "routed");

@@ -13,13 +13,13 @@ import { serveHttp } from "./serve-http.js";
 const report = { status: "success" };
 const NO_FILE = join(tmpdir(), "phasegate-that-nobody-makes.sqlite");
 
-describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON}`, () => {
-  it("are gone through over MCP with the client's own model, over a killed server", { timeout: 60_000 }, async () => {
+describe.skipIf(REASON !== "")(`routed workflows from real projects, served${REASON}`, () => {
+  it("run over MCP with the client's own model, even if the server is killed", { timeout: 60_000 }, async () => {
     const steps = stepsOf("REFACTOR_WITH_TESTS");
     expect(steps.length).toBeGreaterThan(5);
     const flags = ["--routed", CORPUS, "--state", join(await temporaryFolder(), "state")];
     let kill: (() => void) | undefined;
-    // The third question finds the report written and nothing decided: the server dies before it is answered.
+    // At the third question the report is written but nothing is decided: the server is killed before the answer.
     const model = async (prompt: string) => {
       if (kill !== undefined && standingIn(prompt) === steps[2]) {
         kill();
@@ -56,7 +56,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON
     expect(JSON.stringify(history)).toContain("the one before the crash");
   });
 
-  it("are gone through with Gemini's own client, configured by variables alone", { timeout: 60_000 }, async () => {
+  it("run with Gemini's own client, configured only by variables", { timeout: 60_000 }, async () => {
     const steps = stepsOf("COMMIT_SUGGESTER");
     const server = await startModelServer(({ body }) => {
       const prompt = JSON.stringify(body).replaceAll("\\n", "\n").replaceAll('\\"', '"');
@@ -94,7 +94,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON
     expect(statSync(join(folder, "logs/models.log")).mode & 0o777).toBe(0o600);
   });
 
-  it("are gone through over HTTP, with no model", { timeout: 60_000 }, async () => {
+  it("run over HTTP, without a model", { timeout: 60_000 }, async () => {
     const { url, end } = await serveHttp({ USE_STUB_AI_CLIENT: "true" }, "--routed", CORPUS);
     const post = async (path: string, body: object) => {
       const headers = { "content-type": "application/json", "idempotency-key": crypto.randomUUID() };
@@ -112,7 +112,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON
     }
     expect(answer.body).toMatchObject({ status: "COMPLETED" });
     expect(gone).toEqual(steps);
-    // Longer than is taken: refused while it is still coming.
+    // Longer than the limit: refused while it is still being sent.
     expect(await post("start", { workflow_name: "x", context: { long: "x".repeat(3_000_000) } })).toMatchObject({
       status: 413,
     });
@@ -136,7 +136,7 @@ describe("phasegate serve with routed workflows", () => {
     expect(await ask("advance_workflow", { instance_id, report })).toMatchObject({ next_step: { step_name: "Sow" } });
   });
 
-  it("serves them in one tool, and includes what the host lets them", { timeout: 30_000 }, async () => {
+  it("serves them as one tool, and includes files from allowed roots", { timeout: 30_000 }, async () => {
     const { routed, state } = await gardens();
     const flags = ["--routed", routed, "--state", state, "--decider", "linear", "--routed-tools", "single"];
     const { client, ask } = await connectRouted([...flags, "--include-root", "shared"]);
@@ -172,7 +172,7 @@ describe("phasegate serve with routed workflows", () => {
     const { code, stdout, stderr } = await run("serve", ...flags);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
-    // What is refused has made no state.
+    // A refused command creates no state.
     expect(existsSync("x") || existsSync(NO_FILE)).toBe(false);
   });
 
@@ -193,7 +193,7 @@ function nameOf({ next_step: step }: Record<string, unknown>): string {
   return typeof step === "object" && step !== null && "step_name" in step ? String(step.step_name) : "";
 }
 
-/** A folder with phased workflows and one with routed ones. */
+/** Creates a folder of phased workflows and one of routed ones. */
 async function gardens() {
   const root = await temporaryFolder();
   const { SMALL, writeFiles } = await import("./workflow-folders.js");
@@ -204,7 +204,7 @@ async function gardens() {
   return { state, routed, flags: ["--workflows", join(root, "phased"), "--routed", routed, "--state", state] };
 }
 
-/** The status for a request whose page was called so. */
+/** Returns the status of a request with the given Host header. */
 function hosted(url: string, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers: { host } }, (response) => {

@@ -31,7 +31,7 @@ describe("phasegate serve --bundle", () => {
     expect(JSON.stringify(log)).not.toContain("Follow the steps");
   });
 
-  it("records sessions where there is a state, which the other commands show, check and export", async () => {
+  it("records sessions with --state, which the other commands show, check and export", async () => {
     const state = join(await temporaryFolder(), "state");
     const { client, ask } = await served("--state", state);
     const { session_id } = await ask("create_session", { workflow: "intake", agent: "alex" });
@@ -67,7 +67,7 @@ describe("phasegate serve --bundle", () => {
     expect((await run("show", id, "--state", copy)).stdout).toBe(shown.stdout);
   });
 
-  it("is refused where a part of it is missing, and leaves nothing behind", async () => {
+  it("is refused if a folder is missing, and creates nothing", async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, "bundle"));
     const bundle = join(folder, "bundle");

@@ -4,12 +4,13 @@ import { delimiter, join, resolve } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { howOften } from "../support/how-often.js";
 import { BIN, runBin } from "./bin.js";
 import { run } from "./run-cli.js";
 import { connectToBin, connectToServe } from "./serve-client.js";
 import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
 
-/** A folder with a workflow and room for sessions. */
+/** Creates a folder with a workflow, and names a folder for sessions. */
 async function host(files: Readonly<Record<string, string>> = SMALL) {
   const root = await temporaryFolder();
   const [workflows, state] = [join(root, "workflows"), join(root, "state")];
@@ -39,7 +40,7 @@ function parsed(text: string): Answer[] {
 }
 
 describe("phasegate serve", () => {
-  it("serves a session over stdio, which outlives the server", async () => {
+  it("serves a session over stdio that a second server continues", async () => {
     const { flags } = await host();
     const first = await connectToBin(flags);
     const { session_id } = await first.ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
@@ -52,7 +53,7 @@ describe("phasegate serve", () => {
     expect(await second.ask({ action: "get_state", session_id, brief: true })).toMatchObject({ current_phase: 2 });
   });
 
-  it("takes everything from the environment, and flags first", async () => {
+  it("reads all settings from the environment, and prefers flags", async () => {
     const { root, workflows, state } = await host();
     await writeFiles(join(root, "more"), { "other/metadata.json": "{" });
     const env = {
@@ -86,7 +87,7 @@ describe("phasegate serve", () => {
     });
   });
 
-  it("keeps targets in the project folder, links included", async () => {
+  it("restricts targets to the project folder, even through links", async () => {
     const { root, flags } = await host();
     await mkdir(join(root, "project"));
     await symlink(root, join(root, "project", "out"));
@@ -98,7 +99,7 @@ describe("phasegate serve", () => {
     expect(await ask({ ...start, target_file: "new/a.ts" })).toMatchObject({ status: "success" });
   });
 
-  it("writes nothing but protocol to stdout, and answers all before its input ended", async () => {
+  it("writes only protocol messages to stdout, and answers all calls before its input ended", async () => {
     const { flags } = await host(FAULTY);
     const calls = [toolCall(1, { action: "list_workflows" }), toolCall(2, { action: "nonsense" })];
     const input = lines(INITIALIZE, { method: "notifications/initialized" }, ...calls);
@@ -113,28 +114,31 @@ describe("phasegate serve", () => {
     expect(parsed(stderr).at(-1)).toMatchObject({ level: "info", msg: "stopped", reason: "input ended" });
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("ends in order on %s: what was done is also answered", async (signal) => {
-    const { flags, state } = await host();
-    const child = spawn(process.execPath, [BIN, "serve", ...flags]);
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const starts = Array.from({ length: 80 }, (_, index) =>
-      toolCall(index + 1, { action: "start", workflow_type: "small", target_file: `src/${index}.ts` }),
-    );
-    let written = "";
-    child.stdout.on("data", (chunk) => {
-      written += String(chunk);
-      if (written.includes('"id":5}') && !child.killed) child.kill(signal);
-    });
-    child.stdin.write(lines(INITIALIZE, { method: "notifications/initialized" }, ...starts));
-    const code = await new Promise((done) => child.on("close", done));
-    expect(code).toBe(0);
-    const answered = parsed(written).filter(({ id }) => typeof id === "number" && id > 0).length;
-    const sessions = JSON.parse((await run("sessions", "--state", state, "--json")).stdout);
-    expect(answered).toBeGreaterThanOrEqual(5);
-    expect(sessions.count).toBe(answered);
-  });
+  it.each(howOften(["SIGTERM"], ["SIGTERM", "SIGINT"]) satisfies NodeJS.Signals[])(
+    "ends properly on %s: completed calls are answered",
+    async (signal) => {
+      const { flags, state } = await host();
+      const child = spawn(process.execPath, [BIN, "serve", ...flags]);
+      onTestFinished(() => void child.kill("SIGKILL"));
+      const starts = Array.from({ length: 80 }, (_, index) =>
+        toolCall(index + 1, { action: "start", workflow_type: "small", target_file: `src/${index}.ts` }),
+      );
+      let written = "";
+      child.stdout.on("data", (chunk) => {
+        written += String(chunk);
+        if (written.includes('"id":5}') && !child.killed) child.kill(signal);
+      });
+      child.stdin.write(lines(INITIALIZE, { method: "notifications/initialized" }, ...starts));
+      const code = await new Promise((done) => child.on("close", done));
+      expect(code).toBe(0);
+      const answered = parsed(written).filter(({ id }) => typeof id === "number" && id > 0).length;
+      const sessions = JSON.parse((await run("sessions", "--state", state, "--json")).stdout);
+      expect(answered).toBeGreaterThanOrEqual(5);
+      expect(sessions.count).toBe(answered);
+    },
+  );
 
-  it("takes evidence of the size that the engine takes", async () => {
+  it("accepts evidence up to the engine's size limit", async () => {
     const { flags } = await host();
     const { ask } = await connectToServe(flags);
     const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
@@ -146,7 +150,7 @@ describe("phasegate serve", () => {
     expect(await ask({ ...complete, evidence })).toMatchObject({ checkpoint_passed: true });
   });
 
-  it("speaks the newest protocol too, with subscriptions", async () => {
+  it("supports the newest protocol, with subscriptions", async () => {
     const { flags, workflows } = await host();
     const { client, ask } = await connectToServe(
       [...flags, "--poll", "1"],
@@ -166,7 +170,7 @@ describe("phasegate serve", () => {
     await subscription.close();
   });
 
-  it("says which folder is missing or is none", async () => {
+  it("names a folder that is missing, or not a folder", async () => {
     const { root, workflows, state } = await host();
     const nowhere = join(root, "nowhere");
     const missing = await run("serve", "--workflows", workflows, nowhere, "--state", state);
@@ -179,7 +183,7 @@ describe("phasegate serve", () => {
     expect(file.stderr).toMatch(/^phasegate: error: .*\n {2}hint: .*\n$/);
   });
 
-  it("says how to install the MCP SDK where it isn't", async () => {
+  it("explains how to install the MCP SDK if it is missing", async () => {
     const { root, flags } = await host();
     const modules = join(root, "node_modules");
     await mkdir(join(modules, "phasegate"), { recursive: true });

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { run } from "./run-cli.js";
 
-/** A state folder, and what a host has done in it. */
+/** Creates a state folder, and runs a host's work in it. */
 async function stateOf(work: (engine: Engine, clock: FakeClock) => Promise<unknown>): Promise<string> {
   const folder = await temporaryFolder();
   const clock = new FakeClock("2026-03-04T05:06:07.000Z");
@@ -19,7 +19,7 @@ async function stateOf(work: (engine: Engine, clock: FakeClock) => Promise<unkno
   return folder;
 }
 
-/** One session, refused once and then through its first phase, and paused. */
+/** Creates a session that was refused once, passed its first phase, and was paused. */
 async function paused(engine: Engine, clock: FakeClock): Promise<string> {
   const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
   clock.advance(125_000);
@@ -75,7 +75,7 @@ describe("phasegate sessions", () => {
     expect(new Set(sessions.map(({ sessionId }: { sessionId: string }) => sessionId)).size).toBe(101);
   });
 
-  it("leaves alone a folder that holds no sessions", async () => {
+  it("does not change a folder without sessions", async () => {
     const folder = await temporaryFolder();
     const refused = await run("sessions", "--state", folder);
     expect(refused).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("there are no sessions in") });
@@ -109,7 +109,7 @@ describe("phasegate show", () => {
     );
   });
 
-  it("prints JSON for machines", async () => {
+  it("prints JSON with --json", async () => {
     const { stdout } = await run("show", ID, "--state", await stateOf(paused), "--json");
     expect(JSON.parse(stdout)).toMatchObject({
       sessionId: ID,
@@ -122,7 +122,7 @@ describe("phasegate show", () => {
     });
   });
 
-  it("tells failed, skipped and completed apart", async () => {
+  it("distinguishes failed, skipped and completed phases", async () => {
     const state = await stateOf(async (engine) => {
       const { sessionId: failed } = await engine.start({ workflowType: "two_phases", target: "failed" });
       for (const _ of "123") await engine.completePhase(failed, { phase: 1, evidence: {} });
@@ -136,7 +136,7 @@ describe("phasegate show", () => {
     expect(done.stdout).toMatch(/status {4}completed\n[\s\S]*├─ » Phase 1[\s\S]*skipped[\s\S]*└─ ✓ Phase 2/);
   });
 
-  it("says which session was meant", async () => {
+  it("suggests the nearest session", async () => {
     const { code, stderr } = await run("show", ID.replace("src", "scr"), "--state", await stateOf(paused));
     expect(code).toBe(1);
     expect(stderr).toContain(`there is no session`);

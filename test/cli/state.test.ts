@@ -53,7 +53,7 @@ describe("--state", () => {
     expect((await readFile(again)).equals(await readFile(lines))).toBe(true);
   });
 
-  it("says how a database is named, where its kind is left out", async () => {
+  it("suggests the `sqlite:` prefix for the path of a database", async () => {
     const file = join(await temporaryFolder(), "sessions.db");
     const hint = `hint: Write an SQLite database as sqlite:${file}`;
     const named = { code: 3, stderr: expect.stringContaining(hint) };
@@ -63,7 +63,7 @@ describe("--state", () => {
     await expect(openState(file, { create: true })).rejects.toMatchObject({ hint: expect.stringContaining("sqlite:") });
   });
 
-  it("leaves alone a file that holds no sessions, unless it is to be created", async () => {
+  it("does not change a database without sessions, unless it may be created", async () => {
     const folder = await temporaryFolder();
     const [empty, others] = [join(folder, "empty.db"), join(folder, "others.db")];
     await writeFile(empty, "");
@@ -104,7 +104,7 @@ describe("--state", () => {
     });
   });
 
-  it("names a SQLite database that goes with the process, and makes no file for it", async () => {
+  it("names a SQLite database in memory, and creates no file for it", async () => {
     const storage = await openState("sqlite::memory:", { create: true });
     expect(await storage.list({})).toMatchObject({ items: [] });
     await storage.close?.();
@@ -112,7 +112,7 @@ describe("--state", () => {
     expect(await run("sessions", "--state", "sqlite::memory:")).toMatchObject({ code: 3 });
   });
 
-  it("names a PostgreSQL database, whose tables only what writes may make", async () => {
+  it("names a PostgreSQL database, whose tables only writing commands create", async () => {
     const { state, ids } = await aState();
     const lines = `${state}.jsonl`;
     const url = await emptyDatabase();
@@ -129,7 +129,7 @@ describe("--state", () => {
     expect(await run("sessions", "--state", "postgres:")).toMatchObject({ code: 2 });
   });
 
-  it("refuses kinds that there are none of, instead of making a folder of such a name", async () => {
+  it("refuses unknown kinds instead of creating a folder with such a name", async () => {
     for (const spec of ["sqlit:file.db", "mysql://ann:secret@host/db", "constructor:x"]) {
       const { code, stderr } = await run("sessions", "--state", spec);
       expect([spec, code]).toEqual([spec, 2]);
@@ -138,7 +138,7 @@ describe("--state", () => {
     }
   });
 
-  it("leaves alone a folder that holds no sessions, unless it is to be created", async () => {
+  it("does not change a folder without sessions, unless it may be created", async () => {
     const folder = await temporaryFolder();
     await expect(openState(folder)).rejects.toThrow("there are no sessions in");
     expect(await readdir(folder)).toEqual([]);
@@ -164,14 +164,14 @@ describe("passwords", () => {
     ["http://host:80/a and ann@host", "http://host:80/a and ann@host"],
   ];
   for (const [text, safe] of texts) {
-    it(`don't stand in what is printed: ${safe}`, () => {
+    it(`are not printed: ${safe}`, () => {
       expect(withoutPasswords(text)).toBe(safe);
     });
   }
 });
 
 describe("phasegate sessions --sizes", () => {
-  it("says so where the state can't tell", async () => {
+  it("reports that the state has no sizes", async () => {
     const { state } = await aState();
     spied({ size: undefined });
     const { stdout, code } = await run("sessions", "--state", state, "--sizes");
@@ -181,7 +181,7 @@ describe("phasegate sessions --sizes", () => {
     expect(sessions[0]).not.toHaveProperty("size");
   });
 
-  it("shows commits and room, and their totals", async () => {
+  it("shows commits and sizes, and their totals", async () => {
     const { state, ids } = await aState();
     const sizes: Record<string, SessionSize> = {
       [ids.odd]: { commits: 4, bytes: 1 },
@@ -205,14 +205,14 @@ describe("phasegate sessions --sizes", () => {
 });
 
 describe("phasegate compact", () => {
-  it("says so where there is nothing to do", async () => {
+  it("reports that there is nothing to do", async () => {
     const { state } = await aState();
     spied({ compact: undefined });
     const { stdout, code } = await run("compact", "--state", state);
     expect([code, stdout]).toEqual([0, "nothing to do: this kind of state needs no compaction\n"]);
   });
 
-  it("goes through all sessions that match, or the one that is named", async () => {
+  it("compacts all matching sessions, or the named one", async () => {
     const { state, ids } = await aState();
     const compacted: string[] = [];
     let left = 110;
@@ -241,7 +241,7 @@ describe("phasegate compact", () => {
 
 const { open } = FileStorage;
 
-/** Lets every FileStorage that is opened have these methods in place of its own; one that is undefined is not there. */
+/** Replaces methods of every FileStorage that is opened; undefined removes a method. */
 function spied(methods: { [M in "size" | "compact"]?: StorageAdapter[M] | undefined }): void {
   const opened: typeof FileStorage.open = async (...args) =>
     Object.assign(await open.apply(FileStorage, args), methods);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
-/** A module of an adapter's author. */
+/** Writes a module of an adapter's author. */
 async function moduleOf(name: string, text: string): Promise<string> {
   const file = join(folder, name);
   await writeFile(file, text);
@@ -23,8 +23,8 @@ async function moduleOf(name: string, text: string): Promise<string> {
 }
 
 describe("phasegate test-storage", () => {
-  it("says of each case what became of it, and ends with a count", { timeout: 120_000 }, async () => {
-    // In the short form some of the cases: all of them run elsewhere over the same storage.
+  it("prints the result of each case, and a count at the end", { timeout: 120_000 }, async () => {
+    // The short form runs some of the cases: other tests run all of them on the same storage.
     const selections = howOften(
       [
         ["--only", "append:"],
@@ -44,7 +44,7 @@ describe("phasegate test-storage", () => {
     expect(said).toMatch(/^kept {5} kills: acknowledged commits are complete/m);
   });
 
-  it("says what isn't kept and why, and what could not be tried", async () => {
+  it("prints which cases fail and why, and which could not run", async () => {
     const file = await moduleOf(
       "broken.mjs",
       `import { open as sound } from ${JSON.stringify(MEMORY)};
@@ -69,7 +69,7 @@ describe("phasegate test-storage", () => {
     expect(json.code).toBe(1);
   });
 
-  it("says so where no case has such a name, and how names begin", async () => {
+  it("refuses a name that no case has, and lists the prefixes", async () => {
     const file = await moduleOf("sound.mjs", `export { open } from ${JSON.stringify(MEMORY)};`);
     const { code, stdout, stderr } = await run("test-storage", file, "--only", "no such case");
     expect([code, stdout]).toEqual([2, ""]);
@@ -77,7 +77,7 @@ describe("phasegate test-storage", () => {
     expect(stderr).toContain("append:, read:");
   });
 
-  it("refuses what is no such module", async () => {
+  it("refuses a file that is not such a module", async () => {
     const wrong = await moduleOf("wrong.mjs", "export const open = 1;");
     expect(await run("test-storage", wrong)).toMatchObject({
       code: 2,

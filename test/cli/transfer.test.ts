@@ -18,7 +18,7 @@ import { run } from "./run-cli.js";
 
 const HASH_KEY = "0123456789abcdef0123456789abcdef";
 
-/** A state folder that is lived in, exported into a file. */
+/** Creates a state folder with used sessions, and exports it into a file. */
 async function exported(...args: string[]) {
   const root = await temporaryFolder();
   const [state, file] = [join(root, "state"), join(root, "sessions.jsonl")];
@@ -29,7 +29,7 @@ async function exported(...args: string[]) {
   return { root, state, file, storage, ids, engine, told, lines, other: join(root, "other") };
 }
 
-/** A file of these lines, with an end that fits them. */
+/** Joins lines to a file with the matching last line. */
 function ended(lines: readonly string[], counts?: { sessions: number; commits: number }): string {
   const commits = lines.slice(1).map((line) => JSON.parse(line) as Commit);
   const sessions = commits.filter(({ version }) => version === 1).length;
@@ -44,7 +44,7 @@ async function expectSame(one: StorageAdapter, other: StorageAdapter, ids: reado
 }
 
 describe("phasegate export and import", () => {
-  it("move sessions from folder to folder and into memory, to the letter", async () => {
+  it("copy sessions between folders and into memory exactly", async () => {
     const { told, file, storage, ids, other, lines } = await exported();
     expect(told).toMatchObject({ code: 0, stdout: "", stderr: "exported 4 sessions, 14 commits\n" });
     expect(lines).toHaveLength(16);
@@ -62,7 +62,7 @@ describe("phasegate export and import", () => {
     expect(await run("import", file, "--state", other)).toMatchObject({ stdout: "imported 4 sessions, 0 commits\n" });
   });
 
-  it("escape what UTF-8 has no place for", async () => {
+  it("escape text that is not valid UTF-8", async () => {
     const { file, ids, lines } = await exported();
     expect(lines.join("")).toMatch(/\\\\ud800/);
     expect((await readFile(file)).equals(Buffer.from(lines.map((line) => `${line}\n`).join("")))).toBe(true);
@@ -74,7 +74,7 @@ describe("phasegate export and import", () => {
     expect(JSON.parse(JSON.stringify(raw))).toEqual(raw);
   });
 
-  it("go through pipes, and leave nothing behind", async () => {
+  it("work through pipes, and delete their temporary files", async () => {
     const { state, file, other, storage, ids } = await exported();
     const before = (await readdir(tmpdir())).filter((name) => name.startsWith("phasegate-import-"));
     const out = await piped("", "export", "--state", state);
@@ -107,7 +107,7 @@ describe("phasegate export and import", () => {
     expect(await run("import", file, "--state", join(root, "other"), ...args)).toMatchObject({ code: 0 });
   });
 
-  it("take the sessions that are asked for", async () => {
+  it("copy only the selected sessions", async () => {
     const { state, file, ids, root } = await exported();
     const count = async (...args: string[]) => {
       const { stderr } = await piped("", "export", "--state", state, ...args);
@@ -125,7 +125,7 @@ describe("phasegate export and import", () => {
     expect(await into("--status", "gone")).toMatchObject({ code: 2 });
   });
 
-  it("check a file without a place to put it", async () => {
+  it("check a file without importing it with --check", async () => {
     const { file, other } = await exported();
     const checked = await run("import", file, "--check", "--state", other);
     expect(checked).toMatchObject({ code: 0, stdout: "checked 4 sessions, 14 commits\n" });
@@ -133,8 +133,8 @@ describe("phasegate export and import", () => {
   });
 });
 
-describe("a file that is not what was exported", () => {
-  it("is refused whole wherever it was cut", async () => {
+describe("an altered export file", () => {
+  it("is refused as a whole if it is truncated anywhere", async () => {
     const { lines, other } = await exported("--status", "completed");
     const whole = ended(lines.slice(0, -1));
     expect(`${lines.join("\n")}\n`).toBe(whole);
@@ -146,7 +146,7 @@ describe("a file that is not what was exported", () => {
     await expect(stat(other)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("is refused whole where it was changed on the way, or something was put behind it", async () => {
+  it("is refused as a whole if it was changed in transit or extended", async () => {
     const { lines, other } = await exported();
     const whole = `${lines.join("\n")}\n`;
     const changes: readonly string[] = [
@@ -170,14 +170,14 @@ describe("a file that is not what was exported", () => {
     }
   });
 
-  it("of a newer format is refused as such", async () => {
+  it("with a newer format is refused", async () => {
     const { lines, other } = await exported();
     const newer = ended([(lines[0] ?? "").replace('"format":1', '"format":2'), ...lines.slice(1, -1)]);
     const refused = await piped(newer, "import", "--state", other);
     expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("format 2, and 1 is supported") });
   });
 
-  it("has each session refused that doesn't hold, with the line that says so, and the others imported", async () => {
+  it("has invalid sessions refused, with their lines, and the others imported", async () => {
     const { lines, root, storage, ids } = await exported("--status", "completed", "--status", "failed");
     const forge = (index: number, change: (commit: Commit) => Commit) =>
       lines.slice(0, -1).map((line, at) => (at === index ? JSON.stringify(change(JSON.parse(line))) : line));
@@ -185,11 +185,11 @@ describe("a file that is not what was exported", () => {
       const body = commit.body.replace('"keys"', ' "keys"');
       return { ...commit, body, hash: commitHash(commit.previousHash, body) };
     };
-    // Lines 2 to 5 are the failed session's, 6 to 8 the completed one's.
+    // Lines 2 to 5 belong to the failed session, 6 to 8 to the completed one.
     const forgeries: readonly [string, string[], number][] = [
       ["an edited body", forge(3, (commit) => ({ ...commit, body: commit.body.replace("1", "2") })), 4],
-      ["a commit that was made anew", forge(3, rehashed), 5],
-      ["a summary that lies", forge(2, (one) => ({ ...one, summary: { ...one.summary, status: "completed" } })), 3],
+      ["a commit with a recomputed hash", forge(3, rehashed), 5],
+      ["a wrong summary", forge(2, (one) => ({ ...one, summary: { ...one.summary, status: "completed" } })), 3],
       ["a summary in another phase", forge(2, (one) => ({ ...one, summary: { ...one.summary, current: 2 } })), 3],
       ["a summary of more phases", forge(2, (one) => ({ ...one, summary: { ...one.summary, total: 9 } })), 3],
       ["a beginning that is missing", lines.slice(0, -1).filter((_, at) => at !== 1), 2],
@@ -212,7 +212,7 @@ describe("a file that is not what was exported", () => {
     }
   });
 
-  it("has a session refused whose payload is missing or another one", async () => {
+  it("has a session with a missing or wrong payload refused", async () => {
     const { lines, root } = await exported("--target", "large");
     for (const payloads of [[], [{ hash: "0".repeat(64), body: "x" }], undefined]) {
       const forged = lines
@@ -224,7 +224,7 @@ describe("a file that is not what was exported", () => {
     }
   });
 
-  it("has a session refused that the state can't take, before any of it is written", async () => {
+  it("has a session that the state refuses left out, before any of it is written", async () => {
     const { file, ids, root } = await exported("--target", "large");
     const [block] = await checkLines(file, undefined);
     if (block === undefined) throw new Error("there is one");
@@ -233,7 +233,7 @@ describe("a file that is not what was exported", () => {
     expect(await small.read(parseSessionId(ids.large))).toBeUndefined();
   });
 
-  it("brings nothing with it but commits", async () => {
+  it("imports nothing but commits", async () => {
     const { lines, file, ids } = await exported("--target", "done");
     const more = lines
       .slice(0, -1)
@@ -248,15 +248,15 @@ describe("a file that is not what was exported", () => {
   });
 });
 
-describe("an import into a state that has something already", () => {
-  it("counts a session once, however often the file has it", async () => {
+describe("an import into a state with sessions", () => {
+  it("counts a session once if the file contains it twice", async () => {
     const { lines, other } = await exported("--target", "done");
     const [header = "", ...commits] = lines.slice(0, -1);
     const imported = await piped(ended([header, ...commits, ...commits]), "import", "--state", other);
     expect(imported).toMatchObject({ code: 0, stdout: "imported 1 session, 3 commits\n" });
   });
 
-  it("goes on with a beginning, and refuses another session of the id, one that has gone on, and one that was removed", async () => {
+  it("completes a partial session, and refuses one that differs, has progressed or was removed", async () => {
     const { file, ids, other, storage } = await exported();
     const there = await FileStorage.open(other);
     const { engine } = makeEngine({ storage: there });
@@ -273,7 +273,7 @@ describe("an import into a state that has something already", () => {
     ]);
   });
 
-  it("tells a file that is changed under its hands", async () => {
+  it("detects a file that changes during the import", async () => {
     const { file } = await exported("--target", "done");
     const [block] = await checkLines(file, undefined);
     if (block === undefined) throw new Error("there is one");
@@ -283,7 +283,7 @@ describe("an import into a state that has something already", () => {
 });
 
 describe("an export", () => {
-  it("leaves out a session that doesn't hold, before any of it is written", async () => {
+  it("leaves out a damaged session, before any of it is written", async () => {
     const { state, ids, root } = await exported();
     const [shelf] = (await readdir(state, { recursive: true })).filter((name) => name.endsWith(`${ids.odd}/2.json`));
     const path = join(state, shelf ?? "");
@@ -294,11 +294,11 @@ describe("an export", () => {
     expect(await readFile(join(root, "second"), "utf8")).not.toContain(ids.odd);
   });
 
-  it.each([0, 2])("tells of a session that is removed after %i of its commits, and can be imported", async (left) => {
+  it.each([0, 2])("reports a session that is removed after %i of its commits, and can be imported", async (left) => {
     const { storage, ids, root, other } = await exported();
     let reads = 0;
     const removing = wrapStorage(storage, {
-      // What is left of the second reading, which writes the lines.
+      // The rest of the second read, which writes the lines.
       log: (id, { limit, ...rest } = {}) => {
         const isSecond = id === ids.odd && ++reads === 2;
         return storage.log(id, { ...rest, ...(isSecond ? { limit: left } : limit === undefined ? {} : { limit }) });
@@ -325,7 +325,7 @@ describe("an export", () => {
     });
   });
 
-  it("tells of a session whose newest commit is damaged, which no list shows", async () => {
+  it("reports a session whose newest commit is damaged, which is in no list", async () => {
     const { state, ids, root } = await exported();
     const [newest = ""] = (await readdir(state, { recursive: true })).filter((name) =>
       name.endsWith(`${ids.odd}/4.json`),
@@ -345,7 +345,7 @@ describe("an export", () => {
     expect(named).toMatchObject({ sessions: 1, refused: [] });
   });
 
-  it("writes over nothing, and leaves no half of a file", async () => {
+  it("overwrites no file, and leaves no partial file", async () => {
     const { state, file, root } = await exported();
     expect(await run("export", "--state", state, "--out", file)).toMatchObject({
       code: 3,
@@ -363,7 +363,7 @@ describe("an export", () => {
     await expect(stat(cut)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("names files that can't be read", async () => {
+  it("names files that cannot be read", async () => {
     const root = await temporaryFolder();
     const state = join(root, "state");
     expect(await run("import", join(root, "nothing"), "--state", state)).toMatchObject({ code: 3 });

@@ -4,10 +4,10 @@ import { run } from "./run-cli.js";
 import { waitingSession } from "./waiting-session.js";
 
 const metadata = JSON.parse(askingFiles["metadata.json"] ?? "");
-/** The phase that Ann must approve is the only one. */
+/** The only phase requires an approval by Ann. */
 const files = { "metadata.json": JSON.stringify({ ...metadata, phases: metadata.phases.slice(0, 1) }) };
 
-/** A session that somebody at a terminal has approved as Ann, with a key of their own. */
+/** Creates a session that was approved in Ann's name at a terminal, with another key. */
 async function forged() {
   const made = await waitingSession({}, undefined, { files });
   const { state, sessionId, evidenceHash, keys } = made;
@@ -21,8 +21,8 @@ async function forged() {
   return { ...made, trust: ["--state", state, "--approvers", made.approvers] };
 }
 
-describe("a session that was approved at a terminal with a key that nobody knows", () => {
-  it("is completed for nobody who knows the approvers", async () => {
+describe("a session that was approved at a terminal with an unknown key", () => {
+  it("is not completed for a host that knows the approvers", async () => {
     const { engine, sessionId } = await forged();
     expect(await engine.getState(sessionId)).toMatchObject({ status: "active", unapproved: { phase: 1 } });
   });
@@ -40,7 +40,7 @@ describe("a session that was approved at a terminal with a key that nobody knows
     expect(unchecked).toMatchObject({ code: 0, stdout: expect.stringContaining("completed") });
   });
 
-  it("is shown by `show` as it was before", async () => {
+  it("is shown by `show` as before the approval", async () => {
     const { sessionId, state, trust } = await forged();
     const text = await run("show", sessionId, ...trust);
     expect(text.code).toBe(1);

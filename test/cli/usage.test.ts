@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 describe("phasegate", () => {
-  it("explains itself", async () => {
+  it("prints its help", async () => {
     const { code, stdout } = await run("--help");
     expect(code).toBe(0);
     for (const part of ["serve", "validate", "sessions", "show", "Examples:", "Exit codes:"]) {
@@ -25,7 +25,7 @@ describe("phasegate", () => {
     expect(serve.split("\n").every((line) => line.length <= 120)).toBe(true);
   });
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     expect(await run("--version")).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
   });
 
@@ -51,17 +51,17 @@ describe("phasegate", () => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  it("says what a tool's name may hold, in the environment too", async () => {
+  it("names the characters allowed in a tool's name, for the variable too", async () => {
     const args = ["serve", "--workflows", "/nowhere", "--state", "x"];
     vi.stubEnv("PHASEGATE_TOOL_NAME", "naïve");
     expect((await run(...args)).stderr).toMatch(/PHASEGATE_TOOL_NAME[\s\S]*1 to 64 letters, digits, '_', '-' and '\.'/);
     vi.stubEnv("PHASEGATE_TOOL_NAME", `a-B_9.${"x".repeat(58)}`);
     expect((await run(...args)).stderr).toContain("/nowhere");
-    // What is refused has made no state.
+    // A refused command creates no state.
     expect(existsSync("x")).toBe(false);
   });
 
-  it("prints a stack only for those who look for it", async () => {
+  it("prints a stack only at the levels debug and trace", async () => {
     const args = ["sessions", "--state", "/nowhere/at/all"];
     expect((await run(...args)).stderr).not.toMatch(/\n\s+at /);
     expect((await run(...args, "--log-level", "debug")).stderr).toMatch(/\n\s+at /);
@@ -85,7 +85,7 @@ describe("errors of commands", () => {
     expect(exitCodeOf("thrown")).toBe(EXIT.environment);
   });
 
-  it("say what to do", () => {
+  it("contain a hint", () => {
     const print = (thrown: unknown) => {
       const stderr = new PassThrough();
       printError({ stdin: stderr, stdout: stderr, stderr }, thrown, { stack: false });
@@ -107,7 +107,7 @@ describe("durations", () => {
     [3725, "1h 2m"],
     [90_000, "1d 1h"],
     [86_401, "1d"],
-  ])("of %i seconds read %s", (seconds, text) => {
+  ])("of %i seconds are printed as %s", (seconds, text) => {
     expect(durationText(seconds)).toBe(text);
   });
 });

@@ -12,7 +12,7 @@ async function folderOf(files: Readonly<Record<string, string>>): Promise<string
 }
 
 describe("phasegate validate", () => {
-  it("finds nothing to say about a sound workflow", async () => {
+  it("reports no problem of a valid workflow", async () => {
     const { code, stdout, stderr } = await run("validate", await folderOf(SMALL));
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
@@ -21,7 +21,7 @@ describe("phasegate validate", () => {
     });
   });
 
-  it("shows an error with its place, the code around it and what to write", async () => {
+  it("shows an error with its position, the lines around it and a hint", async () => {
     const folder = await folderOf(FAULTY);
     const { code, stdout } = await run("validate", folder);
     expect(code).toBe(1);
@@ -32,14 +32,14 @@ describe("phasegate validate", () => {
     expect(stdout).toMatch(/broken {2}small\n1 workflow: 1 error, 0 warnings\n$/);
   });
 
-  it("takes a single workflow's folder, by a relative path too", async () => {
+  it("accepts the folder of a single workflow, by a relative path too", async () => {
     const folder = join(await folderOf(FAULTY), "small");
     expect(await run("validate", folder)).toMatchObject({ code: 1, stdout: expect.stringContaining("broken  small") });
     const { stdout } = await run("validate", relative(process.cwd(), folder));
     expect(stdout).toContain(`${join(relative(process.cwd(), folder), "phases/1/gate-definition.yaml")}:5:`);
   });
 
-  it("prints JSON for machines", async () => {
+  it("prints JSON with --json", async () => {
     const { code, stdout } = await run("validate", await folderOf(FAULTY), "--json");
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -55,7 +55,7 @@ describe("phasegate validate", () => {
     });
   });
 
-  it("lets warnings pass", async () => {
+  it("exits with 0 for warnings", async () => {
     const metadata = SMALL["small/metadata.json"]?.replace(/ {2}"category".*\n/, "") ?? "";
     const { code, stdout } = await run("validate", await folderOf({ ...SMALL, "small/metadata.json": metadata }));
     expect(code).toBe(0);
@@ -63,7 +63,7 @@ describe("phasegate validate", () => {
     expect(stdout).toContain("ok      small\n1 workflow: 0 errors, 1 warning\n");
   });
 
-  it("sees a folder that was meant to be a workflow, and no other", async () => {
+  it("reports a folder that looks like a workflow without metadata.json, and no other", async () => {
     const folder = await folderOf({ "meant/phases/1/phase.md": "# One", "docs/a.md": "", ".git/metadata.json": "{}" });
     const { code, stdout } = await run("validate", folder);
     expect(code).toBe(1);
@@ -71,7 +71,7 @@ describe("phasegate validate", () => {
     expect(stdout).toContain("1 workflow: 1 error");
   });
 
-  it("shows a workflow whose folder, or whose metadata.json, leads out", async () => {
+  it("reports a workflow whose folder or metadata.json is a link that leads outside", async () => {
     const outside = join(await folderOf(SMALL), "small");
     const folder = await folderOf({ ...SMALL, "half/phases/1/phase.md": "# One" });
     await symlink(outside, join(folder, "elsewhere"));
@@ -85,7 +85,7 @@ describe("phasegate validate", () => {
     expect(alone).toMatchObject({ code: 1, stdout: expect.stringContaining("half/metadata.json: error: the path") });
   });
 
-  it("says where there is no workflow, and where there is no folder", async () => {
+  it("reports a folder without workflows, and a missing folder", async () => {
     const folder = await temporaryFolder();
     expect(await run("validate", folder)).toMatchObject({ code: 1, stderr: expect.stringContaining("no workflow in") });
     const missing = await run("validate", join(folder, "nowhere"));
@@ -97,7 +97,7 @@ describe("phasegate validate", () => {
     });
   });
 
-  it("lets no file steer the terminal", async () => {
+  it("escapes control characters of files", async () => {
     const gate = `${FAULTY["small/phases/1/gate-definition.yaml"]}# \u001b]0;title\u0007\n`;
     const { stdout } = await run(
       "validate",
@@ -107,7 +107,7 @@ describe("phasegate validate", () => {
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
   });
 
-  it("frames as many problems as anybody reads, errors before warnings, and counts the others", async () => {
+  it("shows the first problems with their lines, errors before warnings, and counts the others", async () => {
     const keys = Array.from({ length: 8000 }, (_, at) => `"zz${at}": 1`).join(",\n");
     const whole = (SMALL["small/metadata.json"] ?? "").trimEnd().replace(/\}$/, `,\n${keys}\n}`);
     const gate = FAULTY["small/phases/1/gate-definition.yaml"] ?? "";
@@ -125,7 +125,7 @@ describe("phasegate validate", () => {
     expect(JSON.parse(json).workflows[0].diagnostics).toHaveLength(1002);
   });
 
-  it("shows no frame of a line that nobody wrote by hand", async () => {
+  it("shows no code for a line that is very long", async () => {
     const long = JSON.stringify({
       ...JSON.parse(SMALL["small/metadata.json"] ?? ""),
       total_phases: 1,

@@ -14,7 +14,7 @@ verify: {verifier: command, argv: [checker, check.mjs], exit: 0}
 `;
 const CHECK = "const { CI, HOME } = process.env; console.log('CI=' + CI + ' HOME=' + HOME); process.exit(1);\n";
 
-/** A folder of workflows, a project, and the flags of a server on both. */
+/** Creates a folder of workflows, a project, and the flags of a server on both. */
 async function host(gate = GATE) {
   const root = await temporaryFolder();
   await writeFiles(join(root, "workflows", "checked"), gatedFiles("checked", [gate]));
@@ -28,7 +28,7 @@ async function host(gate = GATE) {
 const START = { action: "start", workflow_type: "checked", target_file: "a.ts" };
 
 describe("phasegate serve with verifiers", () => {
-  it("looks into the project, and runs what is allowed, with the environment that is allowed", async () => {
+  it("reads the project, and runs allowed commands with allowed environment variables", async () => {
     const { project, flags, state } = await host();
     const allow = [
       "--allow-command",
@@ -62,7 +62,7 @@ describe("phasegate serve with verifiers", () => {
     expect(JSON.parse(json)).toMatchObject({ phases: [{ attempts: [{ verification: [{}, { exit: 1 }] }, {}] }] });
   });
 
-  it("shows of a check that was met when it was, its digest and its first lines", () => {
+  it("shows the time, the digest and the first lines of a check that passed", () => {
     const at = "2026-03-04T05:06:07.000Z";
     const met = {
       verifier: "command",
@@ -78,7 +78,7 @@ describe("phasegate serve with verifiers", () => {
     expect(resultLines({ ...met, ok: false, exit: 1 }, new PassThrough())).toHaveLength(4);
   });
 
-  it("starts no workflow whose gates it can't check", async () => {
+  it("starts no workflow whose verifiers are missing", async () => {
     const { project, flags } = await host();
     const without = await connectToServe(flags);
     expect(await without.ask(START)).toMatchObject({
@@ -89,7 +89,7 @@ describe("phasegate serve with verifiers", () => {
     expect(await ask(START)).toMatchObject({ code: "DEFINITION_INVALID", error: expect.stringContaining("checker") });
   });
 
-  it("has rules looked at when the workflow is started, and run at the gate", async () => {
+  it("checks rules when the workflow starts, and runs them at the gate", async () => {
     const rule = (text: string) =>
       `evidence_schema: {done: {type: boolean}}\nverify: {verifier: json_value, path: r.json, pointer: "", rule: "${text}"}\n`;
     const sound = await host(rule("value.failed == 0"));
@@ -108,7 +108,7 @@ describe("phasegate serve with verifiers", () => {
     });
   });
 
-  it("names the flag that would let a gate run its command, and asks for a project where there is none", async () => {
+  it("names the flag that would allow a command, and requires --project", async () => {
     const { project, flags } = await host();
     const { ask, client } = await connectToServe([...flags, "--project", project]);
     expect(await ask(START)).toMatchObject({
@@ -140,7 +140,7 @@ describe("phasegate serve with verifiers", () => {
 });
 
 describe("phasegate validate", () => {
-  it("finds wrong rules of verifiers, with their line", async () => {
+  it("reports invalid rules of verifiers, with their lines", async () => {
     const { root } = await host(
       [
         "evidence_schema: {done: {type: boolean}}",
@@ -157,12 +157,12 @@ describe("phasegate validate", () => {
       /gate-definition\.yaml:3:62: error: rule of json_value: the rule "valu > 1".*Did you mean value\?/,
     );
     expect(stdout).toMatch(/gate-definition\.yaml:5:54: error: output\.rule of command: .*Did you mean exit\?/);
-    // Written in another way than it is read, it has no line of its own.
+    // Written in another form than the parser's, it has no line of its own.
     expect(stdout).toMatch(/gate-definition\.yaml: error: output\.rule of command/);
     expect(stdout).toContain("3 errors");
   });
 
-  it("warns of verifiers that serve doesn't have", async () => {
+  it("warns of verifiers that `serve` lacks", async () => {
     const { root } = await host("evidence_schema: {done: {type: boolean}}\nverify: [file_exist, git_clean]\n");
     const { code, stdout } = await run("validate", join(root, "workflows"));
     expect(code).toBe(0);

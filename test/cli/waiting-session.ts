@@ -8,7 +8,7 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles, people } from "../support/approvals.js";
 import { writeFiles } from "./workflow-folders.js";
 
-/** A state folder with a session that waits for Ann or Bob, and the files that a person and a server need. */
+/** Creates a state folder with a session that waits for Ann or Bob, and the files for a person and a server. */
 export async function waitingSession(
   evidence: Record<string, unknown> = {},
   hashKey?: string,
@@ -31,7 +31,7 @@ export async function waitingSession(
   onTestFinished(() => engine.close());
   const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
   await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, ...evidence } });
-  // What is written after the answers is there, too: it would come in between what the tests do next.
+  // Waits for what is written after the answers, so that it does not interfere with the tests.
   await storage.close();
   const hashKeyFile = join(root, "hash.key");
   await writeFile(hashKeyFile, `${hashKey ?? ""}\n`, { mode: 0o600 });
@@ -42,7 +42,7 @@ export async function waitingSession(
   return {
     ...{ root, state, workflows, engine, sessionId, keys, keyFile, evidenceHash, hashKeyFile },
     approvers: join(root, "approvers.json"),
-    /** Where the session stands, as a server sees it. */
+    /** Returns the state of the session, as a server reads it. */
     standing: () => engine.getState(sessionId),
   };
 }

@@ -4,25 +4,25 @@ import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 import { run } from "./run-cli.js";
-import { connectToBin } from "./serve-client.js";
+import { connectToBin, connectToServe } from "./serve-client.js";
 
 const WORKFLOW = "spec_creation_v1";
 const REASON = skipReason(WORKFLOW, "spec_execution_v1");
 
 type Ask = (input: Answer) => Promise<Answer>;
-/** The JSON Schema of a gate of fields. */
+/** The JSON Schema of a gate with fields. */
 interface Format {
   readonly properties: Readonly<Record<string, { readonly type: string }>>;
   readonly required: readonly string[];
 }
 
-/** What a phase's checkpoint asks for. */
+/** The checkpoint of a phase. */
 function formatOf(answer: Answer): Format {
   const content: { checkpoint: { evidence_schema: Format } } = JSON.parse(JSON.stringify(answer.phase_content));
   return content.checkpoint.evidence_schema;
 }
 
-/** Reads every text of a phase, all pages of it, as an agent that follows `next` does. */
+/** Reads every text of a phase, in all pages, as an agent that follows `next` does. */
 async function readPhase(ask: Ask, session_id: unknown): Promise<{ phase: number; format: Format; calls: number }> {
   const first = await ask({ action: "get_phase", session_id });
   expect(first).toMatchObject({ status: "success" });
@@ -40,7 +40,7 @@ function nextOf({ next }: Answer): Answer {
   return JSON.parse(JSON.stringify(next));
 }
 
-/** Hands in evidence that must be refused, and takes the session up again where that was the last attempt. */
+/** Submits evidence that must be refused, and retries the phase if that was the last attempt. */
 async function refused(ask: Ask, session_id: unknown, phase: number, evidence: Answer): Promise<Answer> {
   const answer = await ask({ action: "complete_phase", session_id, phase, evidence });
   expect(answer).toMatchObject({ status: "error", code: "GATE_FAILED", checkpoint_passed: false });
@@ -51,7 +51,7 @@ async function refused(ask: Ask, session_id: unknown, phase: number, evidence: A
   return answer;
 }
 
-/** `{}` and every required boolean as false. How many refusals that makes. */
+/** Submits `{}`, and every required boolean as false; returns the number of refusals. */
 async function tryToCheat(ask: Ask, session_id: unknown, phase: number, format: Format): Promise<number> {
   const { required, properties } = format;
   expect(required.length).toBeGreaterThan(0);
@@ -70,10 +70,11 @@ function honest(format: Format): Answer {
 }
 
 describe.skipIf(REASON !== "")(`a real workflow over MCP on files${REASON}`, () => {
-  it("goes from its first phase to completed, with the server killed once in between", async () => {
+  it("runs from its first phase to completed, with the server killed once", async () => {
     const state = join(await temporaryFolder(), "state");
-    const serve = () => connectToBin(["--workflows", CORPUS, "--state", state, "--max-attempts-total", "20"]);
-    let served = await serve();
+    const flags = ["--workflows", CORPUS, "--state", state, "--max-attempts-total", "20"];
+    const killed = await connectToBin(flags);
+    let served: { readonly ask: Ask } = killed;
     const listed = await served.ask({ action: "list_workflows" });
     expect(listed.workflows).toMatchObject([{ workflow_type: WORKFLOW }, { workflow_type: "spec_execution_v1" }]);
 
@@ -94,9 +95,9 @@ describe.skipIf(REASON !== "")(`a real workflow over MCP on files${REASON}`, () 
       if (phase === 2) {
         const keyed = { ...complete, idempotency_key: "design" };
         const lost = served.ask(keyed);
-        served.signal("SIGKILL");
+        killed.signal("SIGKILL");
         await expect(lost).rejects.toThrow();
-        served = await serve();
+        served = await connectToServe(flags);
         expect(await served.ask({ action: "get_state", session_id, brief: true })).toMatchObject({ status: "success" });
         expect(await served.ask(keyed)).toMatchObject({ phase_completed: 2, next_phase: { phase_number: 3 } });
         continue;

@@ -23,7 +23,7 @@ evidence_schema:
     description: all tests pass
 `;
 
-/** A workflow without a fault, as files. */
+/** A valid workflow, as files. */
 export const SMALL: Readonly<Record<string, string>> = {
   "small/metadata.json": JSON.stringify(METADATA, undefined, 2),
   "small/phases/1/phase.md": "# Phase 1: Build\n",
@@ -32,7 +32,7 @@ export const SMALL: Readonly<Record<string, string>> = {
   "small/phases/2/gate-definition.yaml": GATE.replace("tests_pass", "shipped"),
 };
 
-/** The same workflow with a type that no field can have, in line 5 of a gate. */
+/** The same workflow with an unknown type, in line 5 of a gate. */
 export const FAULTY: Readonly<Record<string, string>> = {
   ...SMALL,
   "small/phases/1/gate-definition.yaml": GATE.replace("boolean", "boolaen"),

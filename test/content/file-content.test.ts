@@ -24,7 +24,7 @@ beforeEach(async () => {
   content = new FileContent({ roots: [root] });
 });
 
-/** Writes the small workflow below a root; `changes` go over its files. */
+/** Writes the small workflow below a root; `changes` replaces some of its files. */
 async function place(into: string, type = TYPE, changes: Record<string, string | undefined> = {}): Promise<void> {
   const named = { "metadata.json": metadata({ workflow_type: type }), ...changes };
   for (const { path, text } of texts(named)) await write(join(into, type, path), text);
@@ -35,7 +35,7 @@ async function write(path: string, text: string | Uint8Array): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Makes all files look as if they had been left alone for long. */
+/** Sets the times of all files to long ago. */
 async function settle(): Promise<void> {
   for (const { path } of texts()) await utimes(join(root, TYPE, path), 1, 1);
 }
@@ -56,7 +56,7 @@ const codesOf = async (type = TYPE) => {
 };
 
 describe("list and definition", () => {
-  it("gives the workflows of all folders with metadata.json, by type", async () => {
+  it("return the workflows of all folders with metadata.json, by type", async () => {
     await place(root, "a_v1");
     await write(join(root, "no-workflow", "readme.md"), "x");
     await write(join(root, ".git", "metadata.json"), "{}");
@@ -72,7 +72,7 @@ describe("list and definition", () => {
     }
   });
 
-  it("gives a revision only while it is the newest", async () => {
+  it("return a revision only while it is the newest", async () => {
     const revision = (await content.definition(TYPE))?.structure.revision;
     expect(await content.definition(TYPE, revision)).toBeDefined();
     await appendFile(join(root, TYPE, "phases/1/phase.md"), "more");
@@ -80,13 +80,13 @@ describe("list and definition", () => {
     expect((await content.definition(TYPE))?.structure.revision).not.toBe(revision);
   });
 
-  it("shows a folder with phases and without metadata.json as broken: it was meant to be a workflow", async () => {
+  it("report a folder with phases but without metadata.json as broken", async () => {
     await place(root, "half_v1", { "metadata.json": undefined });
     expect(await codesOf("half_v1")).toContain("METADATA_MISSING metadata.json");
     expect((await failure(content.definition("half_v1"))).code).toBe("DEFINITION_INVALID");
   });
 
-  it("shows what is broken, and throws when it is asked for", async () => {
+  it("list a broken workflow, and throw when it is requested", async () => {
     await write(join(root, TYPE, "phases/1/gate-definition.yaml"), gateFile("a: {type: bolean}"));
     expect(await content.list()).toMatchObject([{ status: "broken", type: TYPE }]);
     expect(await codesOf()).toEqual(expect.arrayContaining([`FIELD_TYPE_UNKNOWN phases/1/gate-definition.yaml`]));
@@ -97,7 +97,7 @@ describe("list and definition", () => {
     expect((await failure(content.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
   });
 
-  it("follows edits, additions and deletions", async () => {
+  it("follow edits, additions and deletions", async () => {
     await settle();
     const first = await content.definition(TYPE);
     await write(join(root, TYPE, "metadata.json"), metadata({ name: "Another name" }));
@@ -110,7 +110,7 @@ describe("list and definition", () => {
     expect(first?.structure.name).toBe("Plant a garden");
   });
 
-  it("takes the first of two roots, and says that the other is hidden", async () => {
+  it("use the first of two roots with a workflow, and report that the other is hidden", async () => {
     const later = join(base, "later");
     await place(later, TYPE, { "metadata.json": metadata({ name: "Hidden" }) });
     await place(later, "only_here");
@@ -121,7 +121,7 @@ describe("list and definition", () => {
     expect((await content.text("only_here", { phase: 1 })).text).toBe("# Phase 1: Dig\n");
   });
 
-  it("continues with the other root when one is removed, and follows a root that is a link to its current destination", async () => {
+  it("continue with the other root when one is removed, and follow the current target of a linked root", async () => {
     const [one, two, current] = [join(base, "one"), join(base, "two"), join(base, "current")];
     await place(one, "a_v1");
     await place(two, "b_v1");
@@ -134,12 +134,12 @@ describe("list and definition", () => {
     expect((await content.list()).map(({ type }) => type)).toEqual(["b_v1", TYPE]);
   });
 
-  it("takes a FIFO with a workflow's name for nothing", async () => {
+  it("ignore a FIFO with a workflow's name", async () => {
     execFileSync("mkfifo", [join(root, "pipe")]);
     expect(await content.definition("pipe")).toBeUndefined();
   });
 
-  it("needs one root at least, and takes it when it comes", async () => {
+  it("need at least one root, and use it once it exists", async () => {
     content = new FileContent({ roots: [join(base, "soon")] });
     expect((await failure(content.list())).code).toBe("FILE_NOT_FOUND");
     await place(join(base, "soon"));
@@ -149,7 +149,7 @@ describe("list and definition", () => {
   });
 });
 
-describe("files that can't be read", () => {
+describe("files that cannot be read", () => {
   const gate = `${TYPE}/phases/1/gate-definition.yaml`;
 
   it("never open a gate", async () => {
@@ -163,7 +163,7 @@ describe("files that can't be read", () => {
     expect(await codesOf()).toEqual(["FILE_TOO_LARGE phases/1/gate-definition.yaml"]);
   });
 
-  it("never open a gate where they are a folder, empty or not, or anything else that looks like a gate", async () => {
+  it("never open a gate if they are folders, or anything else with a name like a gate file", async () => {
     const open = { phases: [phase(1, { required_evidence: undefined }), phase(2, { required_evidence: undefined })] };
     await write(join(root, TYPE, "metadata.json"), metadata(open));
     const phases = join(root, TYPE, "phases");
@@ -190,7 +190,7 @@ describe("files that can't be read", () => {
     expect(await codesOf()).toEqual(["GATE_FILE_MISNAMED gate-definition.yaml"]);
   });
 
-  it("never open the gate of a phase whose text lies elsewhere", async () => {
+  it("never open the gate of a phase whose text is in another place", async () => {
     const elsewhere = { phases: [phase(1, { phase_file: "texts/one.md", required_evidence: undefined }), phase(2)] };
     await write(join(root, TYPE, "metadata.json"), metadata(elsewhere));
     await write(join(root, TYPE, "texts/one.md"), "# One");
@@ -210,26 +210,26 @@ describe("files that can't be read", () => {
     expect(await codesOf()).toContain("FILE_UNREADABLE phases/1/gate-definition.yaml");
   });
 
-  it("are errors where a whole folder of a phase leads out", async () => {
+  it("are errors if the folder of a phase is a link that leads outside", async () => {
     await rename(join(root, TYPE, "phases", "2"), join(base, "two"));
     await symlink(join(base, "two"), join(root, TYPE, "phases", "2"));
     expect(await codesOf()).toContain("FILE_UNREADABLE phases/2");
   });
 
-  it("are followed where their link stays inside the root", async () => {
+  it("are read through a link inside the root", async () => {
     await rename(join(root, TYPE, "phases", "2"), join(root, "shared"));
     await symlink("../../shared", join(root, TYPE, "phases", "2"));
     expect(await codesOf()).toEqual([]);
     expect((await content.text(TYPE, { phase: 2, task: 1 })).text).toBe("# Task 1: Rake\n");
   });
 
-  it("don't matter where nobody reads them", async () => {
+  it("are ignored if they are not needed", async () => {
     await symlink(base, join(root, TYPE, "elsewhere"));
     await write(join(root, TYPE, "core/huge.bin"), "x".repeat(1024 * 1024 + 1));
     expect(await codesOf()).toEqual([]);
   });
 
-  it("make a folder that leads out, or nowhere, a broken workflow and not an absent one", async () => {
+  it("make a linked folder that leads outside, or nowhere, a broken workflow, not a missing one", async () => {
     await rename(join(root, TYPE), join(base, TYPE));
     await symlink(join(base, TYPE), join(root, TYPE));
     await symlink(join(base, "nowhere"), join(root, "lost_v1"));
@@ -251,14 +251,14 @@ describe("files that can't be read", () => {
     });
   });
 
-  it("are no texts where metadata.json leads out", async () => {
+  it("make texts unavailable if metadata.json leads outside", async () => {
     await rename(join(root, TYPE, "metadata.json"), join(base, "metadata.json"));
     await symlink(join(base, "metadata.json"), join(root, TYPE, "metadata.json"));
     expect(await codesOf()).toEqual(["FILE_UNREADABLE metadata.json"]);
     expect((await failure(content.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
   });
 
-  it("hide a folder of the same type in a later root, as those that can be read do", async () => {
+  it("hide a folder of the same type in a later root, as readable ones do", async () => {
     const first = join(base, "first");
     await mkdir(first);
     await symlink(join(root, TYPE), join(first, TYPE));
@@ -268,13 +268,13 @@ describe("files that can't be read", () => {
     expect(await codesOf()).toEqual(["WORKFLOW_HIDDEN metadata.json"]);
   });
 
-  it("are a broken workflow where all of its phases lead out, also without metadata.json", async () => {
+  it("make a workflow broken if all of its phases lead outside, even without metadata.json", async () => {
     await mkdir(join(root, "half_v1"));
     await symlink(base, join(root, "half_v1", "phases"));
     expect(await codesOf("half_v1")).toContain("FILE_UNREADABLE phases");
   });
 
-  it("are too many, or too large together", async () => {
+  it("are reported if there are too many, or they are too large together", async () => {
     let deep = join(root, TYPE);
     for (let depth = 0; depth < 20; depth += 1) deep = join(deep, "d");
     await write(join(deep, "x.md"), "x");
@@ -285,7 +285,7 @@ describe("files that can't be read", () => {
     expect(await codesOf()).toEqual(["FOLDER_TOO_LARGE metadata.json"]);
   });
 
-  it("don't hide a fault of the sandbox's own", async () => {
+  it("do not hide an internal error of the sandbox", async () => {
     const sandbox = await openSandbox(root);
     const state = await readState(sandbox, TYPE);
     if (state === undefined) return expect.fail("no folder");
@@ -299,7 +299,7 @@ describe("files that can't be read", () => {
     await expect(workflowNames({ ...sandbox, check: fault })).rejects.toThrow(TypeError);
   });
 
-  it("are no fault of the other workflows where the system refuses a whole folder", async () => {
+  it("of one folder do not affect other workflows", async () => {
     const sandbox = await openSandbox(root);
     const walk = () => Promise.reject(unreadable(TYPE, Object.assign(new Error("no"), { code: "EACCES" })));
     expect(await new WorkflowFolder({ ...sandbox, walk }, TYPE).read()).toMatchObject({
@@ -307,13 +307,13 @@ describe("files that can't be read", () => {
     });
   });
 
-  it("may have gone when gates are looked for", async () => {
+  it("may be missing by the time gate files are searched", async () => {
     const sandbox = await openSandbox(root);
     const list = async () => Promise.reject(notFound(TYPE));
     expect((await readState({ ...sandbox, list }, TYPE))?.entries).toHaveLength(5);
   });
 
-  it("may go while the folder is read", async () => {
+  it("may disappear while the folder is read", async () => {
     const sandbox = await openSandbox(root);
     const state = await readState(sandbox, TYPE);
     if (state === undefined) return expect.fail("no folder");
@@ -325,7 +325,7 @@ describe("files that can't be read", () => {
 });
 
 describe("text", () => {
-  it("gives phases and tasks as they are now", async () => {
+  it("returns current phases and tasks", async () => {
     await settle();
     const path = "phases/1/phase.md";
     const text = "# Phase 1: Dig\n";
@@ -338,7 +338,7 @@ describe("text", () => {
     expect((await content.text(TYPE, { phase: 2, task: 1 })).sources).toEqual(["phases/2/task-1-dig.md"]);
   });
 
-  it("is given on while an edit has broken the definition, as it was before", async () => {
+  it("still returns the previous texts while an edit has broken the definition", async () => {
     await content.text(TYPE, { phase: 1 });
     await write(join(root, TYPE, "metadata.json"), "{ half an edit");
     expect((await failure(content.definition(TYPE))).code).toBe("DEFINITION_INVALID");
@@ -347,7 +347,7 @@ describe("text", () => {
     expect((await failure(fresh.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
   });
 
-  it("is never a key or a secret, and the workflow reports it", async () => {
+  it("never returns a key or a secret, and the workflow reports it", async () => {
     await write(join(root, ".env"), "TOKEN=hush\n");
     const text = join(root, TYPE, "phases/1/phase.md");
     await rm(text);
@@ -360,7 +360,7 @@ describe("text", () => {
     expect(await codesOf()).not.toContain("FILE_UNREADABLE phases/1/tls.key");
   });
 
-  it("is a template's, with its path where it can't be had", async () => {
+  it("returns a template, and names its path if it is missing", async () => {
     const template = (kind: "phase" | "task") => content.text(TYPE, { template: kind });
     const none = await failure(template("phase"));
     expect(none).toMatchObject({ code: "TEMPLATE", details: { workflowType: TYPE } });
@@ -382,7 +382,7 @@ describe("text", () => {
     });
   });
 
-  it("is found when it was added without a word of metadata.json", async () => {
+  it("finds an added file that metadata.json does not mention", async () => {
     const open = metadata({ phases: 2, total_phases: undefined });
     await write(join(root, TYPE, "metadata.json"), open);
     await settle();
@@ -391,7 +391,7 @@ describe("text", () => {
     expect((await content.text(TYPE, { phase: 1, task: 2 })).text).toBe("# Task 2: Water\n");
   });
 
-  it("says so when there is none", async () => {
+  it("throws CONTENT_UNAVAILABLE if there is none", async () => {
     for (const part of [{ phase: 9 }, { phase: 1, task: 9 }, { phase: 9, task: 1 }]) {
       const error = await failure(content.text(TYPE, part));
       expect(error).toMatchObject({ code: "CONTENT_UNAVAILABLE", details: { workflowType: TYPE, ...part } });
@@ -401,7 +401,7 @@ describe("text", () => {
   });
 });
 
-it("tells a text that has just gone from a fault of its own", async () => {
+it("text distinguishes a file that has just disappeared from an internal error", async () => {
   const gone = new PhasegateError("FILE_NOT_FOUND", "there is no such file", { remedy: "", details: { file: "x" } });
   const reading = vi.spyOn(WorkflowFolder.prototype, "text");
   reading.mockRejectedValueOnce(gone);
@@ -411,7 +411,7 @@ it("tells a text that has just gone from a fault of its own", async () => {
   reading.mockRestore();
 });
 
-/** A sandbox that counts its reads, and may do something between two of them. */
+/** A sandbox that counts its reads, and may run a function between two of them. */
 function watched(sandbox: Sandbox, between: () => Promise<void> = async () => {}): Sandbox & { reads: number } {
   const counting = {
     ...sandbox,
@@ -426,11 +426,11 @@ function watched(sandbox: Sandbox, between: () => Promise<void> = async () => {}
   return counting;
 }
 
-describe("what is kept", () => {
-  /** Far enough ahead that everything written now counts as settled. */
+describe("the cache of a workflow folder", () => {
+  /** Far enough in the future that all files count as unchanged for long. */
   const later = () => Date.now() + 60_000;
 
-  it("is read once while nothing changes", async () => {
+  it("is used while nothing changes", async () => {
     const sandbox = watched(await openSandbox(root));
     const folder = new WorkflowFolder(sandbox, TYPE, later);
     const first = await folder.read();
@@ -444,7 +444,7 @@ describe("what is kept", () => {
     expect(await folder.read()).not.toBe(first);
   });
 
-  it("is not what was changed a moment ago: its times can't tell a second change", async () => {
+  it("is not used for recent changes, as file times may not show a second change", async () => {
     const sandbox = watched(await openSandbox(root));
     const folder = new WorkflowFolder(sandbox, TYPE);
     await folder.read();
@@ -455,7 +455,7 @@ describe("what is kept", () => {
     expect(sandbox.reads).toBe(reads * 2);
   });
 
-  it("is no mixture of before and after: a folder that changes is read again, but not for ever", async () => {
+  it("never mixes states: a folder that changes meanwhile is read again, up to a limit", async () => {
     let changes = 0;
     const change = (limit: number) => async () => {
       changes += 1;
@@ -476,7 +476,7 @@ describe("what is kept", () => {
     expect((await restless.read())?.definition, "nothing of it was kept").toBeDefined();
   });
 
-  it("is nothing of a folder that goes while it is read", async () => {
+  it("contains nothing of a folder that disappears while it is read", async () => {
     const remove = () => rm(join(root, TYPE), { recursive: true, force: true });
     const folder = new WorkflowFolder(watched(await openSandbox(root), remove), TYPE, later);
     expect(await folder.read()).toBeUndefined();

@@ -18,7 +18,7 @@ beforeEach(async () => {
   plans = new FilePlans({ root, maxBytes: 50 });
 });
 
-it("follows links inside the root, and writes to what they lead to", async () => {
+it("FilePlans follows links inside the root, and writes to their targets", async () => {
   await symlink("spec", join(root, "current"));
   await symlink(join("spec", "tasks.md"), join(root, "plan.md"));
   const found = await plans.read("current");
@@ -27,7 +27,7 @@ it("follows links inside the root, and writes to what they lead to", async () =>
   expect(await readFile(join(root, "spec", "tasks.md"), "utf8")).toBe("# Ticked\n");
 });
 
-it("refuses keys and secrets, also behind a link, and accepts files in folders of specifications", async () => {
+it("FilePlans refuses keys and secrets, even behind a link, and accepts files in folders of specifications", async () => {
   for (const name of [".env", "server.pem.md", "id_rsa.bak"]) await writeFile(join(root, name), "- [ ] 1. hush\n");
   await symlink(".env", join(root, "plan.md"));
   for (const path of [".env", "server.pem.md", "id_rsa.bak", "plan.md", ".git/config"]) {
@@ -38,7 +38,7 @@ it("refuses keys and secrets, also behind a link, and accepts files in folders o
   expect(await plans.read(".kiro/specs/credentials")).toMatchObject({ text: "# Plan\n" });
 });
 
-it("refuses links that lead out, folders called tasks.md, and what is no file", async () => {
+it("FilePlans refuses links that lead outside, folders called tasks.md, and anything but a file", async () => {
   await writeFile(join(base, "tasks.md"), "# Secret\n");
   await symlink(base, join(root, "up"));
   await symlink(join(base, "tasks.md"), join(root, "out.md"));
@@ -51,7 +51,7 @@ it("refuses links that lead out, folders called tasks.md, and what is no file", 
   expect((await failure(plans.read("out.md"))).message).toContain('the path "out.md" is refused');
 });
 
-it("tells of what can't be a plan: too large, or no text", async () => {
+it("FilePlans refuses a file that is too large or not text", async () => {
   await writeFile(join(root, "spec", "tasks.md"), "x".repeat(51));
   const tooLarge = {
     code: "PLAN_PARSE",
@@ -69,7 +69,7 @@ it("tells of what can't be a plan: too large, or no text", async () => {
   });
 });
 
-it("reads plans up to 5 MiB if nothing is said", async () => {
+it("FilePlans reads plans up to 5 MiB by default", async () => {
   const limit = 5 * 1024 * 1024;
   await writeFile(join(root, "large.md"), "x".repeat(limit));
   await writeFile(join(root, "larger.md"), "x".repeat(limit + 1));
@@ -78,7 +78,7 @@ it("reads plans up to 5 MiB if nothing is said", async () => {
   expect(await failure(unlimited.read("larger.md"))).toMatchObject({ code: "PLAN_PARSE" });
 });
 
-it("says that the root is not there, rather than that the plan isn't", async () => {
+it("FilePlans reports a missing root as such, not as a missing plan", async () => {
   await rm(root, { recursive: true });
   expect(await failure(plans.read("spec"))).toMatchObject({ code: "FILE_NOT_FOUND" });
   await mkdir(root);

@@ -25,7 +25,7 @@ describe("texts in a folder", () => {
     expect(await source.list("NONE")).toEqual([]);
   });
 
-  it("stay in it: no path and no link leads out", async () => {
+  it("are never outside of it, by a path or a link", async () => {
     const { root, inside, source } = await texts();
     await symlink(join(root, "outside.md"), join(inside, "GARDEN/link.md"));
     await symlink(root, join(inside, "out"));
@@ -36,7 +36,7 @@ describe("texts in a folder", () => {
     expect(await source.list("out")).toEqual([]);
   });
 
-  it("are never keys or secrets, neither by name nor by an include", async () => {
+  it("are never keys or secrets, by name or by an include", async () => {
     const { inside, source } = await texts();
     const secrets = ["GARDEN/.env", ".env", ".git/config", "GARDEN/x.pem.md", "shared/server.key~", "id_rsa.bak"];
     await writeFiles(inside, Object.fromEntries(secrets.map((path) => [path, "TOKEN=hush\n"])));
@@ -55,7 +55,7 @@ describe("texts in a folder", () => {
     }
   });
 
-  it("may lie behind links to folders with a dot, as Kubernetes makes them", async () => {
+  it("may be behind links to folders with a dot, as Kubernetes creates them", async () => {
     const { inside, source } = await texts();
     await writeFiles(inside, { "..2026/steps/x.md": "x" });
     await symlink("..2026", join(inside, "..data"));
@@ -63,7 +63,7 @@ describe("texts in a folder", () => {
     expect(await source.read("LINKED/x.md")).toBe("x");
   });
 
-  it("that are no UTF-8, or too large, are none", async () => {
+  it("that are not UTF-8 or too large count as missing", async () => {
     const { inside, source } = await texts();
     await writeFiles(inside, { "GARDEN/large.md": "x".repeat(1024 * 1024 + 1) });
     const { writeFile } = await import("node:fs/promises");
@@ -72,7 +72,7 @@ describe("texts in a folder", () => {
     expect(await source.read("GARDEN/latin.md")).toBeUndefined();
   });
 
-  it("are always current, also if the folder was replaced or removed", async () => {
+  it("are always current, even if the folder was replaced or removed", async () => {
     const { root, inside, source } = await texts();
     const folders = new RoutedFolders({ source, includeRoots: ["shared"] });
     expect((await folders.list()).map(({ name, status }) => [name, status])).toEqual([

@@ -19,8 +19,8 @@ function workflow(revision: string, content: string | (() => string | Promise<st
   });
 }
 
-describe("workflows in code", () => {
-  it("keeps revisions side by side, the last one being the newest", async () => {
+describe("workflows defined in code", () => {
+  it("are kept per revision, the last one as the newest", async () => {
     const content = new MemoryContent({ workflows: [workflow("r1"), workflow("r2")] });
     expect((await content.definition(TYPE))?.structure.revision).toBe("r2");
     expect((await content.definition(TYPE, "r1"))?.structure.revision).toBe("r1");
@@ -30,7 +30,7 @@ describe("workflows in code", () => {
     expect((await content.definition(TYPE))?.schemas.has(1)).toBe(true);
   });
 
-  it("takes the same workflow twice, the last place counting, but not two under one name", async () => {
+  it("may be given twice, of which the last counts, but not with two contents for one revision", async () => {
     const first = workflow("r1");
     const content = new MemoryContent({ workflows: [first, workflow("r2"), first, workflow("r1")] });
     expect((await content.definition(TYPE))?.structure.revision).toBe("r1");
@@ -39,7 +39,7 @@ describe("workflows in code", () => {
     );
   });
 
-  it("gives texts, also from functions", async () => {
+  it("return texts, from functions too", async () => {
     const content = new MemoryContent({ workflows: [workflow("r1", async () => "Later")] });
     expect(await content.text(TYPE, { phase: 1 })).toEqual({
       text: "Later",
@@ -50,7 +50,7 @@ describe("workflows in code", () => {
     expect((await content.text(TYPE, { phase: 1, task: 1 })).text).toBe("Task");
   });
 
-  it("says so when there is no text, or its function fails", async () => {
+  it("throw CONTENT_UNAVAILABLE if a text is missing, or its function throws", async () => {
     const failing = () => {
       throw new Error("/secret/place");
     };
@@ -64,7 +64,7 @@ describe("workflows in code", () => {
 });
 
 describe("workflows as texts", () => {
-  it("reads them like a folder's files", async () => {
+  it("are read like the files of a folder", async () => {
     const content = new MemoryContent({ sources: { [TYPE]: { ...SOURCE, "phases/1/phase.md": "\uFEFFMarked" } } });
     const definition = await content.definition(TYPE);
     expect(definition?.structure.phases).toHaveLength(2);
@@ -82,7 +82,7 @@ describe("workflows as texts", () => {
     await expect(content.text("none", { phase: 1 })).rejects.toMatchObject({ code: "CONTENT_UNAVAILABLE" });
   });
 
-  it("lists broken ones, and throws when one is asked for", async () => {
+  it("are listed if broken, and throw when requested", async () => {
     const content = new MemoryContent({ sources: { broken: {}, [TYPE]: SOURCE } });
     expect((await content.list()).map(({ type, status }) => [type, status])).toEqual([
       ["broken", "broken"],
@@ -102,7 +102,7 @@ describe("workflows as texts", () => {
     expect(await content.list()).toHaveLength(1);
   });
 
-  it("is empty without anything", async () => {
+  it("may be none", async () => {
     expect(await new MemoryContent({}).list()).toEqual([]);
   });
 });

@@ -11,8 +11,8 @@ const LINES = ["a", "b", "c", "d"];
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "replace-worker.ts"));
 
-/** Each process replaces the whole file for its own line: whoever overwrites another's text takes its number back. */
-it("loses nothing of what several processes write into one file", { timeout: 300_000 }, async () => {
+/** Each process rewrites the whole file for its own line: overwriting another's text would reset that number. */
+it("no write is lost when several processes write into one file", { timeout: 300_000 }, async () => {
   const root = await newRoot();
   await writeFile(join(root, "tasks.md"), LINES.map((line) => `${line}:0\n`).join(""));
   const workers = LINES.map((line) => startWorker(root, line, `${TIMES}`));

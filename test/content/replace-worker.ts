@@ -1,6 +1,6 @@
 /**
- * A process that counts in its own line of a shared file: `replace-worker <root> <line> <times>`. It says `lost` where
- * a number that it was told is in the file is not there any more.
+ * A process that counts in its own line of a shared file: `replace-worker <root> <line> <times>`. It prints `lost` if
+ * a number that was acknowledged is no longer in the file.
  */
 import { writeSync } from "node:fs";
 import { FilePlans } from "../../src/content/file-plans.js";

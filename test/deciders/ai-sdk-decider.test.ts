@@ -7,7 +7,7 @@ import { decider, decision, KEY } from "./model-servers.js";
 const openAi = (url: string) => createOpenAI({ apiKey: KEY, baseURL: `${url}/v1` });
 
 describe("AiSdkDecider", () => {
-  it("hands settings on to the model", async () => {
+  it("passes settings to the model", async () => {
     const { server, decide } = await decider(
       (url) =>
         new AiSdkDecider({
@@ -23,7 +23,7 @@ describe("AiSdkDecider", () => {
     expect(server.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}` });
   });
 
-  it("asks for structured output that is held to the schema", async () => {
+  it("requests structured output with the schema", async () => {
     const { server, decide } = await decider(
       (url) => new AiSdkDecider({ model: openAi(url).chat("gpt-test") }),
       [decision("Sow")],
@@ -38,7 +38,7 @@ describe("AiSdkDecider", () => {
     });
   });
 
-  it("doesn't show what a provider says of a refused request, where the key isn't known", async () => {
+  it("does not show the response of a refused request, as the key is unknown to it", async () => {
     const body = `{"error":{"message":"bad key ${KEY}"}}`;
     const { exchanges, decide } = await decider(
       (url, options) => new AiSdkDecider({ model: openAi(url)("gpt-test"), ...options }),
@@ -51,7 +51,7 @@ describe("AiSdkDecider", () => {
     expect(JSON.stringify([error, error.message, exchanges])).not.toContain(KEY);
   });
 
-  it("says by what error a client can't be used", async () => {
+  it("names the error of a client that cannot be used", async () => {
     const { decide } = await decider(() => new AiSdkDecider({ model: brokenModel() }), []);
     expect(await failure(decide())).toMatchObject({
       message: "broken can't be asked (AI_LoadAPIKeyError)",
@@ -59,7 +59,7 @@ describe("AiSdkDecider", () => {
     });
   });
 
-  it("gives up a client that doesn't listen to its signal", async () => {
+  it("stops waiting for a client that ignores its signal", async () => {
     const deaf = { ...brokenModel(), doGenerate: () => new Promise<never>(() => {}) };
     const { decide } = await decider((_url, options) => new AiSdkDecider({ model: deaf, ...options }), [], {
       timeoutMs: 20,
@@ -74,12 +74,12 @@ describe("AiSdkDecider", () => {
     },
   );
 
-  it("takes a name for the SDK's gateway", () => {
+  it("accepts a name for the SDK's gateway", () => {
     expect(new AiSdkDecider({ model: "openai/gpt-test" })).toBeInstanceOf(AiSdkDecider);
   });
 });
 
-/** A provider whose key is missing says so when it is asked, not when the model is made. */
+/** A provider whose key is missing throws on a request, not when the model is created. */
 function brokenModel() {
   const error = new Error(`the key ${KEY} is missing`);
   error.name = "AI_LoadAPIKeyError";

@@ -14,21 +14,21 @@ describe("LinearDecider", () => {
     return (await new LinearDecider().decide(asked)).nextStep;
   };
 
-  it("goes through the steps in their order, and finishes after the last", async () => {
+  it("goes through the steps in order, and finishes after the last one", async () => {
     expect(await next({ operation: "start" })).toBe("Dig");
     expect(await next({ currentStep: "Dig" })).toBe("Sow");
     expect(await next({ currentStep: "Sow" })).toBe("Water");
     expect(await next({ currentStep: "Water" })).toBe("FINISH");
   });
 
-  it("keeps to what may follow: ahead, else the end, else back", async () => {
+  it("chooses an allowed step: a later one, else the end, else an earlier one", async () => {
     expect(await next({ currentStep: "Dig", allowed: ["Dig", "Water", "FINISH"] })).toBe("Water");
     expect(await next({ currentStep: "Sow", allowed: ["Dig", "FINISH"] })).toBe("FINISH");
     expect(await next({ currentStep: "Water", allowed: ["Sow", "Dig"] })).toBe("Dig");
     expect(await next({ operation: "start", allowed: ["Sow"] })).toBe("Sow");
   });
 
-  it("leaves a client that comes back on its step, unless it has done it", async () => {
+  it("keeps a resuming client on its step, unless the step is done", async () => {
     const back = { operation: "resume", currentStep: "Sow" } as const;
     expect(await next({ ...back, assumedStep: "Dig", report: { status: "success" } })).toBe("Sow");
     expect(await next({ ...back, assumedStep: "Sow", report: { status: "lost" } })).toBe("Sow");
@@ -38,7 +38,7 @@ describe("LinearDecider", () => {
 });
 
 describe("ScriptedDecider", () => {
-  it("answers one after the other, and keeps what it was asked", async () => {
+  it("returns its answers in order, and records its requests", async () => {
     const script = new ScriptedDecider(["Sow", { nextStep: "Water", reasoning: "dry", contextUpdates: { dry: true } }]);
     expect(await script.decide(request(), { signal })).toEqual({ nextStep: "Sow", contextUpdates: {} });
     expect(await script.decide(request({ currentStep: "Sow" }), { signal })).toEqual({
@@ -49,7 +49,7 @@ describe("ScriptedDecider", () => {
     expect(script.requests.map(({ currentStep }) => currentStep)).toEqual(["Dig", "Sow"]);
   });
 
-  it("fails as it is told, and at its end", async () => {
+  it("throws a given error, and fails after the last answer", async () => {
     const script = new ScriptedDecider([new Error("no weather")]);
     await expect(script.decide(request(), { signal })).rejects.toThrow("no weather");
     expect(await failure(script.decide(request(), { signal }))).toMatchObject({
@@ -59,7 +59,7 @@ describe("ScriptedDecider", () => {
     });
   });
 
-  it("may be a function of what is asked", async () => {
+  it("may be a function of the request", async () => {
     const script = new ScriptedDecider(async ({ report }) => (report?.status === "success" ? "Sow" : "Dig"));
     expect(await script.decide(request(), { signal })).toMatchObject({ nextStep: "Sow" });
     expect(await script.decide(request({ report: { status: "failure" } }), { signal })).toMatchObject({
@@ -68,7 +68,7 @@ describe("ScriptedDecider", () => {
   });
 });
 
-it("says what to install where a client isn't there", async () => {
+it("a missing package is reported with the command that installs it", async () => {
   const cause = new Error("Cannot find package 'ai'");
   const error = await failure(loadPackage("ai", "7", () => Promise.reject(cause)));
   expect(error).toMatchObject({

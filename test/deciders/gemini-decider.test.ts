@@ -2,7 +2,7 @@ import { GeminiDecider } from "phasegate/ai";
 import { describe, expect, it, vi } from "vitest";
 import { request } from "../routed/decision/requests.js";
 import { failure } from "../support/failure.js";
-import { CLIENTS, decider, decision, KEY, modelServer } from "./model-servers.js";
+import { CLIENTS, decider, decision, KEY, lateAtFirst, modelServer } from "./model-servers.js";
 
 const signal = new AbortController().signal;
 const gemini = CLIENTS["Gemini's client"] ?? raise();
@@ -12,7 +12,7 @@ function raise(): never {
 }
 
 describe("GeminiDecider", () => {
-  it("asks Gemini's generateContent, with the key in a header and nowhere else", async () => {
+  it("calls Gemini's generateContent, with the key only in a header", async () => {
     const { server, decide } = await decider(gemini, [decision("Sow")]);
     await decide();
     const [sent] = server.requests;
@@ -28,7 +28,7 @@ describe("GeminiDecider", () => {
     });
   });
 
-  it("takes a temperature and a limit of tokens", async () => {
+  it("passes a temperature and a token limit", async () => {
     const server = await modelServer([decision("Sow")]);
     const options = { apiKey: KEY, baseUrl: server.url, temperature: 0, maxOutputTokens: 500 };
     await new GeminiDecider(options).decide(request(), { signal });
@@ -38,7 +38,7 @@ describe("GeminiDecider", () => {
     });
   });
 
-  it("asks the Gemini API, even if the environment selects Vertex AI", async () => {
+  it("uses the Gemini API, even if the environment selects Vertex AI", async () => {
     vi.stubEnv("GOOGLE_GENAI_USE_VERTEXAI", "true");
     vi.stubEnv("GOOGLE_CLOUD_PROJECT", "elsewhere");
     const { server, decide } = await decider(gemini, [decision("Sow")]);
@@ -46,19 +46,19 @@ describe("GeminiDecider", () => {
     expect(server.requests[0]?.path).toBe("/v1/models/gemini-test:generateContent");
   });
 
-  it("doesn't carry its key to where a redirect leads", async () => {
+  it("does not send its key to the target of a redirect", async () => {
     const elsewhere = await modelServer([decision("Sow")]);
     const { decide } = await decider(gemini, [{ status: 307, headers: { location: elsewhere.url }, body: "{}" }]);
     expect(await failure(decide())).toMatchObject({ details: { reason: "http", status: 307, requests: 1 } });
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it("tells an error with a broken body by its status", async () => {
+  it("reports an error with an invalid body by its status", async () => {
     const { decide } = await decider(gemini, [{ status: 400, body: '{"error": ' }]);
     expect(await failure(decide())).toMatchObject({ details: { reason: "http", status: 400, requests: 1 } });
   });
 
-  it("leaves thoughts out of the answer, and counts them as output", async () => {
+  it("removes thoughts from the answer, and counts them as output", async () => {
     const parts = [{ text: "Let me think.", thought: true }, { text: decision("Sow").text }];
     const usageMetadata = { promptTokenCount: 7, candidatesTokenCount: 5, thoughtsTokenCount: 30 };
     const body = JSON.stringify({ candidates: [{ content: { parts }, finishReason: "STOP" }], usageMetadata });
@@ -66,13 +66,13 @@ describe("GeminiDecider", () => {
     expect(await decide()).toMatchObject({ nextStep: "Sow", usage: { inputTokens: 7, outputTokens: 35 } });
   });
 
-  it("doesn't count what it isn't told", async () => {
+  it("omits token counts that the response lacks", async () => {
     const body = JSON.stringify({ candidates: [{ content: { parts: [{ text: decision("Sow").text }] } }] });
     const { decide } = await decider(gemini, [{ body }]);
     expect((await decide()).usage).toEqual({ requests: 1 });
   });
 
-  it.each(["", "with\nnewline", "ünusual"])("refuses the key %j, and doesn't repeat it", async (apiKey) => {
+  it.each(["", "with\nnewline", "ünusual"])("refuses the key %j without repeating it", async (apiKey) => {
     const made = () => new GeminiDecider({ apiKey });
     expect(made).toThrow("apiKey must be a key of visible ASCII characters");
   });
@@ -82,14 +82,14 @@ describe("GeminiDecider", () => {
     ["timeoutMs", { timeoutMs: Number.NaN }],
     ["maxRetryAfterMs", { maxRetryAfterMs: -1 }],
     ["maxPromptTokens", { maxPromptTokens: 0 }],
-  ])("refuses a %s that can't be", (field, options) => {
+  ])("refuses an invalid %s", (field, options) => {
     expect(() => new GeminiDecider({ apiKey: KEY, ...options })).toThrow(`${field} must be a number from`);
   });
 });
 
 describe("GeminiDecider.fromEnv", () => {
-  it("takes key, model and timeout from the environment", async () => {
-    const server = await modelServer([{ ...decision("Sow"), delayMs: 60_000 }, decision("Sow")]);
+  it("reads key, model and timeout from the environment", async () => {
+    const server = await modelServer(lateAtFirst(decision("Sow"), 1500));
     const env = { GEMINI_API_KEY: ` ${KEY} `, GEMINI_MODEL_NAME: "gemini-x", GEMINI_REQUEST_TIMEOUT_SECONDS: "1.5" };
     const made = GeminiDecider.fromEnv(env, { baseUrl: server.url });
     expect(await made.decide(request(), { signal })).toMatchObject({ nextStep: "Sow", usage: { requests: 2 } });
@@ -99,7 +99,7 @@ describe("GeminiDecider.fromEnv", () => {
     });
   });
 
-  it("lets options go before the environment", async () => {
+  it("prefers options to the environment", async () => {
     const server = await modelServer([decision("Sow")]);
     const env = { GEMINI_MODEL_NAME: "gemini-x", GEMINI_REQUEST_TIMEOUT_SECONDS: "soon" };
     const options = { apiKey: KEY, model: "gemini-y", timeoutMs: 20_000, baseUrl: server.url };
@@ -107,7 +107,7 @@ describe("GeminiDecider.fromEnv", () => {
     expect(server.requests[0]?.path).toBe("/v1/models/gemini-y:generateContent");
   });
 
-  it("says which variable is missing, and what to do without a key", () => {
+  it("names a missing variable, and what to do without a key", () => {
     for (const env of [{}, { GEMINI_API_KEY: "  " }]) {
       expect(() => GeminiDecider.fromEnv(env)).toThrow(
         expect.objectContaining({
@@ -120,7 +120,7 @@ describe("GeminiDecider.fromEnv", () => {
     }
   });
 
-  it.each(["0", "-5", "soon", "1e9", "4000", "5s"])("refuses a timeout of %s, without showing it", (seconds) => {
+  it.each(["0", "-5", "soon", "1e9", "4000", "5s"])("refuses a timeout of %s without showing it", (seconds) => {
     const made = () => GeminiDecider.fromEnv({ GEMINI_API_KEY: KEY, GEMINI_REQUEST_TIMEOUT_SECONDS: seconds });
     expect(made).toThrow("the environment variable GEMINI_REQUEST_TIMEOUT_SECONDS can't be read");
   });

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { failureOf, readRetryAfter, redactor, redactShapes, retryDelay } from "../../src/deciders/exchange.js";
 
 describe("redactor", () => {
-  it("takes a secret out in every form that it is written in", () => {
+  it("removes a secret in every encoding", () => {
     const secret = 'a"b/c+d=e';
     const redact = redactor([secret]);
     const forms = [secret, encodeURIComponent(secret), JSON.stringify(secret), btoa(secret)];
     for (const form of forms) expect(redact(`before ${form} after`)).toMatch(/^before "?\[redacted\]"?=* after$/);
   });
 
-  it("takes the longer of two out whole, and leaves words alone", () => {
+  it("removes the longer of two secrets as a whole, and keeps other words", () => {
     expect(redactor(["secret", "secret-and-more"])("secret-and-more, secret")).toBe("[redacted], [redacted]");
     expect(redactor(["local", ""])("a local model")).toBe("a local model");
   });
@@ -23,20 +23,20 @@ describe("redactor", () => {
     "api_key=abcdefghijkl",
     '{\\"apiKey\\": \\"abcdefghijkl\\"}',
     "Authorization: Basic abcdefghijkl",
-  ])("knows the shape of %s", (text) => {
+  ])("recognizes the form of %s", (text) => {
     const redacted = redactShapes(`see ${text} there`);
     expect(redacted).toContain("[redacted]");
     expect(redacted).not.toMatch(/abcdefgh|1234567890/);
     expect(redacted).toMatch(/^see .* there$/);
   });
 
-  it("leaves texts as they are", () => {
+  it("keeps other texts", () => {
     const text = "Rotate the API key, then restart. The key: none. Ask for task-list-of-the-sprint.";
     expect(redactShapes(text)).toBe(text);
   });
 });
 
-describe("what asks for a wait", () => {
+describe("Retry-After", () => {
   it("is read in seconds, or as a date", () => {
     expect(readRetryAfter("7")).toBe(7000);
     expect(readRetryAfter("0.5")).toBe(500);
@@ -47,7 +47,7 @@ describe("what asks for a wait", () => {
     for (const value of [undefined, null, "", "soon"]) expect(readRetryAfter(value)).toBeUndefined();
   });
 
-  it("is waited for within bounds; a second where nothing is said", async () => {
+  it("is followed within limits; the default is a second", async () => {
     const { httpFailure, RequestFailure } = await import("../../src/deciders/exchange.js");
     expect(retryDelay(httpFailure(429), 10_000)).toBe(1000);
     expect(retryDelay(httpFailure(429), 300)).toBe(300);
@@ -59,8 +59,8 @@ describe("what asks for a wait", () => {
   });
 });
 
-describe("an error of a client", () => {
-  it("is told by names and codes alone, however deep they are", () => {
+describe("failureOf", () => {
+  it("returns only names and codes of an error, at any depth", () => {
     const refused = Object.assign(new Error("to key=abcdef"), { code: "ECONNREFUSED" });
     const fetched = new TypeError("fetch failed", { cause: new AggregateError([], "", { cause: refused }) });
     expect(failureOf(fetched)).toMatchObject({ reason: "network", facts: { code: "ECONNREFUSED" } });

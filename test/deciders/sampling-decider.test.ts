@@ -13,7 +13,7 @@ type Said = string | Error | object | ((asked: Asked) => Promise<string>);
 const signal = new AbortController().signal;
 const said = (next: string) => decision(next).text ?? "";
 
-/** A server whose client's model says so, one answer after the other. */
+/** Connects a server to a client whose model gives these answers in order. */
 async function connected(answers: readonly Said[] | undefined, options: ModelDeciderOptions = {}) {
   const server = new McpServer({ name: "host", version: "1.0.0" });
   const client = new Client({ name: "agent", version: "1.0.0" });
@@ -52,18 +52,18 @@ describe("SamplingDecider", () => {
     expect(exchanges).toMatchObject([{ decider: "sampling", model: "client-model", response: said("Sow") }]);
   });
 
-  it("takes JSON in a fence", async () => {
+  it("accepts JSON in a code fence", async () => {
     const { decide } = await connected([`\`\`\`json\n${said("Sow")}\n\`\`\``]);
     expect(await decide()).toMatchObject({ nextStep: "Sow" });
   });
 
-  it("asks once more where the model talks instead", async () => {
+  it("retries once if the answer is not JSON", async () => {
     const { asked, decide } = await connected(["I would say: Sow!", said("Sow")]);
     expect(await decide()).toMatchObject({ nextStep: "Sow", usage: { requests: 2 } });
     expect(JSON.stringify(asked[1])).toContain("was no JSON object");
   });
 
-  it("asks once more where the answer is a picture", async () => {
+  it("retries once if the answer is an image", async () => {
     const picture = { type: "image", data: "AAAA", mimeType: "image/png" };
     const { decide } = await connected([picture, picture]);
     expect(await failure(decide())).toMatchObject({
@@ -72,7 +72,7 @@ describe("SamplingDecider", () => {
     });
   });
 
-  it("says that a client has no sampling, before it asks", async () => {
+  it("reports that a client has no sampling, without a request", async () => {
     const { decide } = await connected(undefined);
     expect(await failure(decide())).toMatchObject({
       code: "DECIDER_FAILED",
@@ -82,7 +82,7 @@ describe("SamplingDecider", () => {
     });
   });
 
-  it("says that nobody is connected", async () => {
+  it("reports that no client is connected", async () => {
     const alone = new McpServer({ name: "host", version: "1.0.0" });
     for (const server of [alone.server, () => undefined]) {
       const error = await failure(new SamplingDecider({ server }).decide(request(), { signal }));
@@ -90,7 +90,7 @@ describe("SamplingDecider", () => {
     }
   });
 
-  it("says that a later protocol lets no server ask", async () => {
+  it("reports that a newer protocol has no sampling", async () => {
     const errors: unknown[] = [];
     const factory = () => {
       const server = new McpServer({ name: "host", version: "1.0.0" });
@@ -121,7 +121,7 @@ describe("SamplingDecider", () => {
     ]);
   });
 
-  it("finds the client whose call is under way", async () => {
+  it("uses the client of the current call", async () => {
     const first = await connected([said("Sow")]);
     const second = await connected([said("Water")]);
     let current = first.server.server;
@@ -131,7 +131,7 @@ describe("SamplingDecider", () => {
     expect(await decider.decide(request(), { signal })).toMatchObject({ nextStep: "Water" });
   });
 
-  it("doesn't ask again where the client's user says no, nor repeats what the client says", async () => {
+  it("does not retry if the client's user declines, and does not repeat the client's text", async () => {
     const { asked, decide } = await connected([new Error("the user declined, key sk-planted")]);
     const error = await failure(decide());
     expect(error).toMatchObject({
@@ -142,13 +142,13 @@ describe("SamplingDecider", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("gives up a client that takes too long", async () => {
+  it("stops waiting for a client that is too slow", async () => {
     const never = () => new Promise<string>(() => {});
     const { decide } = await connected([never, never], { timeoutMs: 30 });
     expect(await failure(decide())).toMatchObject({ details: { reason: "timeout", requests: 2 } });
   });
 
-  it("is taken back by its caller", async () => {
+  it("can be aborted by its caller", async () => {
     const controller = new AbortController();
     const hang = () => {
       controller.abort();
@@ -159,7 +159,7 @@ describe("SamplingDecider", () => {
     expect(error).toMatchObject({ details: { reason: "aborted", requests: 1 } });
   });
 
-  it("notices that the client has gone", async () => {
+  it("reports that the client has disconnected", async () => {
     const { client, decide } = await connected([
       async () => {
         await client.close();
@@ -170,7 +170,7 @@ describe("SamplingDecider", () => {
   });
 });
 
-describe("a server", () => {
+describe("a sampling server", () => {
   const capable = () => ({ sampling: {} });
   const failing = (code: string | number) => {
     const error = Object.assign(new Error("secret words"), { code });
@@ -179,7 +179,7 @@ describe("a server", () => {
   };
 
   it.each(["METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION", "CAPABILITY_NOT_SUPPORTED", -32601])(
-    "whose protocol has no such request (%s) can't be asked",
+    "whose protocol lacks the request (%s) cannot be used",
     async (code) => {
       expect(await failing(code)).toMatchObject({
         message: "the MCP client's protocol has no sampling requests: its model can't be asked",
@@ -193,11 +193,11 @@ describe("a server", () => {
     ["CONNECTION_CLOSED", "network"],
     ["NOT_CONNECTED", "network"],
     ["INVALID_RESULT", "invalid_response"],
-  ])("that fails with %s is asked once more: %s", async (code, reason) => {
+  ])("that fails with %s is retried once: %s", async (code, reason) => {
     expect(await failing(code)).toMatchObject({ details: { reason, retryable: true, requests: 2 } });
   });
 
-  it("that answers with several pieces has its texts put together", async () => {
+  it("that answers with several parts has its texts joined", async () => {
     const [one, other] = [said("Sow").slice(0, 9), said("Sow").slice(9)];
     const content = [{ type: "text", text: one }, { type: "image" }, { type: "text", text: other }];
     const createMessage = () => Promise.resolve({ content });
@@ -205,7 +205,7 @@ describe("a server", () => {
     expect(await new SamplingDecider({ server }).decide(request(), { signal })).toMatchObject({ nextStep: "Sow" });
   });
 
-  it("that answers with nothing of a kind is asked once more", async () => {
+  it("that answers without a text is retried once", async () => {
     const server: SamplingServer = { getClientCapabilities: capable, createMessage: () => Promise.resolve(null) };
     expect(await failure(new SamplingDecider({ server }).decide(request(), { signal }))).toMatchObject({
       details: { reason: "invalid_response", requests: 2 },

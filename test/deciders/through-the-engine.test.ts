@@ -6,7 +6,7 @@ import { DONE, routed } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { decision, KEY, modelServer } from "./model-servers.js";
 
-/** An instance on a decider, the engine's news of it, and all that stands in its store. */
+/** Starts an instance on a decider, and collects its events and everything that is stored. */
 async function garden(decider: StepDecider) {
   const { engine, storage } = routed(decider);
   const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
@@ -19,7 +19,7 @@ async function garden(decider: StepDecider) {
 }
 
 describe("a routed engine", () => {
-  it("follows Gemini's real client through a workflow", async () => {
+  it("runs a workflow with Gemini's real client", async () => {
     const server = await modelServer([
       decision("sow ", { updated_context: [{ key: "dug", value: true }], reasoning: "dug" }),
       decision("Harvest"),
@@ -31,7 +31,7 @@ describe("a routed engine", () => {
       new GeminiDecider({ apiKey: KEY, model: "gemini-test", baseUrl: server.url }),
     );
     expect(await engine.advance(id, DONE)).toMatchObject({ nextStep: { name: "Sow" }, context: { dug: true } });
-    // The engine refuses a step that doesn't exist, and asks once more.
+    // The engine refuses a step that does not exist, and asks again.
     expect(await engine.advance(id, DONE)).toMatchObject({ nextStep: { name: "Water" } });
     expect(JSON.stringify(server.requests[2]?.body)).toContain("is no step that may follow");
     expect(await engine.advance(id, DONE)).toMatchObject({ status: "COMPLETED" });
@@ -41,7 +41,7 @@ describe("a routed engine", () => {
     expect(log).not.toContain(KEY);
   });
 
-  it("keeps a report whose decision failed, and no key; retry asks about it again", async () => {
+  it("stores a report whose decision failed, and no key; retry asks about the report again", async () => {
     const echo = { status: 403, body: `{"error":{"message":"${KEY} may not"}}` };
     const server = await modelServer([echo, decision("Sow", { reasoning: `by ${KEY}` })]);
     const exchanges: DeciderExchange[] = [];
@@ -57,7 +57,7 @@ describe("a routed engine", () => {
     expect(all).not.toContain(KEY);
   });
 
-  it("needs no model to go through the steps in their order", async () => {
+  it("runs through the steps in order without a model", async () => {
     const { engine, id } = await garden(new LinearDecider());
     const names: unknown[] = [];
     for (const _step of [1, 2, 3]) names.push((await engine.advance(id, DONE)).nextStep.name);

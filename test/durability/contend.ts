@@ -2,6 +2,7 @@ import { writeSync } from "node:fs";
 import { MemoryContent } from "../../src/content/memory.js";
 import { createEngine } from "../../src/phased/engine.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { begin } from "../support/begin.js";
 import { markedEvidence, stubborn } from "./stubborn-workflow.js";
 
 /**
@@ -15,6 +16,7 @@ export async function contend(open: (place: string) => Promise<StorageAdapter>):
     content: new MemoryContent({ workflows: [stubborn] }),
     limits: { maxAttempts: 1e9, maxAttemptsTotal: 1e9, maxActiveSessions: Number.POSITIVE_INFINITY },
   });
+  await begin();
   for (let index = 0; index < Number(count); index += 1) {
     const sessionId = ids[index % ids.length] ?? "";
     const marker = `${process.pid}-${index}`;

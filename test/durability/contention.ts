@@ -2,14 +2,14 @@ import { expect, it } from "vitest";
 import { MemoryContent } from "../../src/content/memory.js";
 import { createEngine } from "../../src/phased/engine.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { howOften } from "../support/how-often.js";
 import { workersOf } from "../support/worker-process.js";
 import { readMarkers } from "./read-markers.js";
 import { stubborn } from "./stubborn-workflow.js";
 
-const LONG = process.env.PHASEGATE_LONG === "1";
-const PROCESSES = LONG ? 8 : 4;
-const TRANSITIONS = LONG ? 500 : 40;
-const SESSIONS = [1, LONG ? 100 : 10];
+const PROCESSES = howOften(3, 8);
+const TRANSITIONS = howOften(12, 500);
+const SESSIONS = [1, howOften(10, 100)];
 
 /** An adapter to contend over. */
 export interface Contended {
@@ -33,7 +33,7 @@ export function contentionTests({ worker, newPlace, open }: Contended): void {
       for (let index = 0; index < count; index += 1) {
         ids.push((await engine.start({ workflowType: "stubborn", target: `${index}` })).sessionId);
       }
-      const workers = Array.from({ length: PROCESSES }, () => start(place, String(TRANSITIONS), ...ids));
+      const workers = await start.together(PROCESSES, place, String(TRANSITIONS), ...ids);
       const acknowledged: string[] = [];
       for (const { lines, exitCode, errors } of await Promise.all(workers.map((one) => one.ended))) {
         expect([lines.length, exitCode, errors]).toEqual([TRANSITIONS, 0, ""]);

@@ -6,8 +6,8 @@ import { DURABLE, openStorage } from "../support/open-storage.js";
 import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";
 
-const PROCESSES = 4;
-const TRANSITIONS = howOften(30, 1000);
+const PROCESSES = howOften(3, 4);
+const TRANSITIONS = howOften(12, 1000);
 
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));
@@ -22,10 +22,8 @@ describe.each(Object.entries(DURABLE))("several engines in processes of their ow
       for (let index = 0; index < count; index += 1) {
         ids.push((await engine.start({ workflowType: "stubborn", target: `${index}` })).sessionId);
       }
+      const workers = await startWorker.together(PROCESSES, place, "submit", String(TRANSITIONS), ...ids);
       const begun = performance.now();
-      const workers = Array.from({ length: PROCESSES }, () =>
-        startWorker(place, "submit", String(TRANSITIONS), ...ids),
-      );
       const ended = await Promise.all(workers.map((worker) => worker.ended));
       const seconds = (performance.now() - begun) / 1000;
       const acknowledged: string[] = [];

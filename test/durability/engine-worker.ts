@@ -10,6 +10,7 @@
 import { writeSync } from "node:fs";
 import { MemoryContent } from "../../src/content/memory.js";
 import { createEngine } from "../../src/phased/engine.js";
+import { begin } from "../support/begin.js";
 import { openStorage } from "../support/open-storage.js";
 import { markedEvidence, stubborn } from "./stubborn-workflow.js";
 
@@ -21,6 +22,7 @@ const engine = createEngine({
   limits: { maxAttempts: 1e9, maxAttemptsTotal: 1e9, maxActiveSessions: Number.POSITIVE_INFINITY },
 });
 
+await begin();
 if (mode === "submit") await submit(Number(rest[0]), rest.slice(1));
 else for (const key of rest) await live(key);
 await engine.close();

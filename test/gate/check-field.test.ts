@@ -5,7 +5,7 @@ import { FIELD_TYPES, type FieldType } from "../../src/workflow/gate-definition.
 import type { JsonValue } from "../../src/workflow/json.js";
 import { field } from "./fields.js";
 
-/** One value of each kind that JSON has, and which types take it. */
+/** One value of each JSON type, and the field types that accept it. */
 const VALUES: readonly (readonly [JsonValue, readonly FieldType[]])[] = [
   [true, ["boolean", "any"]],
   [1, ["integer", "number", "any"]],
@@ -24,7 +24,7 @@ const VALUES: readonly (readonly [JsonValue, readonly FieldType[]])[] = [
 
 describe("types", () => {
   for (const type of FIELD_TYPES) {
-    it(`${type} takes its own values and no others`, () => {
+    it(`${type} accepts its own values and no others`, () => {
       for (const [value, takers] of VALUES) {
         const found = checkField(field({ type }), { done: value }, () => []);
         if (takers.includes(type)) expect(found, `${JSON.stringify(value)}`).toBeUndefined();
@@ -35,13 +35,13 @@ describe("types", () => {
       }
     });
 
-    it(`${type} has an example that it takes itself`, () => {
+    it(`${type} has an example that it accepts`, () => {
       const example = exampleOf(field({ type }));
       expect(checkField(field({ type }), { done: example }, () => [])).toBeUndefined();
     });
   }
 
-  it("holds an optional field to its type, but not to being there", () => {
+  it("checks the type of an optional field only if it is present", () => {
     const optional = field({ type: "integer", required: false });
     expect(checkField(optional, {}, () => [])).toBeUndefined();
     expect(checkField(optional, { done: null }, () => [])).toBeUndefined();
@@ -50,7 +50,7 @@ describe("types", () => {
 });
 
 describe("a required field", () => {
-  it("is missing if it is not there, and if it is null", () => {
+  it("is missing if it is absent or null", () => {
     expect(checkField(field(), {}, () => [])).toEqual({
       field: "done",
       problem: "missing",
@@ -62,13 +62,13 @@ describe("a required field", () => {
     expect(checkField(field(), { done: null }, () => [])).toMatchObject({ problem: "missing", got: "null" });
   });
 
-  it("is not there if only a prototype has it", () => {
+  it("is missing if only its prototype has it", () => {
     const evidence = Object.create({ done: true }) as Record<string, JsonValue>;
     expect(checkField(field(), evidence, () => [])).toMatchObject({ problem: "missing" });
     expect(checkField(field({ name: "toString", type: "any" }), {}, () => [])).toMatchObject({ problem: "missing" });
   });
 
-  it("must not be false, whatever its type", () => {
+  it("must not be false, for any type", () => {
     for (const type of ["boolean", "any"] as const) {
       const found = checkField(field({ type }), { done: false }, () => []);
       expect(found).toMatchObject({ problem: "claimed_false", got: "false", example: true });
@@ -85,7 +85,7 @@ describe("a required field", () => {
     expect(checkField(field({ type: "string" }), { done: " x " }, () => [])).toBeUndefined();
   });
 
-  it("may be 0: only false and blanks say that nothing was done", () => {
+  it("may be 0: only false and blanks count as not done", () => {
     expect(checkField(field({ type: "integer" }), { done: 0 }, () => [])).toBeUndefined();
     expect(checkField(field({ type: "any" }), { done: 0 }, () => [])).toBeUndefined();
   });
@@ -97,13 +97,13 @@ describe("an optional field", () => {
     expect(checkField(field({ required: false, type: "string" }), { done: " " }, () => [])).toBeUndefined();
   });
 
-  it("asks for a boolean, not for true", () => {
+  it("is described as a boolean, not as true", () => {
     expect(checkField(field({ required: false }), { done: 1 }, () => [])).toMatchObject({ expected: "a boolean" });
     expect(checkField(field({ required: true }), { done: 1 }, () => [])).toMatchObject({ expected: "true" });
   });
 });
 
-describe("what a problem says", () => {
+describe("a problem of a field", () => {
   it("names the type with its article", () => {
     const messages = FIELD_TYPES.filter((type) => type !== "any").map((type) => {
       const wrong = type === "string" ? 1 : "x";
@@ -119,11 +119,11 @@ describe("what a problem says", () => {
     ]);
   });
 
-  it("says of a field of any type that it must not be empty", () => {
+  it("names a non-empty value for the type any", () => {
     expect(checkField(field({ type: "any" }), {}, () => [])?.expected).toBe("any value that is not empty");
   });
 
-  it("adds the author's description and example", () => {
+  it("contains the author's description and example", () => {
     const asked = field({ type: "integer", description: "tests that ran", example: 42 });
     expect(checkField(asked, { done: "many" }, () => [])).toEqual({
       field: "done",
@@ -135,17 +135,17 @@ describe("what a problem says", () => {
     });
   });
 
-  it("shortens what was sent, and shows hidden characters as escapes", () => {
+  it("shortens the submitted value, and escapes hidden characters", () => {
     const found = checkField(field(), { done: `${"x".repeat(500)}` }, () => []);
     expect(found?.got?.length).toBeLessThanOrEqual(80);
     expect(checkField(field(), { done: "a\u202eb\u007f\nc" }, () => [])?.got).toBe('"a\\u202eb\\u007f\\nc"');
   });
 });
 
-describe("near misses", () => {
+describe("similar names", () => {
   const asked = field({ name: "srd_created" });
 
-  it("names a stranger that may have been meant", () => {
+  it("are suggested if an unknown key may be meant", () => {
     for (const typo of ["srdCreated", "srd-created", "SRD_CREATED", "srd_creatd"]) {
       expect(checkField(asked, { [typo]: true }, () => [typo])?.message).toBe(
         `Required evidence 'srd_created' not provided (you sent "${typo}")`,
@@ -153,13 +153,13 @@ describe("near misses", () => {
     }
   });
 
-  it("names none that is another word", () => {
+  it("are not suggested if the key is another word", () => {
     expect(checkField(asked, { coverage: true }, () => ["coverage"])?.message).toBe(
       "Required evidence 'srd_created' not provided",
     );
   });
 
-  it("shows a stranger's name like any text from outside", () => {
+  it("are shortened and escaped", () => {
     const name = `srd_created${"!".repeat(500)}\n\u202e`;
     const message = checkField(asked, { [name]: true }, () => [name])?.message ?? "";
     expect(message).toContain("(you sent ");

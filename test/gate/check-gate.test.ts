@@ -9,12 +9,12 @@ import { field, fieldGate } from "./fields.js";
 const problemsOf = (verdict: Verdict) => (verdict.passed ? [] : verdict.problems);
 
 describe("an open gate", () => {
-  it("takes any evidence", () => {
+  it("accepts any evidence", () => {
     expect(checkGate({ kind: "open", allowOverride: false }, {})).toEqual({ passed: true, warnings: [] });
   });
 });
 
-describe("a gate of fields", () => {
+describe("a gate with fields", () => {
   const gate = fieldGate([
     field({ name: "zulu", type: "string" }),
     field({ name: "alpha", type: "integer" }),
@@ -23,12 +23,12 @@ describe("a gate of fields", () => {
     field({ name: "kilo", type: "string" }),
   ]);
 
-  it("lets evidence through that has all of them, and strangers beside them", () => {
+  it("accepts evidence with all of its fields and unknown keys", () => {
     const evidence = { zulu: "z", alpha: 1, mike: true, kilo: "k", anything: { else: [false, null] } };
     expect(checkGate(gate, evidence)).toEqual({ passed: true, warnings: [] });
   });
 
-  it("names all problems at once, in the gate's order, each in the form of the log", () => {
+  it("reports all problems at once, in the gate's order, in the format of the log", () => {
     const verdict = checkGate(gate, { echo: "no list", kilo: " ", mike: false, alpha: 1.5 });
     expect(problemsOf(verdict).map(({ field: name, problem }) => [name, problem])).toEqual([
       ["zulu", "missing"],
@@ -46,7 +46,7 @@ describe("a gate of fields", () => {
     expect(names).toEqual(["zulu", "alpha", "mike", "kilo"]);
   });
 
-  it("takes no other field of the gate for a misspelt one", () => {
+  it("does not treat another field of the gate as a misspelling", () => {
     const twins = fieldGate([field({ name: "test_a" }), field({ name: "test_b" })]);
     const [problem] = problemsOf(checkGate(twins, { test_a: true }));
     expect(problem?.message).toBe("Required evidence 'test_b' not provided");
@@ -54,7 +54,7 @@ describe("a gate of fields", () => {
     expect(other?.message).toContain('(you sent "test-b")');
   });
 
-  it("looks for misspelt names among the first thousand, for the first hundred fields", () => {
+  it("searches the first thousand keys for misspellings of the first hundred fields", () => {
     const asked = fieldGate(Array.from({ length: 101 }, (_, at) => field({ name: `wanted_field_${at}` })));
     const others = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`o${at}`, 1]));
     const meant = (before: number, name: string) =>
@@ -81,7 +81,7 @@ describe("enforcement", () => {
   const evidence = { typed: "3", claimed: false, blank: "" };
   const kinds = ["missing", "wrong_type", "claimed_false", "empty"];
 
-  it("is strict if nothing is said, also where the gate file is not", () => {
+  it("is strict by default, even if the gate file is not", () => {
     for (const strict of [true, false]) {
       for (const context of [undefined, {}, { enforcement: "strict" as const }]) {
         const verdict = checkGate(fieldGate(fields, { strict }), evidence, context);
@@ -91,12 +91,12 @@ describe("enforcement", () => {
     }
   });
 
-  it("as defined, blocks on everything where the gate file is strict", () => {
+  it('"as-defined" blocks every problem if the gate file is strict', () => {
     const verdict = checkGate(fieldGate(fields), evidence, { enforcement: "as-defined" });
     expect(problemsOf(verdict).map(({ problem }) => problem)).toEqual(kinds);
   });
 
-  it("as defined, blocks only on what is missing where the gate file is not strict, and warns of the rest", () => {
+  it('"as-defined" blocks only missing fields if the gate file is not strict, and warns of the rest', () => {
     const gate = fieldGate(fields, { strict: false });
     const verdict = checkGate(gate, evidence, { enforcement: "as-defined" });
     expect(problemsOf(verdict).map(({ problem }) => problem)).toEqual(["missing"]);
@@ -106,19 +106,19 @@ describe("enforcement", () => {
     expect(passed.warnings.map(({ field: name }) => name)).toEqual(["typed", "claimed", "blank"]);
   });
 
-  it("as defined, null is still missing", () => {
+  it('"as-defined" treats null as missing', () => {
     const verdict = checkGate(fieldGate([field()], { strict: false }), { done: null }, { enforcement: "as-defined" });
     expect(verdict.passed).toBe(false);
   });
 });
 
-describe("a schema gate", () => {
+describe("a gate with a schema", () => {
   const gate: SchemaGate = { kind: "schema", allowOverride: false, example: { list: [{ name: "first" }], count: 3 } };
   const failing = (issues: StandardSchemaV1.Issue[], evidence = {}) => {
     return problemsOf(checkGate(gate, evidence, { schemaResult: { issues } }));
   };
 
-  it("stays shut if its schema was not run", () => {
+  it("stays closed if its schema was not run", () => {
     const verdict = checkGate(gate, { count: 3 });
     expect(verdict.passed).toBe(false);
     expect(problemsOf(verdict)).toMatchObject([{ field: "", problem: "invalid" }]);
@@ -130,11 +130,11 @@ describe("a schema gate", () => {
     expect(checkGate(gate, {}, { schemaResult: { value: {}, issues: undefined } }).passed).toBe(true);
   });
 
-  it("stays shut if the schema refuses and names no issue", () => {
+  it("stays closed if the schema refuses without an issue", () => {
     expect(failing([])).toMatchObject([{ field: "", problem: "invalid" }]);
   });
 
-  it("names paths, with what is there and what the author's example has there", () => {
+  it("names paths, with the submitted value and the author's example", () => {
     const evidence = { list: [{ name: 1 }] };
     expect(failing([{ message: "must be a text", path: ["list", 0, "name"] }], evidence)).toEqual([
       {
@@ -147,14 +147,14 @@ describe("a schema gate", () => {
     ]);
   });
 
-  it("reads path segments that are objects, and symbols", () => {
+  it("accepts path segments that are objects or symbols", () => {
     expect(failing([{ message: "no", path: [{ key: "list" }, { key: 0 }] }], { list: ["x"] })).toMatchObject([
       { field: "list.0", got: '"x"', example: { name: "first" } },
     ]);
     expect(failing([{ message: "no", path: [Symbol("s")] }])).toMatchObject([{ field: "Symbol(s)" }]);
   });
 
-  it("says missing where there is nothing, own keys only", () => {
+  it("reports a missing value, by own keys only", () => {
     const missing = { problem: "missing", got: "nothing" };
     expect(failing([{ message: "required", path: ["count"] }])).toMatchObject([{ ...missing, example: 3 }]);
     expect(failing([{ message: "required", path: ["a", "b"] }], { a: null })).toMatchObject([missing]);
@@ -163,20 +163,20 @@ describe("a schema gate", () => {
     expect(failing([{ message: "required", path: ["other"] }])[0]).not.toHaveProperty("example");
   });
 
-  it("speaks of the evidence as a whole where there is no path", () => {
+  it("reports an issue without a path for the evidence as a whole", () => {
     const expected = { field: "", problem: "invalid", message: "passwords differ", got: '{"a":1}' };
     for (const issue of [{ message: "passwords differ" }, { message: "passwords differ", path: [] }]) {
       expect(failing([issue], { a: 1 })).toMatchObject([expected]);
     }
   });
 
-  it("goes without an example", () => {
+  it("works without an example", () => {
     const { example: _, ...bare } = gate;
     const verdict = checkGate(bare, { a: 1 }, { schemaResult: { issues: [{ message: "no", path: ["a"] }] } });
     expect(problemsOf(verdict)).toEqual([{ field: "a", problem: "invalid", message: "'a': no", got: "1" }]);
   });
 
-  it("takes what zod says, in zod's order", () => {
+  it("reports issues of zod in zod's order", () => {
     const schema = z.object({ tests: z.int().min(5), ok: z.literal(true), notes: z.array(z.string()) });
     const evidence = { tests: 3, notes: ["a", 2] };
     const schemaResult = schema["~standard"].validate(evidence);
@@ -199,8 +199,8 @@ describe("a schema gate", () => {
   });
 });
 
-describe("the kinds of problems", () => {
-  it("are those of the log's format", () => {
+describe("PROBLEM_KINDS", () => {
+  it("contains the kinds of the log's format", () => {
     expect(PROBLEM_KINDS).toEqual([
       "missing",
       "wrong_type",

@@ -23,15 +23,15 @@ const problems = (evidence: JsonObject, of = gate) => {
 };
 const whole = { tasks_completed: ["1.1", "3"], validation_gate: { 1: true, 2: true } };
 
-describe("the gate of a phase out of a plan", () => {
-  it("passes when all that is not optional is claimed, items by number or by text", () => {
+describe("the gate of a phase of a plan", () => {
+  it("passes if everything that is not optional is claimed, items by number or by text", () => {
     expect(checkGate(gate, whole)).toEqual({ passed: true, warnings: [] });
     expect(problems({ ...whole, tasks_completed: ["1.1", "3", "1.2", 7, { not: "an id" }] })).toEqual([]);
     expect(problems({ ...whole, validation_gate: { "all tests pass": true, "2": true } })).toEqual([]);
     expect(problems({ tasks_completed: ["1.1", "3"] }, noItems)).toEqual([]);
   });
 
-  it("names every task and every item that is missing, the items with their texts", () => {
+  it("names every missing task and item, items with their texts", () => {
     const all = [
       "tasks_completed missing",
       "tasks_completed missing",
@@ -54,7 +54,7 @@ describe("the gate of a phase out of a plan", () => {
     });
   });
 
-  it("takes no number for an id, and says so: 1.10 is 1.1 to JSON", () => {
+  it("refuses numbers as ids, and explains that 1.10 is 1.1 in JSON", () => {
     const tens: PlanGate = { ...noItems, tasks: ["1.1", "1.10", "3"].map((id) => ({ id, optional: false })) };
     const verdict = checkGate(tens, { tasks_completed: [1.1, "3"] });
     expect(verdict).toMatchObject({
@@ -66,7 +66,7 @@ describe("the gate of a phase out of a plan", () => {
     expect(problems({ tasks_completed: [1.1, 1.1, 3] }, tens)).toHaveLength(3);
   });
 
-  it("looks for a few of many claims that nobody knows, and names a few of many items", () => {
+  it("limits the search for similar ids, and the number of named items", () => {
     const many: PlanGate = {
       ...gate,
       tasks: Array.from({ length: 200 }, (_, at) => ({ id: `task-${at}`, optional: false })),
@@ -81,7 +81,7 @@ describe("the gate of a phase out of a plan", () => {
     expect(found.filter(({ message }) => message.includes("claimed as false"))).toHaveLength(100);
   });
 
-  it("takes nothing but a list and an object, and no word but true", () => {
+  it("accepts only a list and an object, and only true as a claim", () => {
     expect(problems({ tasks_completed: "1.1, 3", validation_gate: ["1", "2"] })).toEqual([
       "tasks_completed wrong_type",
       "tasks_completed missing",
@@ -96,7 +96,7 @@ describe("the gate of a phase out of a plan", () => {
     ]);
   });
 
-  it("takes nothing from an object's prototype", () => {
+  it("ignores keys of an object's prototype", () => {
     const evidence: JsonObject = Object.create({ ...whole });
     expect(problems(evidence)).toHaveLength(4);
   });
@@ -113,7 +113,7 @@ describe("the gate of a phase out of a plan", () => {
     ["Cafe\u0301 is open", "Caf\u00e9 is open"],
     ["हिन्दी पाठ", "हिन्दी पाठ"],
     ["Takes 1-2 days", "takes 1 2 days"],
-  ])("takes an item by its text, however it is marked: %j as %j", (item, text) => {
+  ])("accepts an item by its text in any formatting: %j as %j", (item, text) => {
     expect(claims([item, "Something else"], { [text]: true, 2: true })).toEqual([]);
   });
 
@@ -131,16 +131,16 @@ describe("the gate of a phase out of a plan", () => {
     ["All tests pass", "1."],
     ["All tests pass", "01"],
     ["All tests pass", " 1"],
-  ])("takes no other text, and no number but its own: %j is not %j", (item, text) => {
+  ])("accepts no other text, and no other number: %j is not %j", (item, text) => {
     expect(claims([item, "Something else"], { [text]: true, 2: true })).toEqual(["validation_gate.1 missing"]);
   });
 
-  it("takes a number for that of an item, never for its text", () => {
+  it("treats a number as an item's number, never as its text", () => {
     expect(claims(["Two", "1"], { 1: true })).toEqual(["validation_gate.2 missing"]);
     expect(claims(["Two", "1"], { 1: true, 2: true })).toEqual([]);
   });
 
-  it("takes a text that two items have for neither, and asks for the numbers", () => {
+  it("refuses a text that two items have, and asks for their numbers", () => {
     const twice = ["Coverage is > 80%", "Docs", "coverage is >80%"];
     const text = { "Coverage is > 80%": true, Docs: true };
     const verdict = checkGate({ ...noItems, items: twice }, { ...whole, validation_gate: text });
@@ -158,7 +158,7 @@ describe("the gate of a phase out of a plan", () => {
     ]);
   });
 
-  it("fails claims that contradict each other, in whatever order, and a false one that nobody understands", () => {
+  it("refuses contradicting claims in any order, and unknown false claims", () => {
     for (const item of ["All tests pass", "all tests pass!"]) {
       expect(claims(["All tests pass"], { 1: true, [item]: false })).toEqual(["validation_gate.1 claimed_false"]);
       expect(claims(["All tests pass"], { [item]: true, 1: false })).toEqual(["validation_gate.1 claimed_false"]);
@@ -168,7 +168,7 @@ describe("the gate of a phase out of a plan", () => {
     expect(claims(["All tests pass"], JSON.parse('{"1": true, "__proto__": true}'))).toEqual([]);
   });
 
-  it("says what it wants, and an example that passes", () => {
+  it("returns its required format, and an example that passes", () => {
     expect(evidenceNames(gate)).toEqual(["tasks_completed", "validation_gate"]);
     expect(evidenceNames(noItems)).toEqual(["tasks_completed"]);
     expect(requiredFormat(gate)).toEqual({
@@ -180,7 +180,7 @@ describe("the gate of a phase out of a plan", () => {
     expect(exampleEvidence(noItems)).toEqual({ tasks_completed: ["1.1", "3"] });
   });
 
-  it("opens for its own example, and for no part of it", () => {
+  it("accepts its own example, and no part of it", () => {
     const gates = fc.record({
       tasks: fc.uniqueArray(fc.record({ id: fc.stringMatching(/^[A-Z0-9][0-9.]{0,3}$/), optional: fc.boolean() }), {
         selector: ({ id }) => id,

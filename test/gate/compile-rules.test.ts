@@ -4,13 +4,13 @@ import type { FieldGate } from "../../src/workflow/structure.js";
 
 const RUN_RULES = "../../src/gate/run-gate-rules.js";
 
-describe("rules whose language can't be loaded", () => {
+describe("rules whose engine cannot be loaded", () => {
   afterEach(() => {
     vi.doUnmock(RUN_RULES);
     vi.resetModules();
   });
 
-  it("are a rejection for whoever asks, and compiled once it can be", async () => {
+  it("reject for every caller, and are compiled once it can be loaded", async () => {
     const gate: FieldGate = {
       ...{ kind: "fields", strict: true, allowOverride: false, source: "gate-file" },
       fields: [{ name: "count", type: "integer", required: true }],
@@ -19,7 +19,7 @@ describe("rules whose language can't be loaded", () => {
     const sound = compileRules({ ...gate, rules: [{ source: "true", cel: "true" }] });
     await sound;
     vi.doMock(RUN_RULES, () => ({ createRules: () => Promise.reject(new Error("no memory")) }));
-    // Of the same content: kept under another key.
+    // The same content, cached under another key.
     const twin = { ...gate };
     const [one, other] = [compileRules(gate), compileRules(twin)];
     await expect(one).rejects.toThrow("no memory");

@@ -10,7 +10,7 @@ const page = await readFile(new URL("../../docs/gates.md", import.meta.url), "ut
 const fence = (info: string) => new RegExp(`^\`\`\`${info}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(page)?.[1] ?? "";
 const EVIDENCE: JsonObject = JSON.parse(fence("json evidence"));
 
-it("is read with every key, and lets the page's evidence through", async () => {
+it("the documented gate has every key, and accepts the documented evidence", async () => {
   const gate = await gateOf(fence("yaml gate"));
   expect(gate).toMatchObject({
     strict: true,
@@ -39,21 +39,21 @@ it.each([
   [{ changed_files: [] }, "len(x) > 0"],
   [{ changed_files: ["a.js"] }, "endswith"],
   [{ notes: "short" }, "min_length_20"],
-])("stops %j with words of its own", async (change, says) => {
+])("the documented gate refuses %j with its message", async (change, says) => {
   const found = await complaints(await gateOf(fence("yaml gate")), { ...EVIDENCE, ...change });
   expect(found.join("\n")).toContain(says);
 });
 
-it("needs no note where there is a long one", async () => {
+it("the documented gate requires no note if there is one long enough", async () => {
   const notes = { coverage: 85, notes: "generated code is left out of it" };
   expect(await complaints(await gateOf(fence("yaml gate")), { ...EVIDENCE, ...notes })).toEqual([]);
 });
 
-it("names every validator on the page", () => {
+it("the page names every validator", () => {
   for (const name of VALIDATOR_NAMES) expect(page).toContain(`\`${name}\``);
 });
 
-it("has a table of lambdas that is true", () => {
+it("the page's table of lambdas is correct", () => {
   const rows = [...page.matchAll(/^\| `(.+?)`.* \| `(.+?)`/gm)].filter(([row]) => /\bx\b|e\[/.test(row));
   const checked = rows.flatMap(([, python = "", cel = ""]) => {
     const read = readRuleText(

@@ -4,7 +4,7 @@ import { checkEvidenceSafety, type EvidenceLimits } from "../../src/gate/evidenc
 
 const LIMITS: EvidenceLimits = { maxBytes: 10_000, maxDepth: 8 };
 
-/** What a value is refused with. */
+/** Returns the error for a value. */
 function refusal(value: unknown, limits: Partial<EvidenceLimits> = {}) {
   try {
     checkEvidenceSafety(value, { ...LIMITS, ...limits });
@@ -15,7 +15,7 @@ function refusal(value: unknown, limits: Partial<EvidenceLimits> = {}) {
   throw new Error("it was not refused");
 }
 
-/** The paths and reasons of a refusal. */
+/** Returns the paths and reasons of a refusal. */
 function reasons(value: unknown, limits: Partial<EvidenceLimits> = {}) {
   const error = refusal(value, limits);
   if (!isPhasegateError(error, "EVIDENCE_UNSAFE")) throw error;
@@ -28,7 +28,7 @@ const accepts = (value: unknown, limits: Partial<EvidenceLimits> = {}) => {
 };
 
 describe("plain evidence", () => {
-  it("comes through as it is, as a copy", () => {
+  it("is copied unchanged", () => {
     const value = {
       text: "t",
       yes: true,
@@ -45,7 +45,7 @@ describe("plain evidence", () => {
     expect(evidence.deep).not.toBe(value.deep);
   });
 
-  it("may have no prototype, as some parsers make it", () => {
+  it("may have no prototype, as some parsers create it", () => {
     const value = Object.assign(Object.create(null), { a: Object.assign(Object.create(null), { b: 1 }) });
     expect(accepts(value)).toEqual({ a: { b: 1 } });
   });
@@ -57,7 +57,7 @@ describe("plain evidence", () => {
     expect(accepts(value)).toEqual(value);
   });
 
-  it("may hold the same object twice, side by side", () => {
+  it("may contain the same object twice", () => {
     const shared = { a: [1] };
     expect(accepts({ one: shared, two: shared, three: [shared, shared] })).toEqual({
       one: { a: [1] },
@@ -67,7 +67,7 @@ describe("plain evidence", () => {
   });
 });
 
-describe("what is no object", () => {
+describe("a value that is not an object", () => {
   class Report {
     passed = true;
   }
@@ -88,11 +88,11 @@ describe("what is no object", () => {
     ["an object below a null prototype", Object.create(Object.create(null)), "a foreign object"],
   ];
   for (const [name, value, kind] of cases) {
-    it(`${name} is refused, as evidence`, () => {
+    it(`${name} is refused as evidence`, () => {
       expect(reasons(value)).toEqual([`evidence: it must be an object, got ${kind}`]);
     });
     if (!["null", "a list", "a string", "a number", "a boolean"].includes(name)) {
-      it(`${name} is refused, inside of it`, () => {
+      it(`${name} is refused inside evidence`, () => {
         expect(reasons({ in: [value] })).toEqual([`evidence.in[0]: ${kind} is not JSON`]);
       });
     }
@@ -113,7 +113,7 @@ describe("keys that reach a prototype", () => {
     });
   }
 
-  it("leave the prototype as it was", () => {
+  it("do not change the prototype", () => {
     refusal(JSON.parse('{"__proto__": {"polluted": true}}'));
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
@@ -123,8 +123,8 @@ describe("keys that reach a prototype", () => {
   });
 });
 
-describe("values that JSON does not have", () => {
-  it("NaN and infinities, wherever they are", () => {
+describe("values that JSON lacks are refused", () => {
+  it("NaN and infinities at any depth", () => {
     expect(reasons({ a: Number.NaN, b: [Number.POSITIVE_INFINITY], c: { d: Number.NEGATIVE_INFINITY } })).toEqual([
       "evidence.a: NaN is not a JSON number",
       "evidence.b[0]: Infinity is not a JSON number",
@@ -133,7 +133,7 @@ describe("values that JSON does not have", () => {
     expect(reasons(JSON.parse('{"a": 1e400}'))).toEqual(["evidence.a: Infinity is not a JSON number"]);
   });
 
-  it("undefined, which JSON.stringify would leave out", () => {
+  it("undefined, which JSON.stringify would omit", () => {
     expect(reasons({ a: undefined })).toEqual(["evidence.a: undefined is not JSON"]);
   });
 
@@ -143,7 +143,7 @@ describe("values that JSON does not have", () => {
     expect(reasons({ list })).toEqual(["evidence.list[1]: undefined is not JSON"]);
   });
 
-  it("a list of four thousand million holes, at once", () => {
+  it("a list of 2 ** 32 - 1 holes, in a short time", () => {
     const list: unknown[] = [];
     list.length = 2 ** 32 - 1;
     expect(refusal({ list }).code).toBe("EVIDENCE_TOO_LARGE");
@@ -151,8 +151,8 @@ describe("values that JSON does not have", () => {
   });
 });
 
-describe("values that change as they are looked at", () => {
-  it("are read once: what an accessor gave then is what counts", () => {
+describe("values that change when they are read", () => {
+  it("are read once, accessors too", () => {
     let reads = 0;
     const evidence = accepts({
       get tests() {
@@ -164,7 +164,7 @@ describe("values that change as they are looked at", () => {
     expect(Object.getOwnPropertyDescriptor(evidence, "tests")).toMatchObject({ value: "passed", writable: true });
   });
 
-  it("get no word in how they are written down", () => {
+  it("cannot control their serialization", () => {
     const list = Object.assign([1, 2], { toJSON: () => JSON.parse('{"__proto__": {"a": 1}}') });
     expect(JSON.stringify(accepts({ list }))).toBe('{"list":[1,2]}');
     class Liar extends Array<number> {
@@ -176,7 +176,7 @@ describe("values that change as they are looked at", () => {
     expect(reasons({ toJSON: () => ({}) })).toEqual(["evidence.toJSON: a function is not JSON"]);
   });
 
-  it("are no longer the caller's: later changes don't show", () => {
+  it("are copied: later changes have no effect", () => {
     const value = { list: [1] };
     const evidence = accepts(value);
     value.list.push(2);
@@ -207,7 +207,7 @@ describe("depth", () => {
   const nested = (depth: number): unknown => (depth === 1 ? { leaf: 1 } : { in: nested(depth - 1) });
   const lists = (depth: number): unknown => (depth === 0 ? 1 : [lists(depth - 1)]);
 
-  it("is counted in objects and lists inside one another, the evidence itself included", () => {
+  it("counts nested objects and lists, the evidence included", () => {
     expect(accepts(nested(8))).toEqual(nested(8));
     expect(reasons(nested(9))).toEqual([`evidence${".in".repeat(8)}: it is nested more than 8 deep`]);
     expect(accepts({ list: lists(7) })).toEqual({ list: lists(7) });
@@ -216,7 +216,7 @@ describe("depth", () => {
     expect(reasons({ a: [] }, { maxDepth: 1 })).toHaveLength(1);
   });
 
-  it("is found before a stack could overflow", () => {
+  it("is checked before a stack overflow", () => {
     expect(reasons({ list: lists(5_000) }, { maxDepth: 64 })).toHaveLength(1);
   });
 });
@@ -234,7 +234,7 @@ describe("size", () => {
     ["many small values", (fill) => ({ list: [...Array(100).fill(0), null, true, false, [], {}], fill })],
   ];
   for (const [name, make] of atLimit) {
-    it(`is exact at the byte: ${name}`, () => {
+    it(`is exact to the byte: ${name}`, () => {
       const maxBytes = 2_000;
       const value = make("x".repeat(maxBytes - bytesOf(make(""))));
       expect(bytesOf(value)).toBe(maxBytes);
@@ -245,7 +245,7 @@ describe("size", () => {
     });
   }
 
-  it("is estimated in characters that are never more than the bytes, nor less than a sixth of them", () => {
+  it("is estimated in characters: at most the number of bytes, at least a sixth of it", () => {
     for (const [, make] of atLimit) {
       const value = make("y");
       const { characters } = checkEvidenceSafety(value, LIMITS);
@@ -254,7 +254,7 @@ describe("size", () => {
     }
   });
 
-  it("is estimated to the character where nothing need be escaped", () => {
+  it("is estimated exactly if nothing needs an escape", () => {
     const value = {
       yes: true,
       no: false,
@@ -268,7 +268,7 @@ describe("size", () => {
     expect(checkEvidenceSafety({}, LIMITS).characters).toBe(2);
   });
 
-  it("is said exactly up to four times the limit, and as a lower bound beyond", () => {
+  it("is reported exactly up to four times the limit, and as a lower bound above", () => {
     const text = "x".repeat(380);
     const near = refusal({ text }, { maxBytes: 100 });
     expect(near.message).toBe("the evidence is 391 bytes of JSON; 100 are allowed");
@@ -279,19 +279,19 @@ describe("size", () => {
     expect(bytes).toBeLessThan(bytesOf({ text, more: text, rest: text }));
   });
 
-  it("is known soon of a value whose parts are shared over and over", () => {
+  it("is determined quickly for a value with shared parts", () => {
     let value: unknown[] = ["x"];
     for (let level = 0; level < 40; level += 1) value = [value, value, value];
     expect(refusal({ value }, { maxDepth: 64 }).code).toBe("EVIDENCE_TOO_LARGE");
   });
 
-  it("comes after safety", () => {
+  it("is checked after safety", () => {
     expect(refusal({ text: "x".repeat(500), bad: Number.NaN }, { maxBytes: 400 }).code).toBe("EVIDENCE_UNSAFE");
   });
 });
 
 describe("a refusal", () => {
-  it("names all problems at once, twenty at most", () => {
+  it("names up to twenty problems at once", () => {
     const value = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`k${index}`, undefined]));
     const found = reasons(value);
     expect(found).toHaveLength(20);
@@ -299,7 +299,7 @@ describe("a refusal", () => {
     expect(reasons({ list: Array(30).fill(undefined) })).toHaveLength(20);
   });
 
-  it("says what to send instead, and shows long or odd keys as text from outside", () => {
+  it("contains a remedy, and shortens and escapes long or unusual keys", () => {
     const error = refusal({ [`a\n${"b".repeat(500)}`]: Number.NaN, "c d": Number.NaN });
     expect(error.message.length).toBeLessThan(250);
     expect(error.message).not.toContain("\n");

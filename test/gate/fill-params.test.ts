@@ -10,7 +10,7 @@ const values = {
 const fill = (params: Parameters<typeof fillParams>[0]) => fillParams(params, values);
 
 describe("fillParams", () => {
-  it("puts values into texts, however deep", () => {
+  it("inserts values into texts at any depth", () => {
     expect(
       fill({
         path: "{spec_path}/{target_file}.md",
@@ -28,7 +28,7 @@ describe("fillParams", () => {
     });
   });
 
-  it("gives a param that is only a placeholder the value itself, and an element of a list a text", () => {
+  it("replaces a param that is only a placeholder by the value itself, and a list element by text", () => {
     expect(fill({ equals: "{evidence.count}", all: "{evidence.list}", argv: ["{evidence.count}"] })).toEqual({
       equals: 3,
       all: ["a"],
@@ -36,7 +36,7 @@ describe("fillParams", () => {
     });
   });
 
-  it("never reads a value again, and never splits one", () => {
+  it("never expands an inserted value again, and never splits one", () => {
     const evidence = { a: "{session_id} $& $1 a b; c", "": "x" };
     expect(fillParams({ argv: ["x", "{evidence.a}"], t: "<{evidence.a}>" }, { ...values, evidence })).toEqual({
       argv: ["x", "{session_id} $& $1 a b; c"],
@@ -44,7 +44,7 @@ describe("fillParams", () => {
     });
   });
 
-  it("leaves other braces alone, and makes one pair out of two", () => {
+  it("keeps other braces, and turns double braces into single ones", () => {
     const text = "a{2,3} {} {Name} {a b} {0} {{.Names}} {{json .}}";
     expect(fill({ text, two: "{{session_id}}", three: "{{{session_id}}}" })).toEqual({
       text,
@@ -55,20 +55,20 @@ describe("fillParams", () => {
     expect(hasPlaceholder("x{session_id}")).toBe(true);
   });
 
-  it("leaves verbatim params as they are", () => {
+  it("keeps verbatim params unchanged", () => {
     const params = { pattern: "{evidence.file}", output: { rule: "{nonsense}" }, path: "{target_file}" };
     expect(fillParams(params, values, { verbatim: ["pattern", "output"] })).toEqual({ ...params, path: "src/a.ts" });
     expect(checkPlaceholders(params, { verbatim: ["pattern", "output"] })).toEqual(["target_file"]);
   });
 
-  it.each(["--upload-pack=touch pwned", "-rf", "-"])("lets the value %s make no option of an argument", (evil) => {
+  it.each(["--upload-pack=touch pwned", "-rf", "-"])("does not let the value %s add an option to a command", (evil) => {
     const at = (argv: string[], more = {}) => fillParams({ argv, ...more }, { evidence: { evil, e: "" } });
     for (const element of ["{evidence.evil}", "{evidence.evil}:main", "{evidence.e}{evidence.evil}"]) {
       expect(() => at(["git", element])).toThrow("it would be read as an option");
     }
     expect(at(["git", "{evidence.evil}"], { allow_options: true }).argv).toEqual(["git", evil]);
     expect(at(["git", "--x={evidence.evil}", "./{evidence.evil}"]).argv).toEqual(["git", `--x=${evil}`, `./${evil}`]);
-    // Not the word true, and not from evidence.
+    // Only the value true counts, not the text, and not evidence.
     expect(() => at(["git", "{evidence.evil}"], { allow_options: "true" })).toThrow("option");
   });
 
@@ -82,11 +82,11 @@ describe("fillParams", () => {
     ["<{evidence.inner}>", "can't be put into a text"],
     ["<{evidence.none}>", "can't be put into a text"],
     ["{nonsense}", "there is no placeholder {nonsense}"],
-  ])("says what is wrong with %s", (text, message) => {
+  ])("explains what is wrong with %s", (text, message) => {
     expect(() => fill({ text })).toThrow(message);
   });
 
-  it("refuses NUL and endless texts, and says what a session hasn't got", () => {
+  it("refuses NUL and very long texts, and names values that the session lacks", () => {
     expect(() => fillParams({ t: "{evidence.a}" }, { evidence: { a: "a\0b" } })).toThrow("NUL");
     expect(() => fillParams({ t: "<{evidence.a}>" }, { evidence: { a: "x".repeat(9000) } })).toThrow(
       "longer than 8192",
@@ -95,7 +95,7 @@ describe("fillParams", () => {
     expect(() => fillParams({ t: "{evidence.a}" }, {})).toThrow("the evidence has no such field");
   });
 
-  it("makes no prototype out of a key", () => {
+  it("sets no prototype through a key", () => {
     const params = JSON.parse('{"__proto__": {"path": "{target_file}"}}');
     const filled = fill(params);
     expect(Object.keys(filled)).toEqual(["__proto__"]);
@@ -104,7 +104,7 @@ describe("fillParams", () => {
 });
 
 describe("checkPlaceholders", () => {
-  it("names all of them, each once", () => {
+  it("returns all placeholders, each once", () => {
     const params = { a: "{spec_path}{evidence.x}", b: ["{spec_path}", { c: "{evidence.y.z}" }], d: 1, e: null };
     expect(checkPlaceholders(params)).toEqual(["spec_path", "evidence.x", "evidence.y.z"]);
   });

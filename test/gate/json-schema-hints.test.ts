@@ -20,8 +20,8 @@ const schema: JsonObject = {
   required: ["name", "size", "kind", "sure", "parts", "odd", "done", "missing"],
 };
 
-describe("hints out of a JSON Schema", () => {
-  it("find what lies at a path, and nothing where there is nothing", () => {
+describe("hints from a JSON Schema", () => {
+  it("find the schema at a path, or nothing", () => {
     expect(schemaAt(schema, ["parts", 0, "id"])).toEqual({ type: "number" });
     for (const path of [["none"], ["name", "deeper"], ["toString"], ["parts", "x"], ["odd", 1]]) {
       expect(schemaAt(schema, path), path.join(".")).toBeUndefined();
@@ -29,14 +29,14 @@ describe("hints out of a JSON Schema", () => {
     expect(schemaAt(undefined, ["name"])).toBeUndefined();
   });
 
-  it("say what is wanted", () => {
+  it("describe the expected value", () => {
     const said = ["name", "size", "kind", "sure", "parts", "odd"].map((name) =>
       expectedBy(schemaAt(schema, [name]) ?? {}),
     );
     expect(said).toEqual(["string, minLength 3", "integer, minimum 2", 'one of "a", "b"', "true", "array", undefined]);
   });
 
-  it("make up a value of the required properties that can be made up", () => {
+  it("generate a value of the required properties, as far as possible", () => {
     expect(exampleBy(schema)).toEqual({ name: "………", size: 2, kind: "a", sure: true, parts: [], done: true });
     expect(exampleBy(schemaAt(schema, ["level"]) ?? {})).toBe("low");
     expect(exampleBy({ type: "number" })).toBe(1);
@@ -46,7 +46,7 @@ describe("hints out of a JSON Schema", () => {
     expect(exampleBy(endless)).toEqual({ a: { a: { a: { a: {} } } } });
   });
 
-  it("stand in a refusal, with an author's example before them", async () => {
+  it("are part of a refusal, after the author's example", async () => {
     const evidence = z.object({ size: z.int().min(2), name: z.string() });
     const schemaResult = await evidence["~standard"].validate({ size: 1 });
     const gate = { kind: "schema", allowOverride: false, jsonSchema: schema, example: { name: "Ada" } } as const;

@@ -19,7 +19,7 @@ const fields = fieldGate([
 ]);
 
 describe("requiredFormat", () => {
-  it("shows fields with their types, or a JSON Schema where there is one", () => {
+  it("returns fields with their types, or the JSON Schema if there is one", () => {
     expect(requiredFormat(fields)).toEqual({
       type: "object",
       properties: {
@@ -35,7 +35,7 @@ describe("requiredFormat", () => {
   });
 });
 
-describe("a plan's gate", () => {
+describe("the gate of a plan", () => {
   const gate: GateDefinition = {
     kind: "plan",
     allowOverride: false,
@@ -43,7 +43,7 @@ describe("a plan's gate", () => {
     items: ["it runs"],
   };
 
-  it("asks for tasks by id, and items by number", () => {
+  it("requires tasks by id, and items by number", () => {
     expect(requiredFormat(gate)).toMatchObject({
       tasks_completed: { type: "list" },
       validation_gate: { items: { "1": "it runs" } },
@@ -54,7 +54,7 @@ describe("a plan's gate", () => {
   });
 });
 
-describe("a gate with rules and checks", () => {
+describe("a gate with rules and verifiers", () => {
   const rule = { source: "positive", cel: "value > 0" };
   const gate = fieldGate([field({ name: "count", type: "integer", required: false, rules: [rule] })], {
     rules: [{ source: "evidence.count < 9", cel: "evidence.count < 9", message: "too many" }],
@@ -64,7 +64,7 @@ describe("a gate with rules and checks", () => {
     ],
   });
 
-  it("shows what must hold and what is looked up", () => {
+  it("shows its rules and its verifiers", () => {
     expect(requiredFormat(gate)).toEqual({
       type: "object",
       properties: { count: { type: "integer", rules: ["positive"], verified_by: ["json_value"] } },
@@ -74,7 +74,7 @@ describe("a gate with rules and checks", () => {
     expect(requiredFormat(fieldGate([]))).toEqual({ type: "object", properties: {} });
   });
 
-  it("shows names only, or nothing, where it hides what it asks for", () => {
+  it("shows only names, or nothing, according to `reveal`", () => {
     expect(requiredFormat({ ...fields, reveal: "names" })).toEqual({
       type: "object",
       properties: { done: {}, count: {}, notes: {} },
@@ -89,13 +89,13 @@ describe("a gate with rules and checks", () => {
 });
 
 describe("exampleEvidence", () => {
-  it("has the required fields, and passes the gate", () => {
+  it("contains the required fields, and passes the gate", () => {
     const example = exampleEvidence(fields);
     expect(example).toEqual({ done: true, count: 42 });
     expect(checkGate(fields, example ?? {}).passed).toBe(true);
   });
 
-  it("is the author's for a schema, and nothing where there is none", () => {
+  it("returns the author's example for a schema, or nothing", () => {
     expect(exampleEvidence(schema)).toEqual({ count: 3 });
     expect(exampleEvidence(bare)).toBeUndefined();
     expect(exampleEvidence(open)).toEqual({ summary: "what was done, in words" });
@@ -103,12 +103,12 @@ describe("exampleEvidence", () => {
 });
 
 describe("evidenceNames", () => {
-  it("gives required names first, each once", () => {
+  it("returns required names first, each once", () => {
     expect(evidenceNames(fields)).toEqual(["done", "count", "notes"]);
     expect(evidenceNames(schema)).toEqual(["count", "elsewhere", "optional"]);
   });
 
-  it("gives none where none are known", () => {
+  it("returns nothing if no names are known", () => {
     expect(evidenceNames(open)).toEqual([]);
     expect(evidenceNames(bare)).toEqual([]);
     expect(evidenceNames({ ...bare, jsonSchema: { required: "count", properties: null } })).toEqual([]);

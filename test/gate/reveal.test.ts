@@ -12,12 +12,12 @@ const PROBLEMS: Problem[] = [
 ];
 
 describe("conceal", () => {
-  it("leaves problems as they are where the gate hides nothing", () => {
+  it("keeps problems unchanged if the gate hides nothing", () => {
     expect(conceal(PROBLEMS, "fields")).toBe(PROBLEMS);
     expect(conceal([], "none")).toEqual([]);
   });
 
-  it("tells only names, each once, and what is missing", () => {
+  it('keeps only names with "names", each once, and what is missing', () => {
     const found = conceal(PROBLEMS, "names");
     expect(found).toEqual([
       { field: "count", problem: "missing", message: "Required evidence 'count' not provided" },
@@ -27,7 +27,7 @@ describe("conceal", () => {
     expect(JSON.stringify(found)).not.toContain("secret");
   });
 
-  it("never hides a person's words", () => {
+  it("never hides the note of a denial", () => {
     const denial = { field: "", problem: "denied", message: "ann denied the approval: too slow" } as const;
     for (const reveal of ["names", "none"] as const) {
       expect(conceal([denial], reveal)).toEqual([denial]);
@@ -36,7 +36,7 @@ describe("conceal", () => {
     }
   });
 
-  it("tells only how many there are", () => {
+  it('keeps only the number of problems with "none"', () => {
     const found = conceal(PROBLEMS, "none");
     expect(found).toMatchObject([{ field: "", message: expect.stringContaining("4 things are missing or wrong") }]);
     expect(JSON.stringify(found)).not.toMatch(/secret|count|notes/);
@@ -45,15 +45,15 @@ describe("conceal", () => {
   });
 });
 
-describe("what a gate says of itself", () => {
-  it("is all, if it doesn't say otherwise", () => {
+describe("revealOf", () => {
+  it('is "fields" by default', () => {
     expect(revealOf({ kind: "open", allowOverride: false })).toBe("fields");
     expect(revealOf(fieldGate([field()]))).toBe("fields");
     expect(revealOf(fieldGate([field()], { reveal: undefined }))).toBe("fields");
     expect(revealOf(fieldGate([field()], { reveal: "none" }))).toBe("none");
   });
 
-  it("names the verifiers of all its phases once", () => {
+  it("verifierNames returns the verifiers of all phases once", () => {
     const phase = (number: number, gate: WorkflowStructure["phases"][number]["gate"]) => {
       return { number, name: "", skippable: false, tasks: [], gate };
     };

@@ -23,7 +23,7 @@ cross_field_validation:
 const HONEST: JsonObject = { passed: 12, failed: 0, coverage: 80 };
 
 describe("rules", () => {
-  it("let honest evidence through, with whole numbers and others side by side", async () => {
+  it("accept correct evidence, with integers and other numbers", async () => {
     const gate = await gateOf(TESTS);
     for (const more of [
       {},
@@ -37,7 +37,7 @@ describe("rules", () => {
     }
   });
 
-  it("say which one doesn't hold, in the author's words", async () => {
+  it("report the rule that is not satisfied, with the author's message", async () => {
     const verdict = await judge(await gateOf(TESTS), { passed: 11, failed: 1, coverage: 12, names: ["ab"] });
     expect(verdict.passed ? [] : verdict.problems).toEqual([
       {
@@ -70,7 +70,7 @@ describe("rules", () => {
     ]);
   });
 
-  it("shows the author's example where a field's rule doesn't hold", async () => {
+  it("show the author's example with a field that fails a rule", async () => {
     const gate = await gateOf(
       'evidence_schema:\n  x: {type: string, example: "v1.2", validator: "value.startsWith(\'v\')"}\n',
     );
@@ -78,7 +78,7 @@ describe("rules", () => {
     expect(verdict).toMatchObject({ passed: false, problems: [{ example: "v1.2" }] });
   });
 
-  it("aren't run on what is missing, wrong or not handed in: that has been said", async () => {
+  it("are not run on missing or wrong fields, which are reported already", async () => {
     const gate = await gateOf(TESTS);
     expect(await complaints(gate, { failed: 0, coverage: "80" })).toEqual([
       "Required evidence 'passed' not provided",
@@ -86,7 +86,7 @@ describe("rules", () => {
     ]);
   });
 
-  it("keep the gate shut where nobody has run them", async () => {
+  it("keep the gate closed if they were not run", async () => {
     for (const gate of [await gateOf(TESTS), await gateOf(`checkpoint: {strict: false}${TESTS}`)]) {
       const verdict = checkGate(gate, HONEST);
       expect(verdict).toMatchObject({ passed: false, problems: [{ field: "", problem: "invalid" }] });
@@ -95,7 +95,7 @@ describe("rules", () => {
     expect(compileRules({ kind: "open", allowOverride: false })).toBeUndefined();
   });
 
-  it("only warn in a gate that isn't strict, whatever the enforcement", async () => {
+  it("only warn if the gate is not strict, for any enforcement", async () => {
     const gate = await gateOf(`checkpoint: {strict: false}${TESTS}`);
     for (const enforcement of ["strict", "as-defined"] as const) {
       const verdict = await judge(gate, { ...HONEST, passed: 1, names: [1] }, { enforcement });
@@ -110,7 +110,7 @@ describe("rules", () => {
     );
   });
 
-  it("see earlier phases, the plan and the session", async () => {
+  it("can read earlier phases, the plan and the session", async () => {
     const rules = [
       "artifacts['1'].count + 1 == 4",
       "artifacts[1].count == 3",
@@ -124,11 +124,11 @@ describe("rules", () => {
     const session = { id: "s", workflowType: "garden_v1", target: "a.ts", phase: 2, attempt: 1 };
     const surroundings = { artifacts: { "1": { count: 3 } }, plan: { goal: "ship" }, session };
     expect(await complaints(gate, { ok: true }, { surroundings })).toEqual([]);
-    // Where a host gives none of it, a rule that needs it holds the gate shut.
+    // A rule that needs values which the host does not pass keeps the gate closed.
     expect(await complaints(gate, { ok: true })).toHaveLength(rules.length);
   });
 
-  it("are compiled once for gates of the same content", async () => {
+  it("are compiled once for gates with the same content", async () => {
     const [one, other] = [await gateOf(TESTS), await gateOf(TESTS)];
     expect(compileRules(one)).toBe(compileRules(one));
     expect(compileRules(one)).toBe(compileRules(other));
@@ -136,7 +136,7 @@ describe("rules", () => {
     expect(compileRules(changed)).not.toBe(compileRules(one));
   });
 
-  it("forget the gate that hasn't been used for longest", async () => {
+  it("are cached for the most recently used gates", async () => {
     const gateNumber = (number: number) => {
       return fieldGate([field({ name: `f${number}`, rules: [{ source: "x", cel: "value" }] })]);
     };
@@ -146,26 +146,32 @@ describe("rules", () => {
     expect(compileRules(gateNumber(299))).toBe(compileRules(gateNumber(299)));
   });
 
-  it("that can't be compiled any more keep the gate shut", async () => {
+  it("that no longer compile keep the gate closed", async () => {
     const gate = fieldGate([field({ rules: [{ source: "gone()", cel: "gone()" }] })]);
     expect(await complaints(gate, { done: true })).toMatchObject([expect.stringContaining("can't be run")]);
   });
 });
 
-describe("a lie", () => {
-  const LIES: readonly (readonly [what: string, type: string, rule: string, value: JsonValue, says: string])[] = [
-    ["a word for a flag", "any", "value == true", "true", "doesn't hold"],
-    ["a number for a flag", "any", "value == true", 1, "doesn't hold"],
+describe("wrong evidence", () => {
+  const WRONG_EVIDENCE: readonly (readonly [
+    what: string,
+    type: string,
+    rule: string,
+    value: JsonValue,
+    says: string,
+  ])[] = [
+    ["a text for a boolean", "any", "value == true", "true", "doesn't hold"],
+    ["a number for a boolean", "any", "value == true", 1, "doesn't hold"],
     ["a digit for a number", "any", "value > 0", "5", "a text can't be compared with a whole number (>)"],
     ["a flag for a number", "any", "value > 0", true, "can't be evaluated"],
-    ["nothing of it", "any", "value > 0", 0, "doesn't hold"],
-    ["minus nothing of it", "number", "value > 0", -0, "doesn't hold"],
+    ["zero", "any", "value > 0", 0, "doesn't hold"],
+    ["negative zero", "number", "value > 0", -0, "doesn't hold"],
     ["blanks", "any", "value.trim() != ''", "\u3000 ", "is empty"],
     ["a look-alike", "string", "value == 'main'", "m\u0430in", "doesn't hold"],
     ["a zero-width space", "string", "value == 'main'", "main\u200b", "doesn't hold"],
     ["a list for a text", "any", "value.contains('a')", ["a"], "can't be evaluated"],
     ["a size of a number", "any", "size(value) > 2", 300, "can't be evaluated"],
-    ["a length that isn't there", "object", "value.length > 2", { size: 3 }, 'there is no key "length"'],
+    ["a length of an object without one", "object", "value.length > 2", { size: 3 }, 'there is no key "length"'],
     ["a key of the prototype", "object", "value['__proto__'] != null", {}, "there is no key"],
     ["a constructor", "object", "value.constructor != null", {}, "there is no key"],
     ["a method", "object", "value['toString'] != null", {}, "there is no key"],
@@ -179,13 +185,13 @@ describe("a lie", () => {
     ["a ratio to zero", "number", "ratio(10, value) > 1", 0, "division by zero"],
     ["a remainder of zero", "number", "mod(10, value) == 0", 0, "division by zero"],
     ["a division by zero of a number", "number", "value / 0.0 > 80.0", 1, "division by zero"],
-    ["a division by a zero of its own", "number", "80.0 / value > 1.0", 0, "division by zero"],
+    ["a division by the submitted zero", "number", "80.0 / value > 1.0", 0, "division by zero"],
     ["a share of nothing", "list", "value.all(v, v / 0.0 > 1.0)", [1], "division by zero"],
     ["a remainder of nothing", "number", "value % 0.0 != 1.0", 1, "division by zero"],
     ["a number beyond all", "number", "value * 1e308 > 80.0", 10, "a result that is too large or not a number"],
     ["a sum beyond all", "number", "value + 1e308 > 80.0", 1.7e308, "a result that is too large or not a number"],
     ["an infinity by its name", "string", "double(value) > 80.0", "inf", "a result that is too large or not a number"],
-    ["no number by its name", "string", "double(value) != 80.0", "NaN", "a result that is too large or not a number"],
+    ["a text that says NaN", "string", "double(value) != 80.0", "NaN", "a result that is too large or not a number"],
     ["a ratio beyond all", "number", "ratio(1e308, value) > 80.0", 0.001, "a result that is too large or not a number"],
     [
       "a number in a list of texts",
@@ -202,15 +208,21 @@ describe("a lie", () => {
       "a text can't be compared with a whole number (>)",
     ],
     ["a text for a list of lists", "list", "value.all(l, l.all(n, n > 0))", [3], "a number is not a list"],
-    ["an element that is no flag", "list", "value.all(done, done)", ["yes"], "true or false is needed, not a text"],
+    [
+      "an element that is not a boolean",
+      "list",
+      "value.all(done, done)",
+      ["yes"],
+      "true or false is needed, not a text",
+    ],
     ["a sum of texts", "any", "value + 1 == 13", "12", "can't be evaluated"],
     ["null inside", "object", "value.a > 0", { a: null }, "can't be evaluated"],
-    ["a whole for a half", "any", "isInteger(value)", 1.5, "doesn't hold"],
+    ["a fraction for an integer", "any", "isInteger(value)", 1.5, "doesn't hold"],
     ["a text for a whole number", "any", "isInteger(value)", "1", "doesn't hold"],
     ["a pattern inside of more", "string", "value.matches('^v[0-9]+$')", "v1\nv", "doesn't hold"],
   ];
 
-  it.each(LIES)("%s is refused, and said why", async (_, type, rule, x, says) => {
+  it.each(WRONG_EVIDENCE)("%s is refused, with a reason", async (_, type, rule, x, says) => {
     const found = await complaints(await validated(type, rule), { x });
     expect(found.join()).toContain(says);
   });
@@ -225,13 +237,13 @@ describe("a lie", () => {
   });
 });
 
-/** A chain of names, each of which is given what the one before it is put into. */
+/** Returns a chain of names, each bound to an expression with the previous one. */
 function chained(count: number, each: (before: string) => string): string {
   const names = Array.from({ length: count }, (_, index) => (index === 0 ? "value" : `a${index}`));
   return names.reduceRight((body, before, index) => `cel.bind(a${index + 1}, ${each(before)}, ${body})`, "true");
 }
 
-describe("what a rule expands to", () => {
+describe("the expansion of a rule", () => {
   it.each([
     ["types that double with each name", chained(32, (a) => `{${a}: ${a}}`), "names of more than 10000 characters"],
     [
@@ -240,9 +252,9 @@ describe("what a rule expands to", () => {
       "names of more than 10000 characters",
     ],
     ["types below the rule's own", `[${chained(32, (a) => `{${a}: ${a}}`)}].all(b, b)`, "names of more than 10000"],
-    ["signs without end", `${"!".repeat(19_000)}true`, "can't be run"],
-    ["a text without end", `value == "${"x".repeat(20_000)}"`, "more than 20000 characters"],
-  ])("is counted before it is made: %s", async (_, rule, says) => {
+    ["too many operators", `${"!".repeat(19_000)}true`, "can't be run"],
+    ["a text that is too long", `value == "${"x".repeat(20_000)}"`, "more than 20000 characters"],
+  ])("is limited before it is computed: %s", async (_, rule, says) => {
     await expect(validated("string", rule)).rejects.toThrow(says);
   });
 
@@ -250,12 +262,12 @@ describe("what a rule expands to", () => {
     ["of values that may be either", chained(30, (a) => `value == "" ? ${a} : ${a}`)],
     ["of filtered lists", chained(12, (a) => `[${a}].filter(b, b != "")[0]`)],
     ["of lists", chained(30, (a) => `[${a}, ${a}]`)],
-  ])("is no reason to refuse names %s", async (_, rule) => {
+  ])("does not refuse names %s", async (_, rule) => {
     expect(await complaints(await validated("string", rule), { x: "x" })).toEqual([]);
   });
 });
 
-describe("what takes too long", () => {
+describe("the cost of a rule", () => {
   const list = (length: number) => Array.from({ length }, (_, index) => index);
   const limited = async (type: string, rule: string, x: JsonValue) => {
     const gate = await validated(type, rule);
@@ -272,55 +284,55 @@ describe("what takes too long", () => {
       list(2000),
     ],
     [
-      "a text that is doubled over and over",
+      "a text that is doubled repeatedly",
       "string",
       `cel.bind(a, ${"value + ".repeat(40)}value, cel.bind(b, ${"a + ".repeat(40)}a, ${"b + ".repeat(40)}b != ""))`,
       "x".repeat(100_000),
     ],
     ["a search in every element", "list", "value.all(a, value.exists(b, b.contains(a)))", list(2000).map(String)],
     [
-      "a long text matched again and again",
+      "a long text that is matched repeatedly",
       "list",
       "value.all(a, value[0].matches('(x+x+)+y'))",
       ["x".repeat(50_000), ...list(500).map(String)],
     ],
     ["lists compared with one another", "list", "value.all(a, a == value[0])", list(1200).map(() => list(1000))],
     ["membership in each", "list", "value.all(a, a in value)", list(5000)],
-    ["parts of what is made", "string", "value.lowerAscii().split('').all(p, p.contains('x'))", "X".repeat(50_000)],
+    ["parts of a computed text", "string", "value.lowerAscii().split('').all(p, p.contains('x'))", "X".repeat(50_000)],
     ["texts split and joined", "string", "value.split('').map(c, value).join(value) != ''", "x".repeat(5000)],
     [
-      "a text that repeats itself, sought in one that does too",
+      "a search for a periodic text in a periodic text",
       "list",
       "!value[0].contains(value[1])",
       ["ab".repeat(200_000), `${"ab".repeat(40_000)}a${"ab".repeat(40_000)}`],
     ],
     [
-      "the same, from its end",
+      "the same search from the end",
       "list",
       "value[0].lastIndexOf(value[1]) < 0",
       ["ab".repeat(99_999), "aab".repeat(30_000)],
     ],
     [
-      "the same, to split it",
+      "the same search in a split of a list element",
       "list",
       "size(value[0].split(value[1])) == 1",
       ["ab".repeat(99_999), "aab".repeat(30_000)],
     ],
     [
-      "the same, in a split",
+      "the same search in a split",
       "object",
       "size(value.a.split(value.b)) == 1",
       { a: "ab".repeat(1_000_000), b: `${"ab".repeat(100_000)}a${"ab".repeat(100_000)}` },
     ],
     ["a pattern of many steps", "string", "value.matches('(a{1,30}){1,30}$')", "a".repeat(50_000)],
     [
-      "a pattern of many steps that comes with the evidence",
+      "a pattern of many steps in the evidence",
       "list",
       "value[0].matches(value[1])",
       ["a".repeat(50_000), "(a{1,30}){1,30}$"],
     ],
     [
-      "patterns that are made of the evidence",
+      "patterns built from the evidence",
       "list",
       "value.all(v, 'a'.matches(v + '$'))",
       Array.from({ length: 500 }, () => "a{1000}".repeat(140)),
@@ -331,7 +343,7 @@ describe("what takes too long", () => {
       "value.all(k, value.all(l, value.all(m, k != l + m)))",
       Object.fromEntries(list(500).map((n) => [`k${n}`, n])),
     ],
-  ])("%s is refused before it runs", async (_, type, rule, x) => {
+  ])("refuses %s before it runs", async (_, type, rule, x) => {
     expect(await limited(type, rule, x)).toContain("could take more than 1000000 steps");
   });
 
@@ -339,13 +351,13 @@ describe("what takes too long", () => {
     ["two lists side by side", "list", "value.all(a, a >= 0) && value.exists(b, b == 9)", list(20_000)],
     ["a short list in a long one", "list", "value.all(a, [1, 2, 3].exists(b, b != a))", list(10_000)],
     [
-      "lists of their own in each element",
+      "a list in each element",
       "list",
       "value.all(a, a.items.all(b, b > 0))",
       list(500).map(() => ({ items: [1, 2, 3] })),
     ],
     [
-      "a text in a long one",
+      "a search in a long text",
       "object",
       "value.log.contains(value.line)",
       { log: `${"no ".repeat(300_000)}yes`, line: "no no yes" },
@@ -363,25 +375,25 @@ describe("what takes too long", () => {
       list(10),
     ],
     ["a text's parts", "string", "value.split(',').map(p, p.trim()).join('') == 'ab' && dyn(value) != ''", "a, b"],
-    ["a name beside the value", "list", "cel.bind(n, size(value), value.all(v, v < n))", list(100)],
+    ["a name next to the value", "list", "cel.bind(n, size(value), value.all(v, v < n))", list(100)],
     ["a text's many lines", "string", "value.split('\\n').exists(l, l.startsWith('12'))", `${"x\n".repeat(9000)}12`],
-    ["parts of what is made", "string", "value.lowerAscii().split(',').exists(p, p == 'b')", "A,B"],
+    ["parts of a computed text", "string", "value.lowerAscii().split(',').exists(p, p == 'b')", "A,B"],
     ["parts joined by nothing", "string", "value.split('-').join() == 'ab'", "a-b"],
     ["either of two lists", "list", "(size(value) > 3 ? value : [1, 2]).all(v, v >= 0)", list(100)],
     ["either of two that grow", "list", "(size(value) > 3 ? value + value : value).all(v, v >= 0)", list(100)],
     ["either of two that don't", "list", "(size(value) > 3 ? value : value + value).all(v, v >= 0)", list(100)],
     [
-      "keys that not all have",
+      "keys that only some elements have",
       "list",
       "value.all(v, has(v.a) ? v.a.all(w, w > 0) : size(v) == 0)",
       [...list(300).map(() => ({ a: [1] })), {}],
     ],
     ["keys at the name of another", "object", "value.all(k, value[k].all(v, v > 0))", { a: [1], b: [2] }],
-  ])("%s is run", async (_, type, rule, x) => {
+  ])("allows %s", async (_, type, rule, x) => {
     expect(await limited(type, rule, x)).toBe("");
   });
 
-  it("looks at the evidence as a whole, where a rule does", async () => {
+  it("is computed for the evidence as a whole", async () => {
     const rules = (rule: string) => {
       return gateOf(`evidence_schema: {a: {type: list}, b: {type: list}}\ncross_field_validation: ["${rule}"]\n`);
     };
@@ -398,12 +410,12 @@ describe("what takes too long", () => {
     expect(await complaints(await rules(known), small)).toEqual([]);
   });
 
-  it("says of what is no list that it is none, whatever it could have cost", async () => {
+  it("is not computed for a value that is not a list", async () => {
     const rule = "value.all(a, a.all(b, b.all(c, c > 0)))";
     expect(await limited("list", rule, [...list(200), [[1]]])).toContain("can't be evaluated");
   });
 
-  it("is said when the definition is read, where the rule itself is too long", async () => {
+  it("is reported when the definition is read, if the rule itself is too long", async () => {
     const long = Array(400).fill("value > 0").join(" && ");
     await expect(validated("integer", long)).rejects.toThrow(/Make it shorter/i);
     await expect(validated("integer", `${"(".repeat(500)}value > 0${")".repeat(500)}`)).rejects.toThrow(
@@ -451,7 +463,7 @@ describe("definition errors", () => {
     await expect(validated(type, rule)).rejects.toThrow(says);
   });
 
-  it("stand where the rule does", async () => {
+  it("have the position of the rule", async () => {
     const text =
       'evidence_schema:\n  x:\n    type: int\n    validator: "valu > 3"\ncross_field_validation:\n  - rule: "evidence.z > 1"\n';
     const { readWorkflow } = await import("../../src/workflow/files/read-workflow.js");
@@ -464,7 +476,7 @@ describe("definition errors", () => {
     ]);
   });
 
-  it("of a rule of the whole gate know that it has no value, and near names of fields", async () => {
+  it("of a rule of the whole gate explain that it has no value, and suggest names of fields", async () => {
     const gate = (rule: string) =>
       gateOf(`evidence_schema: {passed: {type: int}}\ncross_field_validation: [${rule}]\n`);
     await expect(gate("value > 1")).rejects.toThrow("has no value");
@@ -473,7 +485,7 @@ describe("definition errors", () => {
   });
 });
 
-it("rules never throw out of a gate, and no value that the gate has no room for passes", async () => {
+it("rules never throw out of a gate, and accept only evidence that satisfies the gate", async () => {
   const gate = await gateOf(TESTS);
   const rules = await compileRules(gate);
   if (rules === undefined) throw new Error("no rules");
@@ -493,7 +505,7 @@ it("rules never throw out of a gate, and no value that the gate has no room for 
   );
 });
 
-it("a number has nothing inside that could cost anything", async () => {
+it("a number has no elements that could add to the cost", async () => {
   const found = await complaints(
     await validated("any", "[value].all(v, v.a.all(w, w > 0)) && value.a.map(w, w) == []"),
     { x: 7 },

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
 import { texts } from "../workflow/workflow-texts.js";
 
-/** The gate that a gate file's text is; throws what is wrong with it. */
+/** Returns the gate of a gate file's text; throws its diagnostics. */
 export async function gateOf(text: string): Promise<FieldGate> {
   const { definition, diagnostics } = await readWorkflow("garden_v1", texts({ "phases/1/gate-definition.yaml": text }));
   const gate = definition?.structure.phases[0]?.gate;
@@ -15,19 +15,19 @@ export async function gateOf(text: string): Promise<FieldGate> {
   return gate;
 }
 
-/** A gate with one field called `x`, and a validator. */
+/** Returns a gate with a field called `x` and a validator. */
 export function validated(type: string, validator: string, params?: JsonObject): Promise<FieldGate> {
   const rest = params === undefined ? "" : `, validator_params: ${JSON.stringify(params)}`;
   return gateOf(`evidence_schema:\n  x: {type: ${type}, validator: ${JSON.stringify(validator)}${rest}}\n`);
 }
 
-/** The verdict on evidence, rules and all. */
+/** Returns the verdict on evidence, with rules. */
 export async function judge(gate: FieldGate, evidence: JsonObject, context: GateContext = {}) {
   const rules = await compileRules(gate);
   return checkGate(gate, evidence, { ...context, ...(rules === undefined ? {} : { rules }) });
 }
 
-/** The messages of what blocks. */
+/** Returns the messages of the blocking problems. */
 export async function complaints(gate: FieldGate, evidence: JsonObject, context: GateContext = {}): Promise<string[]> {
   const verdict = await judge(gate, evidence, context);
   return verdict.passed ? [] : verdict.problems.map(({ message }) => message);

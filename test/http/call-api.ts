@@ -30,13 +30,13 @@ const documentSchema = z.object({
   components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.json())) }),
 });
 
-/** The document as somebody else reads it. */
+/** The document after a JSON round trip. */
 export const DOCUMENT = documentSchema.parse(JSON.parse(JSON.stringify(openApiDocument())));
 
-/** Every operation with every status that was seen, as `POST /workflows/start 200`. */
+/** Every operation with every status that occurred, as `POST /workflows/start 200`. */
 export const seen = new Set<string>();
 
-/** A garden behind the HTTP API. Every answer of a documented operation must be one that the document has. */
+/** Serves a garden over the HTTP API. Every answer of a documented operation must match the document. */
 export function served(
   moves: ConstructorParameters<typeof Script> | StepDecider = [],
   options: Partial<RoutedEngineOptions> = {},
@@ -62,7 +62,7 @@ export function served(
   return { ...made, decider, api, send, post, start };
 }
 
-/** Refuses an answer that the document doesn't have, or that isn't as it says. */
+/** Throws for an answer that the document lacks, or that does not match it. */
 function documented(method: string, path: string, status: number, body: unknown): void {
   const pathname = path.replace(/\?.*$/, "");
   const operation = DOCUMENT.paths[pathname]?.[method.toLowerCase()];
@@ -74,12 +74,12 @@ function documented(method: string, path: string, status: number, body: unknown)
   seen.add(`${method} ${pathname} ${status}`);
 }
 
-/** A schema of the document, read from its JSON Schema. */
+/** Reads a schema of the document from its JSON Schema. */
 export function schemaOf(name: string): z.ZodType {
   const schema = DOCUMENT.components.schemas[name];
   if (schema === undefined) throw new Error(`the document has no schema ${name}`);
   return z.fromJSONSchema(schema);
 }
 
-/** A report that all went well. */
+/** A report of success. */
 export const DONE = { status: "success" };

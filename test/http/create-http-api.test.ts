@@ -78,7 +78,7 @@ describe("the routes of the specification", () => {
     });
   });
 
-  it("give a long history in pages that leave nothing out", async () => {
+  it("return a long history in pages that omit nothing", async () => {
     const { send, post, start } = served(Array.from({ length: 5 }, () => "Sow"));
     const instance_id = await start();
     const message = "x".repeat(100_000);
@@ -101,7 +101,7 @@ describe("the routes of the specification", () => {
     expect(borrowed).toMatchObject({ status: 400, body: { error_code: "INVALID_FIELD" } });
   });
 
-  it("say what a gate asks for, and what a report lacks", async () => {
+  it("return the requirements of a gate, and what a report lacks", async () => {
     const { post } = served(["Sow"], { workflows: GATED });
     const started = await post("start", { workflow_name: "GARDEN" });
     expect(started.body.next_step).toMatchObject({
@@ -119,7 +119,7 @@ describe("the routes of the specification", () => {
   });
 });
 
-describe("a request that is wrong", () => {
+describe("an invalid request", () => {
   it.each([
     ["start", "{", "INVALID_FORMAT", "Request body must be valid JSON."],
     ["start", "[]", "INVALID_FORMAT", "The request must be a JSON object."],
@@ -149,20 +149,20 @@ describe("a request that is wrong", () => {
       "MISSING_FIELD",
       "Missing required field: assumed_current_step_name.",
     ],
-  ])("to %s is a 400 that says what: %j", async (path, body, code, message) => {
+  ])("to %s is a 400 with a message: %j", async (path, body, code, message) => {
     const answered = await served().post(path, body);
     expect(answered).toMatchObject({ status: 400, body: { error_code: code, message } });
     expect(answered.body.details).toMatchObject({ remedy: expect.any(String) });
   });
 
-  it("is refused where a key of it reaches a prototype, and nothing of it vanishes", async () => {
+  it("is refused if a key would reach a prototype, instead of being dropped", async () => {
     const { post, start } = served();
     const instance_id = await start();
     const body = `{"instance_id": "${instance_id}", "report": {"status": "success", "__proto__": {"x": 1}}}`;
     expect(await post("advance", body)).toMatchObject({ status: 400, body: { error_code: "INVALID_FIELD" } });
   });
 
-  it("is a 415 without JSON, a 413 over the limit, declared or not, and a 400 in no UTF-8", async () => {
+  it("is a 415 without JSON, a 413 above the limit, declared or not, and a 400 if it is not UTF-8", async () => {
     const { send, post } = served([], {}, { maxBodyBytes: 100 });
     const body = JSON.stringify({ workflow_name: "GARDEN" });
     const plain = { method: "POST", body, headers: { "content-type": "text/plain" } };
@@ -185,7 +185,7 @@ describe("a request that is wrong", () => {
     });
   });
 
-  it("to any route that takes a body is a 400, a 413 or a 415", async () => {
+  it("to any route with a body is a 400, a 413 or a 415", async () => {
     const { send, post } = served([], {}, { maxBodyBytes: 100 });
     for (const { method, path, call } of ROUTES) {
       if (method === "GET") continue;
@@ -195,7 +195,7 @@ describe("a request that is wrong", () => {
     }
   });
 
-  it("takes a body in chunks of one byte without keeping the chunks", async () => {
+  it("may be sent in chunks of one byte, which are not kept", async () => {
     const { api } = served();
     const text = new TextEncoder().encode(JSON.stringify({ workflow_name: "GARDEN" }).padEnd(8192, " "));
     let most = 0;
@@ -204,7 +204,7 @@ describe("a request that is wrong", () => {
       pull(controller) {
         most = Math.max(most, process.memoryUsage().arrayBuffers);
         if (sent === text.length) return controller.close();
-        // As Node's server hands on what comes in packets of one byte: each is a view of a large buffer.
+        // As Node's server passes packets of one byte: each is a view of a large buffer.
         const chunk = new Uint8Array(65_536);
         chunk[0] = text[sent] ?? 0;
         sent += 1;
@@ -218,7 +218,7 @@ describe("a request that is wrong", () => {
     expect(most).toBeLessThan(text.length * 65_536 * 0.6);
   });
 
-  it("is a 400 where its body breaks off, and nothing that the host has to look at", async () => {
+  it("is a 400 if its body breaks off, and not reported to the host", async () => {
     const errors: unknown[] = [];
     const { api, engine } = served();
     engine.on("internalError", ({ error }) => void errors.push(error));
@@ -232,7 +232,7 @@ describe("a request that is wrong", () => {
     expect(errors).toEqual([]);
   });
 
-  it("is a 415 where its body is compressed", async () => {
+  it("is a 415 if its body is compressed", async () => {
     const { post } = served();
     const packed = await post("start", "\u001f\u008b", { "content-encoding": "gzip" });
     expect(packed).toMatchObject({ status: 415, body: { details: { remedy: expect.stringContaining("as it is") } } });
@@ -240,7 +240,7 @@ describe("a request that is wrong", () => {
     expect(plain.status).toBe(200);
   });
 
-  it("is a 414 on every route where its URL is too long, however many names its query has", async () => {
+  it("is a 414 on every route if its URL is too long, with any number of query names", async () => {
     const { send, post } = served();
     const query = `?${Array.from({ length: 200_000 }, (_, index) => index.toString(36)).join("&")}`;
     for (const { method, path } of ROUTES) {
@@ -250,7 +250,7 @@ describe("a request that is wrong", () => {
     }
   });
 
-  it.each(["%", "%zz", "%ff", "%c3%28", "%ed%a0%80"])("is a 400 where its query has the value %s", async (value) => {
+  it.each(["%", "%zz", "%ff", "%c3%28", "%ed%a0%80"])("is a 400 if its query has the value %s", async (value) => {
     const { send } = served();
     for (const name of ["instance_id", "cursor"]) {
       expect(await send(`/workflows/history?${name}=${value}`)).toMatchObject({
@@ -260,7 +260,7 @@ describe("a request that is wrong", () => {
     }
   });
 
-  it("is a 404 at another path, and a 405 that says what is allowed with another method", async () => {
+  it("is a 404 for an unknown path, and a 405 with the allowed methods for another method", async () => {
     const { send } = served();
     const remedy = expect.stringContaining("/workflows/history, /openapi.json.");
     expect(await send("/workflows")).toMatchObject({
@@ -274,7 +274,7 @@ describe("a request that is wrong", () => {
     expect(deleted.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
 
-  it("is a 400 with a query that there isn't, or one that stands twice", async () => {
+  it("is a 400 with an unknown query name, or a repeated one", async () => {
     const { send } = served();
     expect(await send("/workflows/list?page=2")).toMatchObject({ status: 400, body: { error_code: "INVALID_FIELD" } });
     expect(await send("/workflows/status?instance_id=a&instance_id=b")).toMatchObject({ status: 400 });
@@ -284,7 +284,7 @@ describe("a request that is wrong", () => {
 });
 
 describe("an error", () => {
-  it("is a 404 for a workflow or an instance that there isn't", async () => {
+  it("is a 404 for an unknown workflow or instance", async () => {
     const { send, post } = served();
     expect(await post("start", { workflow_name: "GARDN" })).toMatchObject({
       status: 404,
@@ -307,7 +307,7 @@ describe("an error", () => {
     }
   });
 
-  it("is a 502 where the decider fails, and the report is kept", async () => {
+  it("is a 502 if the decider fails, and the report is kept", async () => {
     const { send, post, start } = served([new Error("key AIza-secret"), new Error("x"), "Sow"]);
     const instance_id = await start();
     const answered = await post("advance", { instance_id, report: { status: "success", message: "dug" } });
@@ -326,7 +326,7 @@ describe("an error", () => {
     expect(JSON.stringify(body)).toContain("dug");
   });
 
-  it("is a 502 where the decider is to pick the first step, and can't", async () => {
+  it("is a 502 if the decider cannot choose the first step", async () => {
     const { post } = served([new Error("down")], { firstStep: "decider" });
     expect(await post("start", { workflow_name: "GARDEN" })).toMatchObject({
       status: 502,
@@ -334,7 +334,7 @@ describe("an error", () => {
     });
   });
 
-  it("is a 409 for a suspended instance, another step, or a state that doesn't allow it", async () => {
+  it("is a 409 for a suspended instance, another step, or a state that does not allow the call", async () => {
     const { post, start } = served(["Sow"]);
     const instance_id = await start();
     const other = await post("advance", { instance_id, report: { status: "success", step_id: "Water" } });
@@ -362,7 +362,7 @@ describe("an error", () => {
     expect((await post("resume", comeBack)).body).toMatchObject({ status: "FAILED" });
   });
 
-  it("is a 409 for the second of two reports at once", async () => {
+  it("is a 409 for the second of two concurrent reports", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -378,7 +378,7 @@ describe("an error", () => {
     expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({ error_code: "CONFLICT" });
   });
 
-  it("is a 503 with Retry-After while too much is under way, and where too many instances are", async () => {
+  it("is a 503 with Retry-After for too many concurrent calls, and for too many instances", async () => {
     let asked = () => {};
     const asking = new Promise<void>((resolve) => {
       asked = resolve;
@@ -404,7 +404,7 @@ describe("an error", () => {
     expect(await slow).toMatchObject({ status: 502 });
   });
 
-  it("is a 500 where the folder of workflows is gone, without its path", async () => {
+  it("is a 500 without a path if the folder of workflows is missing", async () => {
     const workflows = new RoutedFolders({ source: new FileTexts({ root: "/nowhere/at/all" }) });
     const { send, post } = served([], { workflows });
     const listed = await send("/workflows/list");
@@ -417,7 +417,7 @@ describe("an error", () => {
     expect(JSON.stringify([listed, started])).not.toContain("nowhere");
   });
 
-  it("is a 500 where a workflow has been taken away, though its status can be seen", async () => {
+  it("is a 500 if a workflow was removed, while its status can still be read", async () => {
     let there = true;
     const { engine } = served();
     const listed = await engine.listWorkflows();
@@ -434,7 +434,7 @@ describe("an error", () => {
     expect(body.next_step).toBeUndefined();
   });
 
-  it("is a 500 without its cause where the storage fails, or something that nobody expected", async () => {
+  it("is a 500 without its cause if the storage fails, or for an unexpected error", async () => {
     const storage = new MemoryStorage();
     const { send, post, start, engine } = served([], { storage });
     const instance_id = await start();
@@ -471,7 +471,7 @@ describe("an error", () => {
 });
 
 describe("an idempotency key", () => {
-  it("gives a repeated request its first answer, in the header as in the body", async () => {
+  it("returns the first answer to a repeated request, in the header or the body", async () => {
     const { post, decider } = served(["Sow", "Water"]);
     const key = { "idempotency-key": "k1" };
     const first = await post("start", { workflow_name: "GARDEN" }, key);
@@ -484,7 +484,7 @@ describe("an idempotency key", () => {
     expect("requests" in decider && decider.requests).toHaveLength(1);
   });
 
-  it("is a 422 with another request, and a 400 where header and body differ", async () => {
+  it("is a 422 with another request, and a 400 if header and body differ", async () => {
     const { post, start } = served(["Sow", "Water"]);
     const instance_id = await start();
     const key = { "idempotency-key": "k" };
@@ -502,8 +502,8 @@ describe("an idempotency key", () => {
   });
 });
 
-describe("a host", () => {
-  it("says who may call: nobody else gets an answer, nor does anybody where it fails", async () => {
+describe("the HTTP API of a host", () => {
+  it("answers only callers that `authorize` accepts, and nobody if `authorize` fails", async () => {
     const authorize = (request: Request) => {
       const sent = request.headers.get("authorization");
       if (sent === "crash") throw new Error("secret");
@@ -524,12 +524,12 @@ describe("a host", () => {
     expect(JSON.stringify(crashed.body)).not.toContain("secret");
   });
 
-  it("sends its own response in place of a refusal", async () => {
+  it("returns the host's own response to a refused caller", async () => {
     const { api } = served([], {}, { authorize: async () => new Response("no", { status: 403 }) });
     expect((await api(new Request("http://localhost/workflows/list"))).status).toBe(403);
   });
 
-  it("mounts it below a path", async () => {
+  it("can be mounted below a path", async () => {
     const { api } = served([], {}, { basePath: "api/v1/" });
     const get = (path: string) => api(new Request(`http://localhost${path}`));
     expect((await get("/api/v1/workflows/list")).status).toBe(200);
@@ -540,7 +540,7 @@ describe("a host", () => {
     expect(Object.keys(paths)).toContain("/api/v1/workflows/start");
   });
 
-  it("lets web pages call only where it says so", async () => {
+  it("allows web pages only from the configured origins", async () => {
     const preflight = { method: "OPTIONS", headers: { origin: "https://app.example" } };
     const closed = await served().send("/workflows/start", preflight);
     expect(closed.status).toBe(204);
@@ -557,7 +557,7 @@ describe("a host", () => {
     expect(all.headers.get("access-control-allow-origin")).toBe("*");
   });
 
-  it("gets a HEAD without a body, and answers that nobody keeps", async () => {
+  it("answers HEAD without a body, and forbids caching", async () => {
     const { api } = served();
     const response = await api(new Request("http://localhost/workflows/list", { method: "HEAD" }));
     expect(response.status).toBe(200);
@@ -568,7 +568,7 @@ describe("a host", () => {
 });
 
 describe("the OpenAPI document", () => {
-  it("is served, and takes the requests that the handler takes", async () => {
+  it("is served, and accepts the same requests as the handler", async () => {
     const { send } = served();
     expect((await send("/openapi.json")).body).toEqual(
       JSON.parse(JSON.stringify(DOCUMENT)) && (await send("/openapi.json")).body,
@@ -581,18 +581,18 @@ describe("the OpenAPI document", () => {
     expect(request.safeParse({ instance_id: "a", report: DONE, more: 1 }).success).toBe(false);
   });
 
-  // What each operation has answered in the tests above was compared with the document; here it is that none is left out.
+  // The tests above compare each answer with the document; this checks that no documented answer is missing.
   afterAll(() => {
     const documented = ROUTES.flatMap(({ method, path, refusals }) =>
       [200, ...refusals].map((status) => `${method} ${path} ${status}`),
     );
-    // Two starts at once meet nowhere, and a client that resumes says itself where it is.
+    // Two starts cannot conflict, and a resuming client names its own step.
     const rare = ["POST /workflows/start 409", "POST /workflows/resume 409"];
     expect(documented.filter((one) => !seen.has(one) && !rare.includes(one))).toEqual([]);
   });
 });
 
-/** A request of a call that is right in itself. */
+/** Returns a valid request of a call. */
 function bodyOf(call: RoutedCall, instance_id: string): object {
   if (call === "start") return { workflow_name: "GARDEN" };
   const report = call === "advance" || call === "resume" ? { report: DONE } : {};

@@ -1,9 +1,9 @@
 import type { Commit } from "../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import type { SessionId } from "../../src/workflow/names.js";
-/** A storage behind which somebody has edited the log by hand. */
+/** A storage whose log was edited by hand. */
 export class AlteredStorage extends MemoryStorage {
-  /** What became of a session's commits. */
+  /** Alters the commits of a session when they are read. */
   alter: ((commits: readonly Commit[]) => readonly Commit[]) | undefined;
 
   /** Edits one commit. */

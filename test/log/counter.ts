@@ -5,7 +5,7 @@ import type { Machine } from "../../src/log/machine.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { FakeClock } from "../../src/testing/commits.js";
 import { parseSessionId } from "../../src/workflow/names.js";
-/** The smallest machine with something to refuse: a counter that has no number below zero. */
+/** The smallest machine that can refuse a command: a counter that never goes below zero. */
 export type CounterCommand = { readonly add: number } | "close" | "open" | "bury";
 
 const eventSchema = z.object({ added: z.number(), note: z.string().optional() });
@@ -46,18 +46,18 @@ export const counter: Machine<CounterCommand, CounterEvent, CounterHead> = {
 export const ID = parseSessionId("counter_1");
 export const OTHER_ID = parseSessionId("counter_2");
 
-/** A kernel over counters, with its storage and its clock. */
+/** Creates a kernel of counters, with its storage and its clock. */
 export function makeKernel(options: Partial<KernelOptions<CounterCommand, CounterEvent, CounterHead>> = {}) {
   const storage = options.storage ?? new MemoryStorage();
   const clock = new FakeClock();
   return { kernel: new Kernel({ machine: counter, clock, ...options, storage }), storage, clock };
 }
 
-/** A command that depends on nothing. */
+/** Returns a `prepare` that always gives the same command. */
 export const adding = (add: number) => (): Prepared<CounterCommand> => ({ command: { add } });
 export const doing = (command: CounterCommand) => (): Prepared<CounterCommand> => ({ command });
 
-/** A session of so many commits, each of which adds its own version. */
+/** Creates a session with the given number of commits, each of which adds its own version. */
 export async function count(kernel: CounterKernel, versions: number, id = ID): Promise<void> {
   for (let version = 1; version <= versions; version += 1) await kernel.execute(id, adding(version));
 }

@@ -5,7 +5,7 @@ import { wrapStorage } from "../../src/testing/broken.js";
 import { adding, count, doing, ID, makeKernel } from "./counter.js";
 
 describe("keyedRequest", () => {
-  it("takes 1 to 200 characters", () => {
+  it("accepts keys of 1 to 200 characters", () => {
     for (const key of ["a", "x".repeat(200), " a ", "ключ", "🙂"]) expect(keyedRequest(key, {}).key).toBe(key);
     for (const key of ["", " ", "\t\n", "x".repeat(201)]) {
       expect(() => keyedRequest(key, {})).toThrow(
@@ -17,13 +17,13 @@ describe("keyedRequest", () => {
     }
   });
 
-  it("shows a key that can't be one like any text from outside", () => {
+  it("escapes and truncates an invalid key in the error", () => {
     expect(() => keyedRequest(`\u202e${"x".repeat(5_000)}`, {})).toThrow(
       /^the idempotency key "\\u202ex{50,}… is empty or too long$/,
     );
   });
 
-  it("keeps neither key nor command, but digests that differ where they do", () => {
+  it("stores digests of key and command, which differ if key or command differ", () => {
     const one = keyedRequest("key", { add: 1 });
     expect(one.id).toMatch(/^[0-9a-f]{24}$/);
     expect(one.print).toMatch(/^[0-9a-f]{24}$/);
@@ -33,10 +33,10 @@ describe("keyedRequest", () => {
   });
 });
 
-describe("keys", () => {
+describe("idempotency keys", () => {
   const request = (name: string | number) => keyedRequest(`k${name}`, name);
 
-  it("are found by key, and bound to their command", () => {
+  it("are found by key, and refused with another command", () => {
     const keys = addKey([], request(1), 1);
     expect(findKey(keys, request(1))).toBe(1);
     expect(findKey(keys, request(2))).toBeUndefined();
@@ -45,7 +45,7 @@ describe("keys", () => {
     );
   });
 
-  it("are the last sixteen, and the one that started the session", () => {
+  it("are limited to the last sixteen and the one that started the session", () => {
     expect(KEYS_MAX).toBe(16);
     let keys: Keys = [];
     for (let version = 1; version <= 40; version += 1) keys = addKey(keys, request(version), version);
@@ -53,15 +53,15 @@ describe("keys", () => {
     expect(keysSchema.parse(JSON.parse(JSON.stringify(keys)))).toEqual(keys);
   });
 
-  it("are the last sixteen where the session was started without one", () => {
+  it("are limited to the last sixteen if the session was started without one", () => {
     let keys: Keys = [];
     for (let version = 2; version <= 40; version += 1) keys = addKey(keys, request(version), version);
     expect(keys.map(([, version]) => version)).toEqual(Array.from({ length: 16 }, (_, index) => index + 25));
   });
 });
 
-describe("a call that is repeated", () => {
-  it("is answered only once the commit that it finds is durable", async () => {
+describe("a repeated call", () => {
+  it("is answered only once its commit is durable", async () => {
     const inner = new MemoryStorage();
     let isDurable = false;
     const makeDurable = async (id: string) => {
@@ -76,7 +76,7 @@ describe("a call that is repeated", () => {
     expect(await kernel.execute(ID, adding(5), request)).toMatchObject({ version: 1, replayed: true });
   });
 
-  it("gets its first answer, and does nothing", async () => {
+  it("returns the first answer, and writes nothing", async () => {
     let commits = 0;
     const { kernel, clock } = makeKernel({ onCommit: () => (commits += 1) });
     const request = keyedRequest("one", { add: 5 });
@@ -99,7 +99,7 @@ describe("a call that is repeated", () => {
     expect((await kernel.find(ID))?.version).toBe(2);
   });
 
-  it("gets it from another process, too", async () => {
+  it("returns the first answer if another process repeats it", async () => {
     const storage = new MemoryStorage();
     const request = keyedRequest("one", { add: 5 });
     const { replayed: _, ...first } = await makeKernel({ storage }).kernel.execute(ID, adding(5), request);
@@ -109,7 +109,7 @@ describe("a call that is repeated", () => {
     });
   });
 
-  it("gets it when both calls are made at once", async () => {
+  it("returns one answer if both calls run at the same time", async () => {
     const storage = new MemoryStorage();
     const request = keyedRequest("one", { add: 5 });
     const calls = Array.from({ length: 6 }, () => makeKernel({ storage }).kernel.execute(ID, adding(5), request));
@@ -119,7 +119,7 @@ describe("a call that is repeated", () => {
     expect((await storage.read(ID))?.version).toBe(1);
   });
 
-  it("is refused with another command, whatever the state", async () => {
+  it("is refused with another command, in any state", async () => {
     const { kernel } = makeKernel();
     await kernel.execute(ID, adding(5), keyedRequest("one", { add: 5 }));
     const other = kernel.execute(ID, adding(6), keyedRequest("one", { add: 6 }));
@@ -127,7 +127,7 @@ describe("a call that is repeated", () => {
     expect((await kernel.find(ID))?.version).toBe(1);
   });
 
-  it("is remembered for sixteen keys, through commits without one", async () => {
+  it("is recognized for sixteen keys, even after commits without a key", async () => {
     const { kernel } = makeKernel();
     const request = (index: number) => keyedRequest(`key ${index}`, { add: index });
     for (let index = 1; index <= 18; index += 1) await kernel.execute(ID, adding(index), request(index));
@@ -140,7 +140,7 @@ describe("a call that is repeated", () => {
     expect(await kernel.execute(ID, adding(2), request(2))).toMatchObject({ replayed: false });
   });
 
-  it("is no repetition if the first call was refused", async () => {
+  it("is executed if the first call was refused", async () => {
     const { kernel } = makeKernel();
     const request = keyedRequest("one", { add: -1 });
     await expect(kernel.execute(ID, adding(-1), request)).rejects.toMatchObject({ code: "INVALID_INPUT" });
@@ -148,7 +148,7 @@ describe("a call that is repeated", () => {
     expect(await kernel.execute(ID, adding(-1), request)).toMatchObject({ version: 2, replayed: false });
   });
 
-  it("gets its answer behind a tombstone", async () => {
+  it("returns the first answer even after a tombstone", async () => {
     const { kernel } = makeKernel();
     await kernel.execute(ID, adding(1));
     const request = keyedRequest("bye", "bury");

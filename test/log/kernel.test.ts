@@ -6,7 +6,7 @@ import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { digest } from "../../src/workflow/json.js";
 import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
 
-/** A storage in which somebody else is always quicker, so many times. */
+/** A storage in which another writer is faster, for the given number of times. */
 class Contested extends MemoryStorage {
   readonly #rival = makeKernel({ storage: this.#quiet() }).kernel;
   times = 0;
@@ -34,7 +34,7 @@ class Contested extends MemoryStorage {
 }
 
 describe("a first commit", () => {
-  it("stands on nothing, and says when, what and where", async () => {
+  it("has no previous hash, and stores time, head and session id", async () => {
     const { kernel, storage } = makeKernel();
     const done = await kernel.execute(ID, adding(5));
     const at = "2026-01-01T00:00:00.000Z";
@@ -51,7 +51,7 @@ describe("a first commit", () => {
     });
   });
 
-  it("is chained to by the second", async () => {
+  it("is the previous commit of the second one", async () => {
     const { kernel, storage } = makeKernel();
     const first = await kernel.execute(ID, adding(5));
     const second = await kernel.execute(ID, adding(2));
@@ -61,7 +61,7 @@ describe("a first commit", () => {
     expect(second.hash).toBe(digest(`${first.hash}\n${commit?.body}`));
   });
 
-  it("brings its payloads with it", async () => {
+  it("stores its payloads", async () => {
     const { kernel, storage } = makeKernel();
     await kernel.execute(ID, () => ({ command: { add: 1 }, payloads: [{ hash: "abc", body: "large" }] }));
     expect(await storage.payload(ID, "abc")).toBe("large");
@@ -69,7 +69,7 @@ describe("a first commit", () => {
 });
 
 describe("execute", () => {
-  it("asks with the newest state", async () => {
+  it("passes the newest state to prepare", async () => {
     const { kernel } = makeKernel();
     const seen: unknown[] = [];
     for (const add of [1, 2]) {
@@ -82,7 +82,7 @@ describe("execute", () => {
     expect(seen[1]).toMatchObject({ version: 1, head: { total: 1 } });
   });
 
-  it("throws what the machine refuses with, and writes nothing", async () => {
+  it("throws the machine's refusal, and writes nothing", async () => {
     const { kernel, storage } = makeKernel();
     await kernel.execute(ID, adding(1));
     const before = await storage.read(ID);
@@ -92,13 +92,13 @@ describe("execute", () => {
     expect(await storage.read(OTHER_ID)).toBeUndefined();
   });
 
-  it("throws what prepare throws, and writes nothing", async () => {
+  it("throws the error of prepare, and writes nothing", async () => {
     const { kernel, storage } = makeKernel();
     await expect(kernel.execute(ID, () => Promise.reject(new Error("no gate")))).rejects.toThrow("no gate");
     expect(await storage.read(ID)).toBeUndefined();
   });
 
-  it("throws what the storage throws, once and unchanged, and keeps no head of it", async () => {
+  it("throws the storage's error unchanged, without a second attempt, and caches no head", async () => {
     const storage = new MemoryStorage();
     const { kernel } = makeKernel({ storage });
     await kernel.execute(ID, adding(1));
@@ -109,7 +109,7 @@ describe("execute", () => {
     expect((await kernel.execute(ID, adding(1))).version).toBe(2);
   });
 
-  it("tells of each commit before the caller has the answer, and of nothing else", async () => {
+  it("calls onCommit for each commit, before the caller has the answer", async () => {
     const told: number[] = [];
     const { kernel } = makeKernel({ onCommit: ({ version }) => told.push(version) });
     await kernel.execute(ID, adding(1));
@@ -122,7 +122,7 @@ describe("execute", () => {
 });
 
 describe("conflicts", () => {
-  it("are decided anew on what the other side left; prepare is asked again", async () => {
+  it("run prepare again with the state that the other writer left", async () => {
     const storage = new Contested();
     const conflicts: [string, number][] = [];
     const { kernel } = makeKernel({ storage, onConflict: (id, version) => conflicts.push([id, version]) });
@@ -138,7 +138,7 @@ describe("conflicts", () => {
     expect(conflicts).toEqual([2, 3, 4].map((version) => [ID, version]));
   });
 
-  it("at the very first commit, too", async () => {
+  it("are resolved on a first commit, too", async () => {
     const storage = new Contested();
     storage.times = 1;
     expect(await makeKernel({ storage }).kernel.execute(ID, adding(1))).toMatchObject({
@@ -147,7 +147,7 @@ describe("conflicts", () => {
     });
   });
 
-  it("may end in a refusal: the command makes no sense any more", async () => {
+  it("may end in a refusal if the command is no longer possible", async () => {
     const storage = new Contested();
     const { kernel } = makeKernel({ storage });
     await kernel.execute(ID, adding(1));
@@ -159,7 +159,7 @@ describe("conflicts", () => {
     await expect(closing).rejects.toThrow("too late");
   });
 
-  it("lose no update among many callers at once", async () => {
+  it("lose no update among many concurrent callers", async () => {
     const storage = new MemoryStorage();
     const kernels = [makeKernel({ storage }).kernel, makeKernel({ storage }).kernel, makeKernel({ storage }).kernel];
     await Promise.all(kernels.flatMap((kernel) => Array.from({ length: 10 }, () => kernel.execute(ID, adding(1)))));
@@ -167,7 +167,7 @@ describe("conflicts", () => {
     expect(await kernels[0]?.audit(ID)).toMatchObject({ intact: true, versions: 30 });
   });
 
-  it("without an end are told to the caller after a hundred tries", async () => {
+  it("that do not end are reported to the caller after a hundred attempts", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0);
     const storage = new Contested();
     let conflicts = 0;
@@ -182,7 +182,7 @@ describe("conflicts", () => {
     expect((await kernel.find(ID))?.head.total).toBe(10_000);
   });
 
-  it("are waited out a little longer each time, to a limit", async () => {
+  it("are retried after increasing waits, up to a limit", async () => {
     const waits: number[] = [];
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     vi.spyOn(globalThis, "setTimeout").mockImplementation(((done: () => void, milliseconds: number) => {
@@ -198,7 +198,7 @@ describe("conflicts", () => {
 });
 
 describe("a removed session", () => {
-  it("is not found after its tombstone, and its id is never used again", async () => {
+  it("is not found after its tombstone, and its id cannot be used again", async () => {
     const { kernel, storage } = makeKernel();
     await kernel.execute(ID, adding(1));
     await kernel.execute(ID, doing("bury"));
@@ -212,7 +212,7 @@ describe("a removed session", () => {
     await expect(again).rejects.toThrow("was used before");
   });
 
-  it("by somebody else is not written to: prepare is asked with nothing", async () => {
+  it("that another kernel removed is not written to: prepare gets no state", async () => {
     const storage = new MemoryStorage();
     const { kernel } = makeKernel({ storage });
     await kernel.execute(ID, adding(1));
@@ -230,11 +230,11 @@ describe("a removed session", () => {
 });
 
 describe("find", () => {
-  it("knows no session that was never started", async () => {
+  it("returns undefined for an unknown session", async () => {
     expect(await makeKernel().kernel.find(ID)).toBeUndefined();
   });
 
-  it("sees what another kernel wrote", async () => {
+  it("returns the commits of another kernel", async () => {
     const storage = new MemoryStorage();
     const [one, other] = [makeKernel({ storage }).kernel, makeKernel({ storage }).kernel];
     await one.execute(ID, adding(1));
@@ -245,7 +245,7 @@ describe("find", () => {
     expect((await one.find(ID))?.head.total).toBe(3);
   });
 
-  it("parses a commit once, however often it is asked", async () => {
+  it("parses a commit once for any number of calls", async () => {
     const storage = new MemoryStorage();
     await makeKernel({ storage }).kernel.execute(ID, adding(1));
     let parsed = 0;
@@ -260,7 +260,7 @@ describe("find", () => {
     expect(parsed).toBe(1);
   });
 
-  it("forgets the heads of sessions that were not used for long", async () => {
+  it("drops the heads of sessions that were not used recently", async () => {
     const storage = new MemoryStorage();
     let parsed = 0;
     const parse: typeof counter.parse = (events, head) => {
@@ -275,7 +275,7 @@ describe("find", () => {
     expect(parsed).toBe(1);
   });
 
-  it("gives heads that nobody can change the next decision with", async () => {
+  it("returns frozen heads, which callers cannot change", async () => {
     const { kernel } = makeKernel();
     const started = await kernel.execute(ID, adding(1));
     const found = await kernel.find(ID);
@@ -289,7 +289,7 @@ describe("find", () => {
   });
 });
 
-/** The session of a kernel in a storage of its own. */
+/** Copies a session of a kernel into another storage. */
 async function copyOf(kernel: ReturnType<typeof makeKernel>["kernel"]) {
   const storage = new MemoryStorage();
   const copy = makeKernel({ storage });
@@ -298,7 +298,7 @@ async function copyOf(kernel: ReturnType<typeof makeKernel>["kernel"]) {
 }
 
 describe("at", () => {
-  it("gives any commit, as it was", async () => {
+  it("returns any commit as it was written", async () => {
     const { kernel, clock } = makeKernel();
     await kernel.execute(ID, adding(1));
     clock.advance(1_000);
@@ -307,7 +307,7 @@ describe("at", () => {
     expect(await kernel.at(ID, 2)).toMatchObject({ version: 2, at: "2026-01-01T00:00:01.000Z", head: { total: 2 } });
   });
 
-  it("throws where there is none", async () => {
+  it("throws if the commit does not exist", async () => {
     const { kernel } = makeKernel();
     await kernel.execute(ID, adding(1));
     const details = { sessionId: ID, version: 2, reason: "it is missing" };
@@ -317,7 +317,7 @@ describe("at", () => {
 });
 
 describe("log", () => {
-  it("gives all commits in their order, none of a session that there is not", async () => {
+  it("yields all commits in order, and none for an unknown session", async () => {
     const { kernel } = makeKernel();
     await count(kernel, 3);
     const totals: number[] = [];
@@ -329,7 +329,7 @@ describe("log", () => {
 });
 
 describe("a summary", () => {
-  it("says since which version a session is active, and keeps that when it ends", async () => {
+  it("contains the version since which a session is active, and keeps it when the session ends", async () => {
     const { kernel, clock } = makeKernel();
     const since: number[] = [];
     for (const command of [{ add: 1 }, { add: 1 }, "close", { add: 1 }, "open", { add: 1 }, "close"] as const) {
@@ -344,12 +344,12 @@ describe("a summary", () => {
     });
   });
 
-  it("of a session that was never active has its first version", async () => {
+  it("contains version 1 for a session that was never active", async () => {
     const { summary } = await makeKernel().kernel.execute(ID, doing("close"));
     expect(summary.activeSince).toBe(1);
   });
 
-  it("is the same, read by another kernel", async () => {
+  it("is the same when another kernel reads it", async () => {
     const storage = new MemoryStorage();
     const { kernel } = makeKernel({ storage });
     for (const command of [{ add: 1 }, "close", "open", "close"] as const) {
@@ -360,8 +360,8 @@ describe("a summary", () => {
   });
 });
 
-describe("a kernel that trusts the heads it has seen", () => {
-  /** Two hosts on one storage, whose calls are counted. */
+describe("a kernel with cached heads", () => {
+  /** Creates two kernels on one storage, and counts their reads and conflicts. */
   function hosts() {
     const storage = new MemoryStorage();
     const conflicts: number[] = [];
@@ -372,7 +372,7 @@ describe("a kernel that trusts the heads it has seen", () => {
     return { storage, kernel, other, reads, conflicts };
   }
 
-  it("appends without reading what it wrote itself", async () => {
+  it("appends to its own commits without reading", async () => {
     const { kernel, reads } = hosts();
     await kernel.execute(ID, adding(1));
     expect(reads).toHaveBeenCalledTimes(1);
@@ -381,7 +381,7 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
-  it("decides anew where another host went on meanwhile, and calls it no conflict", async () => {
+  it("decides again if another kernel has written meanwhile, without counting a conflict", async () => {
     const { kernel, other, conflicts } = hosts();
     await kernel.execute(ID, adding(1));
     await other.execute(ID, adding(10));
@@ -395,14 +395,14 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect(conflicts).toEqual([]);
   });
 
-  it("refuses nothing for what is no longer so", async () => {
+  it("refuses no command because of an outdated head", async () => {
     const { kernel, other } = hosts();
     await kernel.execute(ID, adding(1));
     await other.execute(ID, adding(10));
     expect((await kernel.execute(ID, adding(-5))).head.total).toBe(6);
   });
 
-  it("refuses what is so, after one look", async () => {
+  it("refuses a command after one read", async () => {
     const { kernel, reads } = hosts();
     await kernel.execute(ID, adding(1));
     reads.mockClear();
@@ -410,7 +410,7 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
-  it("writes nothing for an answer, and gives none that is no longer so", async () => {
+  it("writes nothing for an answer, and returns no outdated one", async () => {
     const { kernel, other, reads } = hosts();
     await kernel.execute(ID, adding(1));
     reads.mockClear();
@@ -423,7 +423,7 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect((await other.find(ID))?.version).toBe(2);
   });
 
-  it("gives the first answer to a key that another host has carried out", async () => {
+  it("returns the first answer for a key that another kernel has executed", async () => {
     const { kernel, other } = hosts();
     const request = keyedRequest("again", ["add", 5]);
     await kernel.execute(ID, adding(1));
@@ -432,7 +432,7 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect((await kernel.find(ID))?.head.total).toBe(6);
   });
 
-  it("finds that a session was removed, also where it knows the key", async () => {
+  it("detects that a session was removed, even if it knows the key", async () => {
     const { kernel, other } = hosts();
     const request = keyedRequest("again", ["add", 5]);
     await kernel.execute(ID, adding(5), request);
@@ -447,7 +447,7 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect(seen).toEqual([undefined]);
   });
 
-  it("throws what the storage throws, and tries no second time", async () => {
+  it("throws the storage's error, without a second attempt", async () => {
     const { kernel, storage, reads } = hosts();
     await kernel.execute(ID, adding(1));
     reads.mockClear();
@@ -457,14 +457,14 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect(reads).not.toHaveBeenCalled();
   });
 
-  it("loses nothing in a race", async () => {
+  it("loses no update in a race", async () => {
     const { kernel, other } = hosts();
     const racers = Array.from({ length: 40 }, (_, turn) => (turn % 2 ? kernel : other).execute(ID, adding(1)));
     const totals = (await Promise.all(racers)).map(({ head }) => head.total);
     expect(totals.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, turn) => turn + 1));
   });
 
-  it("sets nothing in motion for a state that is no longer so", async () => {
+  it("confirms only a decision that is based on the newest state", async () => {
     const { kernel, other } = hosts();
     await kernel.execute(ID, adding(1));
     await other.execute(ID, adding(1));

@@ -3,7 +3,7 @@ import type { Recorded } from "../../src/log/commit.js";
 import { LogFold } from "../../src/log/fold.js";
 import { adding, type CounterEvent, type CounterHead, count, ID, makeKernel, OTHER_ID } from "./counter.js";
 
-/** What was added, commit by commit, beside what was read for it. */
+/** Creates a fold of the added numbers, and records the commits that it reads. */
 function makeFold() {
   const { kernel } = makeKernel();
   const read: number[] = [];
@@ -23,7 +23,7 @@ function makeFold() {
   return { kernel, fold, read, current };
 }
 
-it("reads only what has come since the last look", async () => {
+it("LogFold reads only the commits since the last call", async () => {
   const { kernel, fold, read, current } = makeFold();
   await count(kernel, 3);
   expect(await fold.at(await current())).toEqual([1, 2, 3]);
@@ -35,7 +35,7 @@ it("reads only what has come since the last look", async () => {
   expect(read).toEqual([1, 2, 3, 4]);
 });
 
-it("ends where the session stood, and begins anew for one that stood earlier", async () => {
+it("LogFold ends at the given version, and starts again for an earlier one", async () => {
   const { kernel, fold, current } = makeFold();
   await count(kernel, 2);
   const earlier = await current();
@@ -45,7 +45,7 @@ it("ends where the session stood, and begins anew for one that stood earlier", a
   expect(await fold.at(earlier)).toEqual([1, 2]);
 });
 
-it("keeps sessions apart", async () => {
+it("LogFold keeps sessions apart", async () => {
   const { kernel, fold, current } = makeFold();
   await count(kernel, 2);
   await count(kernel, 1, OTHER_ID);

@@ -3,7 +3,7 @@ import { freeze } from "../../src/log/commit.js";
 import { RecentMap, remember } from "../../src/runtime/cache.js";
 
 describe("RecentMap", () => {
-  it("forgets what was used longest ago", () => {
+  it("drops the least recently used value", () => {
     const map = new RecentMap<string, number>(2);
     map.set("a", 1);
     map.set("b", 2);
@@ -12,7 +12,7 @@ describe("RecentMap", () => {
     expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([1, undefined, 3]);
   });
 
-  it("counts a value that is set again as used, once", () => {
+  it("counts setting a value again as a use", () => {
     const map = new RecentMap<string, number>(2);
     map.set("a", 1);
     map.set("b", 2);
@@ -21,7 +21,7 @@ describe("RecentMap", () => {
     expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([3, undefined, 4]);
   });
 
-  it("deletes, also what it does not have", () => {
+  it("deletes a value, and ignores an unknown key", () => {
     const map = new RecentMap<string, number>(2);
     map.set("a", 1);
     map.delete("a");
@@ -32,7 +32,7 @@ describe("RecentMap", () => {
     expect([map.get("b"), map.get("c")]).toEqual([2, 3]);
   });
 
-  it("forgets in the same order where what was used last is used again, or deleted", () => {
+  it("keeps the order if the most recently used value is used again or deleted", () => {
     const map = new RecentMap<string, number>(2);
     map.set("a", 1);
     map.set("b", 2);
@@ -45,14 +45,14 @@ describe("RecentMap", () => {
     expect([map.get("a"), map.get("c"), map.get("d")]).toEqual([4, undefined, 5]);
   });
 
-  it("does not bring back what it is asked for in vain", () => {
+  it("does not add a key that was read and not found", () => {
     const map = new RecentMap<string, number>(1);
     map.set("a", 1);
     expect(map.get("b")).toBeUndefined();
     expect(map.get("a")).toBe(1);
   });
 
-  it("keeps what was used last as far as the weights go", () => {
+  it("keeps the most recently used values up to the maximum weight", () => {
     const map = new RecentMap<string, string>(5, (text) => text.length);
     map.set("a", "12");
     map.set("b", "12");
@@ -66,7 +66,7 @@ describe("RecentMap", () => {
 });
 
 describe("remember", () => {
-  it("makes a result once for the same texts, and again after a rejection", async () => {
+  it("computes a result once for the same arguments, and again after a rejection", async () => {
     let calls = 0;
     const make = remember(async (one: string, other: string) => {
       calls += 1;
@@ -81,14 +81,14 @@ describe("remember", () => {
 });
 
 describe("freeze", () => {
-  it("freezes all that is inside, round and round", () => {
+  it("freezes an object and everything inside, with cycles", () => {
     const value: { list: { a: number }[]; self?: unknown } = { list: [{ a: 1 }] };
     value.self = value;
     expect(freeze(value)).toBe(value);
     expect([value, value.list, value.list[0]].every(Object.isFrozen)).toBe(true);
   });
 
-  it("leaves what can't be changed anyway", () => {
+  it("returns primitive values unchanged", () => {
     for (const value of [1, "a", null, undefined, true]) expect(freeze(value)).toBe(value);
   });
 });

@@ -7,7 +7,7 @@ import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./count
 
 const KEY = new TextEncoder().encode("the host's own key");
 
-/** A session of five commits in a storage that can be altered, and kernels that have not seen it. */
+/** Creates a session of five commits in a storage that can be altered, and kernels that have not read it. */
 async function five(hashKey?: Uint8Array) {
   const storage = new AlteredStorage();
   const options = { storage, ...(hashKey === undefined ? {} : { hashKey }) };
@@ -21,7 +21,7 @@ async function five(hashKey?: Uint8Array) {
   return { storage, kernel, fresh, commits: { first, second, third, fourth, fifth } };
 }
 
-/** A commit that an attacker has written anew, with a hash that fits. */
+/** Rewrites a commit as an attacker would, with a hash that matches. */
 function forged(commit: Commit, change: (body: Record<string, unknown>) => void, key?: Uint8Array): Commit {
   const body = JSON.parse(commit.body);
   change(body);
@@ -49,9 +49,13 @@ describe("the newest commit", () => {
     ["another version", () => ({ version: 6 }), "its body belongs to another place"],
     ["another time", () => ({ at: "2020-01-01T00:00:00.000Z" }), "its body belongs to another place"],
     ["another session's id", () => ({ sessionId: OTHER_ID }), "it belongs to another session"],
-    ["no JSON", (commit) => ({ body: "{", hash: commitHash(commit.previousHash, "{") }), "its body is no JSON"],
     [
-      "no object",
+      "a body that is not JSON",
+      (commit) => ({ body: "{", hash: commitHash(commit.previousHash, "{") }),
+      "its body is no JSON",
+    ],
+    [
+      "a body that is not an object",
       (commit) => ({ body: "[]", hash: commitHash(commit.previousHash, "[]") }),
       "its body is not one that this library writes",
     ],
@@ -60,7 +64,11 @@ describe("the newest commit", () => {
       (commit) => forged(commit, (body) => (body.events = [{}])),
       "its events are none that this library writes",
     ],
-    ["no head", (commit) => forged(commit, (body) => delete body.head), "its body is not one that this library writes"],
+    [
+      "a body without a head",
+      (commit) => forged(commit, (body) => delete body.head),
+      "its body is not one that this library writes",
+    ],
     [
       "keys of another form",
       (commit) => forged(commit, (body) => (body.keys = [1])),
@@ -68,7 +76,7 @@ describe("the newest commit", () => {
     ],
   ];
   for (const [name, edit, reason] of edits) {
-    it(`with ${name} is refused, by reading, deciding and auditing`, async () => {
+    it(`with ${name} is refused by find, execute and audit`, async () => {
       const { storage, fresh, commits } = await five();
       storage.edit(5, edit(commits.fifth));
       expect(await reasonOf(fresh().find(ID))).toContain(reason);
@@ -78,7 +86,7 @@ describe("the newest commit", () => {
     });
   }
 
-  it("that is tampered with after it was read is noticed all the same", async () => {
+  it("is checked again if it was altered after the first read", async () => {
     const { storage, kernel, commits } = await five();
     expect((await kernel.find(ID))?.head.total).toBe(15);
     for (const parts of [{ body: commits.fifth.body.replace("15", "99") }, { hash: "0".repeat(64) }, { body: "" }]) {
@@ -90,7 +98,7 @@ describe("the newest commit", () => {
     expect((await kernel.find(ID))?.head.total).toBe(15);
   });
 
-  it("keeps the cause of what its machine could not read", async () => {
+  it("fails with the machine's parse error as the cause", async () => {
     const { storage, fresh, commits } = await five();
     storage.edit(
       5,
@@ -102,7 +110,7 @@ describe("the newest commit", () => {
     expect(error).toMatchObject({ code: "TAMPERED", cause: { name: "ZodError" } });
   });
 
-  it("of another session is not this one's, however whole it is", async () => {
+  it("is refused if it belongs to another session", async () => {
     const { storage, fresh } = await five();
     await makeKernel({ storage }).kernel.execute(OTHER_ID, adding(1_000));
     const others: Commit[] = [];
@@ -114,8 +122,8 @@ describe("the newest commit", () => {
   });
 });
 
-describe("the summary beside a body", () => {
-  it("can't hide a session, nor show one that is gone", async () => {
+describe("a summary that does not match its body", () => {
+  it("cannot hide a session, nor show a removed one", async () => {
     const { storage, fresh, commits } = await five();
     const summary = { ...commits.fifth.summary, status: "deleted", current: 99 } as const;
     storage.edit(5, { summary });
@@ -128,7 +136,7 @@ describe("the summary beside a body", () => {
   });
 });
 
-describe("the summary beside a body, audited", () => {
+describe("an audit of the summaries", () => {
   const edits: [string, Partial<Commit["summary"]>][] = [
     ["status", { status: "completed" }],
     ["place", { current: 99 }],
@@ -142,7 +150,7 @@ describe("the summary beside a body, audited", () => {
     ["beginning", { activeSince: 99 }],
   ];
   for (const [name, parts] of edits) {
-    it(`must have the ${name} that the head has, with a key and without one`, async () => {
+    it(`fails if the ${name} differs from the head, with a hash key and without one`, async () => {
       for (const key of [undefined, KEY]) {
         const { storage, fresh, commits } = await five(key);
         expect(await fresh().audit(ID)).toMatchObject({ intact: true });
@@ -153,7 +161,7 @@ describe("the summary beside a body, audited", () => {
     });
   }
 
-  it("passes on no version that can't be: what is appended after it can be stored", async () => {
+  it("corrects an invalid activeSince, so that the next commit can be stored", async () => {
     const { storage, fresh, commits } = await five();
     storage.edit(5, { summary: { ...commits.fifth.summary, activeSince: 1.5 } });
     expect((await fresh().find(ID))?.summary.activeSince).toBe(5);
@@ -161,8 +169,8 @@ describe("the summary beside a body, audited", () => {
   });
 });
 
-describe("a format that is newer", () => {
-  it("is refused before anything else is read, and is no finding of an audit", async () => {
+describe("a log format", () => {
+  it("that is newer is refused before anything else is read, and is not an audit result", async () => {
     const { storage, fresh } = await five();
     storage.edit(5, { schema: 3, body: "whatever that will be" });
     const expected = { code: "FORMAT_TOO_NEW", details: { found: 3, supported: 2 } };
@@ -170,20 +178,20 @@ describe("a format that is newer", () => {
     await expect(fresh().audit(ID)).rejects.toMatchObject(expected);
   });
 
-  it("is read if it is older", async () => {
+  it("that is older is read", async () => {
     const storage = new AlteredStorage();
     await count(makeKernel({ storage, machine: { ...counter, schema: 1 } }).kernel, 5);
     expect((await makeKernel({ storage }).kernel.find(ID))?.head.total).toBe(15);
   });
 
-  it("can't be claimed for what was written in another", async () => {
+  it("that differs from the written one is refused", async () => {
     const { storage, fresh } = await five();
     storage.edit(5, { schema: 1 });
     expect(await reasonOf(fresh().find(ID))).toBe("5: its format is not the one that it was written in");
   });
 });
 
-describe("the chain", () => {
+describe("the hash chain", () => {
   const alterations: [string, (commits: readonly Commit[]) => readonly Commit[], number, string][] = [
     [
       "without its first commit",
@@ -206,7 +214,7 @@ describe("the chain", () => {
     ["with a commit twice", ([a, b, ...rest]) => [a, b, b, ...rest].filter((one) => one !== undefined), 2, "commit 2"],
   ];
   for (const [name, alter, versions, reason] of alterations) {
-    it(`${name} does not hold`, async () => {
+    it(`${name} is broken`, async () => {
       const { storage, fresh } = await five();
       storage.alter = alter;
       const report = await fresh().audit(ID);
@@ -214,7 +222,7 @@ describe("the chain", () => {
     });
   }
 
-  it("does not hold where the places of two commits were exchanged, numbers and all", async () => {
+  it("is broken if two commits swap their places and version numbers", async () => {
     const { storage, fresh, commits } = await five();
     const { second, third } = commits;
     storage.alter = (all) =>
@@ -226,7 +234,7 @@ describe("the chain", () => {
     expect(await reasonOf(fresh().at(ID, 2))).toBe("2: its hash is not that of its body");
   });
 
-  it("does not hold after a commit that was written anew: the next one knows the old hash", async () => {
+  it("is broken after a rewritten commit: the next one has the old hash", async () => {
     const { storage, fresh, commits } = await five();
     storage.edit(
       2,
@@ -239,7 +247,7 @@ describe("the chain", () => {
     });
   });
 
-  it("with a commit that is not there gives no other one in its place", async () => {
+  it("with a missing commit returns no other commit for it", async () => {
     const { storage, fresh } = await five();
     storage.alter = (all) => all.filter(({ version }) => version !== 3);
     expect(await reasonOf(fresh().at(ID, 3))).toBe("3: it is missing");
@@ -248,7 +256,7 @@ describe("the chain", () => {
 });
 
 describe("an audit", () => {
-  it("of a whole log gives a receipt, which later audits find again", async () => {
+  it("returns a receipt, which later audits accept", async () => {
     const { kernel, fresh, commits } = await five();
     const report = await kernel.audit(ID);
     expect(report).toEqual({ intact: true, versions: 5, receipt: { version: 5, hash: commits.fifth.hash } });
@@ -257,7 +265,7 @@ describe("an audit", () => {
     expect(await fresh().audit(ID, report.receipt)).toMatchObject({ intact: true, versions: 6 });
   });
 
-  it("finds a tail that was cut only against a receipt", async () => {
+  it("detects a truncated log only with a receipt", async () => {
     const { storage, fresh, commits } = await five();
     storage.alter = (all) => all.slice(0, 3);
     const receipt: Receipt = { version: 5, hash: commits.fifth.hash };
@@ -267,7 +275,7 @@ describe("an audit", () => {
     expect(await fresh().audit(ID, { version: 3, hash: commits.third.hash })).toMatchObject({ intact: true });
   });
 
-  it("finds a log that was written anew from some version on only against a receipt", async () => {
+  it("detects a log that was rewritten from some version on only with a receipt", async () => {
     const { storage, fresh, commits } = await five();
     const anew = forged(commits.fifth, (body) => (body.events = [{ added: 1_000 }]));
     storage.edit(5, anew);
@@ -276,7 +284,7 @@ describe("an audit", () => {
     expect(await fresh().audit(ID, receipt)).toMatchObject({ intact: false, versions: 5 });
   });
 
-  it("finds a session that is gone altogether against a receipt", async () => {
+  it("detects a session that is missing only with a receipt", async () => {
     const { storage, fresh, commits } = await five();
     storage.alter = () => [];
     expect(await fresh().audit(ID)).toEqual({ intact: true, versions: 0, receipt: { version: 0, hash: "" } });
@@ -286,7 +294,7 @@ describe("an audit", () => {
     });
   });
 
-  it("says nothing of a log that can't be read", async () => {
+  it("throws if the log cannot be read", async () => {
     const { storage, fresh } = await five();
     storage.alter = () => {
       throw new Error("disk on fire");
@@ -295,8 +303,8 @@ describe("an audit", () => {
   });
 });
 
-describe("a host's key", () => {
-  it("makes the chain one that nobody can forge who does not have it", async () => {
+describe("a hash key", () => {
+  it("makes it impossible to rewrite the log without the key", async () => {
     const { storage, fresh, commits } = await five(KEY);
     expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 5 });
     const change = (body: Record<string, unknown>) => (body.events = [{ added: 1_000 }]);
@@ -307,7 +315,7 @@ describe("a host's key", () => {
     expect((await fresh().at(ID, 5)).events).toEqual([{ added: 1_000 }]);
   });
 
-  it("reads no log without it, or of another key", async () => {
+  it("is required to read the log, and must be the same", async () => {
     const { storage } = await five(KEY);
     expect(await reasonOf(makeKernel({ storage }).kernel.find(ID))).toBe("5: its hash is not that of its body");
     const other = makeKernel({ storage, hashKey: new TextEncoder().encode("another key") }).kernel;
@@ -318,14 +326,14 @@ describe("a host's key", () => {
 });
 
 describe("commitHash", () => {
-  it("is SHA-256, or HMAC-SHA-256 under a key, over the previous hash and the body", async () => {
+  it("is SHA-256, or HMAC-SHA-256 with a key, of the previous hash and the body", async () => {
     const { createHash, createHmac } = await import("node:crypto");
     const text = "previous\n{ä🙂}";
     expect(commitHash("previous", "{ä🙂}")).toBe(createHash("sha256").update(text).digest("hex"));
     expect(commitHash("previous", "{ä🙂}", KEY)).toBe(createHmac("sha256", KEY).update(text).digest("hex"));
   });
 
-  it("is what readBody checks", async () => {
+  it("is the hash that readBody checks", async () => {
     const { commits } = await five();
     expect(readBody(commits.first, counter.schema)).toMatchObject({ sessionId: ID, version: 1, keys: [] });
   });

@@ -18,7 +18,7 @@ interface OldEvent {
 const oldEvents = z.array(z.object({ plus: z.number() }));
 const oldHead = z.object({ sum: z.number(), since: z.string() });
 
-/** Counters as a first release had them: a head that says `sum`, events that say `plus`. */
+/** The counter of a first release: its head has `sum`, its events have `plus`. */
 const first: Machine<CounterCommand, OldEvent, OldHead> = {
   kind: "counter",
   schema: 1,
@@ -33,7 +33,7 @@ const first: Machine<CounterCommand, OldEvent, OldHead> = {
   }),
 };
 
-/** Those of today, two formats later; what the third has was only added to the second. */
+/** The counter of today, two formats later; the third format only adds to the second. */
 const today: Machine<CounterCommand, CounterEvent, CounterHead> = {
   ...counter,
   schema: 3,
@@ -57,13 +57,13 @@ async function oldLog(storage = new AlteredStorage()) {
 }
 
 describe("a log of an older format", () => {
-  it("is read as what it would be today", async () => {
+  it("is read in today's format", async () => {
     const { fresh } = await oldLog();
     expect((await fresh().find(ID))?.head).toMatchObject({ total: 6, status: "active", marks: [] });
     expect((await fresh().at(ID, 2)).events).toEqual([{ added: 2 }]);
   });
 
-  it("goes on in the new one, and is whole from end to end", async () => {
+  it("continues in the new format, and passes an audit", async () => {
     const { storage, fresh } = await oldLog();
     await fresh().execute(ID, adding(4));
     const log: unknown[] = [];
@@ -75,7 +75,7 @@ describe("a log of an older format", () => {
     expect(schemas).toEqual([1, 1, 1, 3]);
   });
 
-  it("is left as it is stored, to the letter", async () => {
+  it("is not changed in the storage", async () => {
     const storage = new AlteredStorage();
     await oldLog(storage);
     const before = await storage.read(ID);
@@ -83,7 +83,7 @@ describe("a log of an older format", () => {
     expect(await storage.read(ID)).toEqual(before);
   });
 
-  it("has its hashes checked before anything in it is led over", async () => {
+  it("is upcast only after its hashes were checked", async () => {
     const { storage, fresh } = await oldLog();
     const led: StoredState[] = [];
     const keeping = (stored: StoredState) => {
@@ -96,7 +96,7 @@ describe("a log of an older format", () => {
     expect(led).toEqual([]);
   });
 
-  it("that can't be led over was not written by this library", async () => {
+  it("that cannot be upcast is refused as tampered", async () => {
     const { fresh } = await oldLog();
     const cause = new Error("no such event");
     const failing = () => {
@@ -107,7 +107,7 @@ describe("a log of an older format", () => {
     });
   });
 
-  it("is too new for the version that came before", async () => {
+  it("is too new for the first release once it continues in the new format", async () => {
     const { storage, fresh } = await oldLog();
     await fresh().execute(ID, adding(4));
     const before = new Kernel({ storage, machine: first, clock: new FakeClock() });
@@ -116,7 +116,7 @@ describe("a log of an older format", () => {
   });
 });
 
-it("goes through every format in between, once and in order", () => {
+it("upcast applies every format in between, once and in order", () => {
   const seen: number[] = [];
   const step = (format: number) => (stored: StoredState) => {
     seen.push(format);

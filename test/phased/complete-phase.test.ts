@@ -12,7 +12,7 @@ import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 
-/** A workflow of one phase with a schema, and a second phase that takes anything. */
+/** Creates a workflow whose first phase has a schema; the second accepts anything. */
 function gated(evidence: GateInput["evidence"], revision = "1"): Workflow {
   return defineWorkflow({
     ...{ type: "gated", revision, name: "Gated", description: "One schema" },
@@ -30,7 +30,7 @@ async function startGated(evidence: z.ZodType) {
 }
 
 describe("completePhase", () => {
-  it("passes with right evidence, and names what comes next", async () => {
+  it("passes with valid evidence, and returns the next phase", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const passed = await engine.completePhase(sessionId, { phase: 1, evidence: built });
@@ -42,7 +42,7 @@ describe("completePhase", () => {
     expect((await engine.getState(sessionId)).head.status).toBe("completed");
   });
 
-  it("answers a failed gate with all problems, the format and an example", async () => {
+  it("returns all problems, the format and an example if the gate fails", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const failed = await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "x", tests_pass: false } });
@@ -56,7 +56,7 @@ describe("completePhase", () => {
     });
   });
 
-  it("fails the session after three failures in a row; a retry brings it back", async () => {
+  it("fails the session after three failures in a row; a retry makes it active again", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const attempt = () => engine.completePhase(sessionId, { phase: 1, evidence: {} });
@@ -69,7 +69,7 @@ describe("completePhase", () => {
     expect(await engine.completePhase(sessionId, { phase: 1, evidence: built })).toMatchObject({ passed: true });
   });
 
-  it("gives an agent no more than its attempts in all, and the host what it grants", async () => {
+  it("limits the agent's total attempts, and lets the host grant more", async () => {
     const { engine } = makeEngine({ limits: { maxAttempts: 2, maxAttemptsTotal: 3 } });
     const sessionId = await startTwoPhases(engine);
     const attempt = () => engine.completePhase(sessionId, { phase: 1, evidence: {} });
@@ -97,7 +97,7 @@ describe("completePhase", () => {
     expect(merged).toMatchObject({ passed: true, evidenceAccepted: ["summary", "tests_pass"] });
   });
 
-  it("awaits asynchronous schemas, and stores what was verified, whatever the caller changes meanwhile", async () => {
+  it("awaits asynchronous schemas, and stores the verified evidence even if the caller changes it meanwhile", async () => {
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -111,7 +111,7 @@ describe("completePhase", () => {
     expect((await engine.getFullState(sessionId)).artifacts[0]?.artifact).toEqual({ name: "honest" });
   });
 
-  it("stores the input as evidence and hands on the schema's output", async () => {
+  it("stores the input as evidence and the schema's output as the artifact", async () => {
     const schema = z.object({ count: z.string().transform(Number), note: z.string().default("none") });
     const { engine, sessionId } = await startGated(schema);
     await engine.completePhase(sessionId, { phase: 1, evidence: { count: "3" } });
@@ -135,7 +135,7 @@ describe("completePhase", () => {
     }
   });
 
-  it("keeps large evidence beside the log, and gives it back whole", async () => {
+  it("stores large evidence outside of the log, and returns it whole", async () => {
     const { engine, sessionId } = await startGated(z.looseObject({}));
     const evidence = { text: "ü".repeat(100_000), outputs: { report: "r.md" }, commands_executed: ["npm test"] };
     await engine.completePhase(sessionId, { phase: 1, evidence });
@@ -143,7 +143,7 @@ describe("completePhase", () => {
     expect(artifact).toMatchObject({ artifact: evidence, outputs: { report: "r.md" }, commandsExecuted: ["npm test"] });
   });
 
-  it("gives the first answer again under the same key, passed or not", async () => {
+  it("returns the first answer for the same key, passed or not", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const wrong = { phase: 1, evidence: {}, idempotencyKey: "wrong" };
@@ -162,7 +162,7 @@ describe("completePhase", () => {
     expect(unkeyed.code).toBe("INVALID_TRANSITION");
   });
 
-  it("names the current phase when a phase is submitted again, or too early", async () => {
+  it("names the current phase if a phase is submitted again or too early", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const early = await failure(engine.completePhase(sessionId, { phase: 2, evidence: {} }));
@@ -174,7 +174,7 @@ describe("completePhase", () => {
     expect(none).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [1, 2] } });
   });
 
-  it("does not ask a schema twice when a conflict leaves its verdict standing", async () => {
+  it("runs a schema once if a conflict does not change its verdict", async () => {
     let asked = 0;
     const validate = async (value: unknown) => {
       asked += 1;
@@ -202,7 +202,7 @@ describe("completePhase", () => {
   });
 });
 
-describe("a workflow in code that changes", () => {
+describe("a workflow defined in code", () => {
   const strict = gated(z.object({ a: z.string() }));
 
   async function sessionOn(workflow: Workflow) {
@@ -216,13 +216,13 @@ describe("a workflow in code that changes", () => {
   const complete = (engine: ReturnType<typeof makeEngine>["engine"], sessionId: string, evidence: JsonObject) =>
     engine.completePhase(sessionId, { phase: 1, evidence });
 
-  it("goes on after a restart when the same revision is registered, also beside a newer one", async () => {
+  it("continues after a restart if the same revision is registered, even next to a newer one", async () => {
     const { sessionId, again } = await sessionOn(strict);
     const engine = again([gated(z.object({ a: z.string() })), gated(z.object({ b: z.string() }), "2")]);
     expect(await complete(engine, sessionId, { a: "x" })).toMatchObject({ passed: true });
   });
 
-  it("is DEFINITION_CHANGED without its revision, and with another schema under its name", async () => {
+  it("causes DEFINITION_CHANGED if its revision is missing or has another schema", async () => {
     const { sessionId, again } = await sessionOn(strict);
     for (const engine of [
       again([gated(z.object({ a: z.string() }), "2")]),
@@ -233,7 +233,7 @@ describe("a workflow in code that changes", () => {
     }
   });
 
-  it("is migrated by the host, which is recorded, and keeps what was completed", async () => {
+  it("is migrated by the host, which is recorded, and keeps completed phases", async () => {
     const { sessionId, again } = await sessionOn(strict);
     const engine = again([gated(z.object({ b: z.string() }), "2")]);
     const state = await engine.migrate(sessionId, { by: "ops@example.org" });

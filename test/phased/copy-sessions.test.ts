@@ -19,7 +19,7 @@ async function openFiles(options: FileStorageOptions = {}) {
 }
 const HASH_KEY = "a key of the host, of more than 32 characters";
 
-/** The same as a storage, with something that happens before a commit is appended. */
+/** Wraps a storage so that a function runs before each append. */
 function hooked(storage: StorageAdapter, hook: (append: number) => Promise<void> | void): StorageAdapter {
   let count = 0;
   return {
@@ -46,7 +46,7 @@ async function expectSame(from: StorageAdapter, to: StorageAdapter, ids: Iterabl
 }
 
 describe("copySessions", () => {
-  it("copies logs and payloads to the letter, from files to memory and back to files", async () => {
+  it("copies logs and payloads exactly, from files to memory and back to files", async () => {
     const [files, memory, again] = [await openFiles(), new MemoryStorage(), await openFiles()];
     const { ids } = await livedIn(files);
     const report = await copySessions(files, memory);
@@ -58,7 +58,7 @@ describe("copySessions", () => {
     expect(JSON.stringify(await logOf(again, ids.large))).toContain("\\ud800");
   });
 
-  it("leaves sessions that go on where they were, with their keys", async () => {
+  it("copies sessions so that they continue, with their idempotency keys", async () => {
     const [from, to] = [new MemoryStorage(), new MemoryStorage()];
     const { ids, clock } = await livedIn(from);
     await copySessions(from, to);
@@ -83,7 +83,7 @@ describe("copySessions", () => {
     expect(await engine.audit(ids.odd)).toMatchObject({ intact: true });
   });
 
-  it("goes on where it was interrupted, at any commit", async () => {
+  it("continues after an interruption at any commit", async () => {
     const from = new MemoryStorage();
     const { ids } = await livedIn(from);
     for (let at = 1; at <= 14; at += 1) {
@@ -102,7 +102,7 @@ describe("copySessions", () => {
     }
   });
 
-  it("is one result where two copy at once", async () => {
+  it("has the same result if two processes copy at the same time", async () => {
     const from = new MemoryStorage();
     const { ids } = await livedIn(from);
     const to = await openFiles();
@@ -112,7 +112,7 @@ describe("copySessions", () => {
     await expectSame(from, to, Object.values(ids));
   });
 
-  it("refuses a session that differs, by its id, and copies the others", async () => {
+  it("refuses a session that differs in the target, and copies the others", async () => {
     const [from, to] = [new MemoryStorage(), new MemoryStorage()];
     const { ids, engine } = await livedIn(from);
     const { engine: other } = makeEngine({ storage: to });
@@ -127,7 +127,7 @@ describe("copySessions", () => {
     expect(await copySessions(from, to, { sessionIds: [ids.large] })).toMatchObject({ sessions: 0, caughtUp: true });
   });
 
-  it("tells apart a target that has gone on, and one that has another log of more commits", async () => {
+  it("distinguishes a target that has more commits from one that has another log", async () => {
     const [from, to] = [new MemoryStorage(), new MemoryStorage()];
     const { ids, engine } = await livedIn(from);
     await copySessions(from, to);
@@ -140,7 +140,7 @@ describe("copySessions", () => {
     expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.odd, reason: "differs" }]);
   });
 
-  it("refuses an id that was removed in the target: it is never used again", async () => {
+  it("refuses an id that was removed in the target, as it is never used again", async () => {
     const [from, to] = [new MemoryStorage(), new MemoryStorage()];
     const { ids } = await livedIn(from);
     await copySessions(from, to);
@@ -148,7 +148,7 @@ describe("copySessions", () => {
     expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.done, reason: "removed" }]);
   });
 
-  it("copies a tombstone whose removal is not finished, which cleanup then finishes", async () => {
+  it("copies a tombstone whose removal is not finished; cleanup then finishes it", async () => {
     class Interrupted extends MemoryStorage {
       override async remove(): Promise<void> {
         throw new Error("killed");
@@ -163,7 +163,7 @@ describe("copySessions", () => {
     expect(await there.cleanup()).toEqual({ removed: [ids.done] });
   });
 
-  it("catches up with what comes while it copies, and says when it never ends", async () => {
+  it("copies commits that arrive meanwhile, and reports if there is no end", async () => {
     const [from, target] = [new MemoryStorage(), new MemoryStorage()];
     const { engine, ids } = await livedIn(from);
     let worked = 0;
@@ -181,7 +181,7 @@ describe("copySessions", () => {
     expect(busy).toMatchObject({ caughtUp: false });
   });
 
-  it("tells of a session that goes while it is copied", async () => {
+  it("reports a session that is deleted while it is copied", async () => {
     const [from, target] = [new MemoryStorage(), new MemoryStorage()];
     const { engine, ids } = await livedIn(from);
     const to = hooked(target, async (count) => {
@@ -196,7 +196,7 @@ describe("copySessions", () => {
     ]);
   });
 
-  it("copies nothing from the place on where a log does not hold", async () => {
+  it("copies a damaged log only up to the damage", async () => {
     const edits: readonly [string, (storage: AlteredStorage) => void, number][] = [
       ["body", (storage) => storage.edit(2, { body: "{}" }), 1],
       ["summary", (storage) => (storage.alter = (all) => all.map((one) => withStatus(one, "completed"))), 0],
@@ -233,7 +233,7 @@ describe("copySessions", () => {
     await cut.close();
   });
 
-  it("refuses a session with a payload that is missing or another one", async () => {
+  it("refuses a session with a missing or wrong payload", async () => {
     for (const text of [undefined, "other"]) {
       class Lossy extends MemoryStorage {
         override async payload(): Promise<string | undefined> {
@@ -248,7 +248,7 @@ describe("copySessions", () => {
     }
   });
 
-  it("refuses what the target takes not, and stops where the target fails", async () => {
+  it("refuses sessions that the target refuses, and stops if the target fails", async () => {
     const from = new MemoryStorage();
     const { ids } = await livedIn(from);
     const small = await openFiles({ maxCommitBytes: 50_000 });
@@ -260,7 +260,7 @@ describe("copySessions", () => {
     expect((await copySessions(other, new MemoryStorage())).refused).toMatchObject([{ reason: "unreadable" }]);
   });
 
-  it("copies those that are asked for, and tells how far it has come", async () => {
+  it("copies only the given sessions, and reports its progress", async () => {
     const from = new MemoryStorage();
     const { ids } = await livedIn(from);
     const told: CopyProgress[] = [];
@@ -278,7 +278,7 @@ describe("copySessions", () => {
     expect(await to.read(parseSessionId(ids.odd))).toBeUndefined();
   });
 
-  it("gives up where the target refuses for ever", async () => {
+  it("stops trying if the target refuses a session every time", async () => {
     const from = new MemoryStorage();
     const { ids } = await livedIn(from);
     class Stubborn extends MemoryStorage {

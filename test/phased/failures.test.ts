@@ -7,7 +7,7 @@ import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
 
-/** A storage that fails from a moment on, in all that it is asked. */
+/** A storage all of whose methods fail while `fails` is set. */
 class Failing extends MemoryStorage {
   fails = false;
 
@@ -38,7 +38,7 @@ class Failing extends MemoryStorage {
 const failed = (operation: string) => ({ operation, error: { code: "STORAGE_FAILED" } });
 
 describe("a failure of the storage", () => {
-  it("is told to the host as well as to the caller, whatever was asked", async () => {
+  it("is reported to the host and to the caller, for every call", async () => {
     const storage = new Failing();
     const { engine } = makeEngine({ storage });
     const id = await startTwoPhases(engine);
@@ -59,7 +59,7 @@ describe("a failure of the storage", () => {
     expect(heard).toMatchObject(operations.map(failed));
   });
 
-  it("is told where the call goes on without what failed", async () => {
+  it("is reported even if the call continues without the failed part", async () => {
     class Unlisted extends MemoryStorage {
       override async list(): Promise<never> {
         throw new PhasegateError("STORAGE_FAILED", "no list", { remedy: "Wait.", details: { operation: "list" } });
@@ -72,7 +72,7 @@ describe("a failure of the storage", () => {
     expect(heard).toMatchObject([failed("list sessions")]);
   });
 
-  it("is told by a routed engine too, also of what it watches", async () => {
+  it("is reported by a routed engine too, watches included", async () => {
     const storage = new Failing();
     const { engine } = routed(new Script("Sow"), { storage });
     const { instanceId } = await engine.start({ workflow: "GARDEN" });
@@ -95,7 +95,7 @@ describe("a failure of the storage", () => {
     expect(heard).toMatchObject(["status", "listInstances", "watch"].map(failed));
   });
 
-  it("stands in the log of a server", async () => {
+  it("is written to the log of a server", async () => {
     const lines: string[] = [];
     const storage = new Failing();
     const { engine } = makeEngine({ storage });
@@ -108,8 +108,8 @@ describe("a failure of the storage", () => {
   });
 });
 
-describe("other failures of what an engine runs on", () => {
-  it("are told to the host: too much at once, a text that is gone, a newer format", async () => {
+describe("other failures", () => {
+  it("are reported to the host: too many concurrent calls, a missing text, a newer format", async () => {
     const heard: string[] = [];
     const hear = ({ error }: EngineNotifications["internalError"]) => {
       if (error instanceof PhasegateError) heard.push(error.code);
@@ -135,7 +135,7 @@ describe("other failures of what an engine runs on", () => {
     expect(heard).toEqual(expect.arrayContaining(["BUSY", "CONTENT_UNAVAILABLE", "FORMAT_TOO_NEW"]));
   });
 
-  it("are not told where it is the caller's own mistake", async () => {
+  it("are not reported to the host if the caller made the mistake", async () => {
     const { engine } = makeEngine();
     const id = await startTwoPhases(engine);
     const heard: unknown[] = [];

@@ -15,13 +15,13 @@ import { newSchema, postgresUrl, runSql } from "../support/postgres.js";
 
 const KEY = "only the host knows this";
 
-/** A storage, and somebody who can write what is in it: in place of a session's newest summary, any text. */
+/** A storage whose newest summaries can be replaced by any text. */
 interface Altered {
   readonly storage: StorageAdapter;
   readonly alter: (id: SessionId, change: (summary: string) => string) => Promise<void>;
 }
 
-/** In memory there are no texts: what could be read is shown as it was altered, else the session is damaged. */
+/** The memory storage has no texts: it shows an altered summary if it can be parsed, else the session is damaged. */
 class AlteredMemory extends MemoryStorage {
   readonly altered = new Map<string, (summary: string) => string>();
 
@@ -71,7 +71,7 @@ const STORAGES: Record<string, () => Promise<Altered>> = {
       const [header = "", body = ""] = text.split("\n");
       const start = header.indexOf('"summary":') + '"summary":'.length;
       const changed = `${header.slice(0, start)}${change(header.slice(start, -1))},\n${body}\n`;
-      // New files: the hint is another name of the newest one.
+      // New files are needed, as the hint is a hard link to the newest one.
       for (const file of [`${version}.json`, "head"]) {
         await rm(join(folder, file), { force: true });
         await writeFile(join(folder, file), changed);
@@ -121,7 +121,7 @@ const asCompleted = (summary: string) =>
 for (const [name, open] of Object.entries(STORAGES)) {
   describe(`${name}: a session's summary that was edited`, () => {
     const keys = [["no key", undefined] as const, ["a key", KEY] as const];
-    it.each(keys)("shows no list another status, and no audit an intact log, with %s", async (_, hashKey) => {
+    it.each(keys)("changes no status in lists, and fails the audit, with %s", async (_, hashKey) => {
       const { storage, alter } = await open();
       const made = () => makeEngine({ storage, ...(hashKey === undefined ? {} : { hashKey }) }).engine;
       const [forged, other] = [await startTwoPhases(made(), "src/a.ts"), await startTwoPhases(made(), "src/b.ts")];
@@ -141,7 +141,7 @@ for (const [name, open] of Object.entries(STORAGES)) {
       expect(await engine.audit(other)).toMatchObject({ intact: true });
     });
 
-    it("hides no other session if it can't be read, and is named", async () => {
+    it("hides no other session if it cannot be read, and its session is named", async () => {
       const { storage, alter } = await open();
       const { engine } = makeEngine({ storage });
       const [broken, other] = [await startTwoPhases(engine, "src/a.ts"), await startTwoPhases(engine, "src/b.ts")];

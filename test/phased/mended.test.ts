@@ -14,7 +14,7 @@ import { built, twoPhases } from "../support/workflows.js";
 
 const DAY = 24 * 60 * 60 * 1000;
 
-/** A storage of which one method fails as a disk does. */
+/** A storage of which one method fails like a disk. */
 function failing(storage: StorageAdapter, method: "list" | "remove"): StorageAdapter {
   const fail = () =>
     Promise.reject(new PhasegateError("STORAGE_FAILED", "EIO", { remedy: "", details: { operation: method } }));
@@ -53,7 +53,7 @@ describe("artifacts by name", () => {
     ],
   });
 
-  it("are what was handed on: not the gate's fields, and through a rollback", async () => {
+  it("are the schema's outputs or the evidence without the gate's own fields, even after a rollback", async () => {
     const { engine, storage, content } = makeEngine({}, [shapes]);
     const { sessionId } = await engine.start({ workflowType: "shapes", target: "a" });
     await engine.completePhase(sessionId, {
@@ -79,7 +79,7 @@ describe("artifacts by name", () => {
     expect((await engine.getPhase(sessionId, 1)).artifacts.size).toBe(0);
   });
 
-  it("keep a schema's large output beside the log", async () => {
+  it("include a large output of a schema, stored outside of the log", async () => {
     const { engine, storage } = makeEngine({}, [shapes]);
     const { sessionId } = await engine.start({ workflowType: "shapes", target: "a" });
     await engine.completePhase(sessionId, { phase: 1, evidence: {} });
@@ -91,7 +91,7 @@ describe("artifacts by name", () => {
 });
 
 describe("an audit", () => {
-  it("sees a payload that was forged, or taken away", async () => {
+  it("detects a payload that was forged or removed", async () => {
     for (const forged of ['{"summary":"forged"}', undefined]) {
       const storage = new MemoryStorage();
       const { engine } = makeEngine({ storage, hashKey: "k" });
@@ -109,8 +109,8 @@ describe("an audit", () => {
   });
 });
 
-describe("what can be read", () => {
-  it("begins with the phase that the session began with", async () => {
+describe("getPhase", () => {
+  it("returns phases from the start phase on", async () => {
     const late = defineWorkflow({
       ...{ type: "late", revision: "1", name: "Late", description: "Begins at 3", startPhase: 3 },
       phases: [1, 3, 4].map((number) => ({ number, name: `Phase ${number}`, content: "", skippable: true })),
@@ -140,7 +140,7 @@ describe("start", () => {
     expect(openSessions.map(({ sessionId }) => sessionId).sort()).toEqual([failed, paused].sort());
   });
 
-  it("fails whole where the list fails: no session is left that nobody knows", async () => {
+  it("starts no session if the list of sessions fails", async () => {
     const storage = new MemoryStorage();
     const { engine } = makeEngine({ storage: failing(storage, "list") });
     expect((await failure(startTwoPhases(engine))).code).toBe("STORAGE_FAILED");
@@ -148,13 +148,13 @@ describe("start", () => {
     expect((await failure(engine.getState("no_such_session"))).code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("finds ids for many sessions of one second", async () => {
+  it("finds ids for many sessions of the same second", async () => {
     const { engine } = makeEngine({ limits: { maxActiveSessions: 1000 } });
     const ids = await Promise.all(Array.from({ length: 60 }, () => startTwoPhases(engine)));
     expect(new Set(ids).size).toBe(60);
   });
 
-  it("does not bring back a session that its key started and that was deleted", async () => {
+  it("does not restore a deleted session that its key had started", async () => {
     const request = { workflowType: "two_phases", target: "a", idempotencyKey: "k" };
     for (const half of [true, false]) {
       const storage = new MemoryStorage();
@@ -169,7 +169,7 @@ describe("start", () => {
 });
 
 describe("deletion", () => {
-  it("is finished by the same call, or by a cleanup of any age, after it was interrupted", async () => {
+  it("is finished by the same call, or by a cleanup of any age, after an interruption", async () => {
     for (const finish of ["delete", "cleanup"] as const) {
       const storage = new MemoryStorage();
       const { engine } = makeEngine({ storage });
@@ -191,7 +191,7 @@ describe("deletion", () => {
     expect(await storage.read(sessionId)).toBeUndefined();
   });
 
-  it("of stale sessions spares those that were worked on, or changed their status, meanwhile", async () => {
+  it("of stale sessions skips those that were changed meanwhile", async () => {
     for (const [status, touch] of [
       [
         "active",
@@ -217,7 +217,7 @@ describe("deletion", () => {
     }
   });
 
-  it("of sessions of an age that is none is refused", async () => {
+  it("of stale sessions is refused with an invalid age", async () => {
     const { engine } = makeEngine();
     for (const olderThan of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
       expect(await failure(engine.cleanup({ olderThan }))).toMatchObject({
@@ -228,8 +228,8 @@ describe("deletion", () => {
   });
 });
 
-describe("hosts", () => {
-  it("are told of limits that are none", () => {
+describe("an engine", () => {
+  it("refuses invalid limits", () => {
     for (const maxAttempts of [Number.NaN, 0, -1]) {
       expect(() => makeEngine({ limits: { maxAttempts } })).toThrow("limits.maxAttempts");
     }
@@ -237,7 +237,7 @@ describe("hosts", () => {
     expect(makeEngine({ limits: undefinedLimit }).engine).toBeDefined();
   });
 
-  it("can't take a session for one of another workflow", async () => {
+  it("refuses a session object for another workflow", async () => {
     const other = defineWorkflow({
       ...{ type: "other", revision: "1", name: "Other", description: "Another" },
       phases: [{ number: 1, name: "One", content: "" }],
@@ -251,7 +251,7 @@ describe("hosts", () => {
     expect((await engine.getState(sessionId)).version).toBe(1);
   });
 
-  it("may listen twice with one function, with thenables that are no promises", async () => {
+  it("calls a listener that was added twice once, and handles thenables that are not promises", async () => {
     const { engine } = makeEngine();
     let heard = 0;
     const listener = () => {
@@ -268,7 +268,7 @@ describe("hosts", () => {
     expect([heard, errors]).toEqual([1, ["listener of started"]]);
   });
 
-  it("find a session unchanged where its next text can't be had", async () => {
+  it("does not change a session if its next text cannot be read", async () => {
     const storage = new MemoryStorage();
     const { engine } = makeEngine({ storage });
     const sessionId = await startTwoPhases(engine);

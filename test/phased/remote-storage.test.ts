@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
 import { gatedFiles } from "../support/verified.js";
 
-/** A storage in memory that says that it is far away, and counts what it is asked. */
+/** A storage in memory that reports to be remote, and counts its reads. */
 class RemoteStorage extends MemoryStorage {
   override readonly capabilities = {
     durability: "memory",
@@ -24,7 +24,7 @@ const OPEN = "evidence_schema: {done: {type: boolean}}\n";
 const VERIFIED = `${OPEN}verify: counted\n`;
 const DONE = { done: true };
 
-/** Two hosts on one storage, each with a session in its cache as it stood at the start. */
+/** Creates two hosts on one storage, each with the session's first version in its cache. */
 async function twoHosts(gates: readonly string[]) {
   const storage = new RemoteStorage();
   let verified = 0;
@@ -46,8 +46,8 @@ async function twoHosts(gates: readonly string[]) {
   return { storage, here, there, sessionId, timesVerified: () => verified };
 }
 
-describe("two hosts on a storage that is a round trip away", () => {
-  it("complete phases in turn, and one that goes on by itself reads nothing", async () => {
+describe("two hosts on a remote storage", () => {
+  it("complete phases in turn, and a host that continues alone reads nothing", async () => {
     const { storage, here, there, sessionId } = await twoHosts([OPEN, OPEN, OPEN, OPEN]);
     storage.reads = 0;
     expect(await here.completePhase(sessionId, { phase: 1, evidence: DONE })).toMatchObject({ passed: true });
@@ -58,7 +58,7 @@ describe("two hosts on a storage that is a round trip away", () => {
     expect(await there.audit(sessionId)).toMatchObject({ intact: true });
   });
 
-  it("refuse by what is so now, not by what they remember", async () => {
+  it("refuse commands by the newest state, not by a cached one", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN, OPEN]);
     await here.completePhase(sessionId, { phase: 1, evidence: DONE });
     const again = await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }));
@@ -71,7 +71,7 @@ describe("two hosts on a storage that is a round trip away", () => {
     expect(await there.completePhase(sessionId, { phase: 2, evidence: DONE })).toMatchObject({ passed: true });
   });
 
-  it("run no check for a phase that the other one has left", async () => {
+  it("run no verifier for a phase that the other host has completed", async () => {
     const { here, there, sessionId, timesVerified } = await twoHosts([VERIFIED, OPEN]);
     await here.completePhase(sessionId, { phase: 1, evidence: DONE });
     expect(timesVerified()).toBe(1);
@@ -81,7 +81,7 @@ describe("two hosts on a storage that is a round trip away", () => {
     expect(timesVerified()).toBe(1);
   });
 
-  it("give one key one answer", async () => {
+  it("return the same answer for the same key", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN, OPEN]);
     const request = { phase: 1, evidence: DONE, idempotencyKey: "key-1" };
     const first = await here.completePhase(sessionId, request);
@@ -89,7 +89,7 @@ describe("two hosts on a storage that is a round trip away", () => {
     expect(await there.history(sessionId)).toMatchObject([{ status: "completed" }, { status: "active" }]);
   });
 
-  it("find that a session was deleted", async () => {
+  it("detect that a session was deleted", async () => {
     const { here, there, sessionId } = await twoHosts([OPEN]);
     await here.deleteSession(sessionId);
     expect(await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }))).toMatchObject({

@@ -6,7 +6,7 @@ import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** One session of each standing, all of the same age. */
+/** Creates one session of each status, all of the same age. */
 async function one(retention?: Retention) {
   const { engine, clock } = makeEngine(retention === undefined ? {} : { retention });
   const named = {
@@ -24,7 +24,7 @@ async function one(retention?: Retention) {
 }
 
 describe("retention", () => {
-  it("is applied by cleanup, status by status, and to those that it names alone", async () => {
+  it("is applied by cleanup, per status, and only to the statuses that it names", async () => {
     const { engine, clock, left } = await one({ completed: HOUR, failed: 2 * HOUR });
     clock.advance(HOUR + 1);
     expect(await left()).toEqual(["active", "completed", "failed", "paused"]);
@@ -35,7 +35,7 @@ describe("retention", () => {
     expect(await left()).toEqual(["active", "paused"]);
   });
 
-  it("gives way to what a cleanup asks for", async () => {
+  it("is overridden by the arguments of cleanup", async () => {
     const { engine, clock, left } = await one({ completed: HOUR, failed: 0 });
     clock.advance(HOUR / 2);
     await engine.cleanup({ status: ["completed"] });
@@ -43,27 +43,27 @@ describe("retention", () => {
     await engine.cleanup({ olderThan: 60_000, status: ["paused", "paused"] });
     expect(await left()).toEqual(["active", "completed", "failed"]);
     clock.advance(8 * DAY);
-    // A status that the retention doesn't name has the age of a cleanup without one.
+    // A status that the retention does not name has the default age of a cleanup.
     await engine.cleanup({ status: ["active", "completed"] });
     expect(await left()).toEqual(["failed"]);
     await engine.cleanup({ olderThan: 0 });
     expect(await left()).toEqual([]);
   });
 
-  it("that names nothing keeps all", async () => {
+  it("without any status keeps all sessions", async () => {
     const { engine, clock, left } = await one({});
     clock.advance(1000 * DAY);
     expect(await engine.cleanup()).toEqual({ removed: [] });
     expect(await left()).toHaveLength(4);
   });
 
-  it("takes ages beyond all time", async () => {
+  it("accepts very large ages", async () => {
     const { engine, left } = await one({ completed: 1e300 });
     expect(await engine.cleanup()).toEqual({ removed: [] });
     expect(await left()).toHaveLength(4);
   });
 
-  it("is refused where it is none", async () => {
+  it("is refused if it is invalid", async () => {
     for (const retention of [{ failed: -1 }, { completed: Number.NaN }, { active: Number.POSITIVE_INFINITY }]) {
       const made = makeEngine({ retention }).engine.cleanup();
       expect(await failure(made)).toMatchObject({ code: "INVALID_INPUT", message: expect.stringMatching(/retention/) });

@@ -4,12 +4,12 @@ import { describe, expect, it } from "vitest";
 import { startVerified } from "../support/verified.js";
 
 const OPEN = "evidence_schema: {count: {type: integer}}\n";
-/** A gate with one rule between fields. */
+/** Returns a gate with one rule on its fields. */
 const ruled = (rule: string, more = "") =>
   `${OPEN}cross_field_validation: [{rule: '${rule}', error_message: no}]\n${more}`;
 
 describe("rules in a session", () => {
-  it("block, with their author's words", async () => {
+  it("block the gate, with their author's message", async () => {
     const { submit } = await startVerified([ruled("evidence.count > 2"), OPEN]);
     expect(await submit({ count: 2 })).toMatchObject({
       passed: false,
@@ -18,7 +18,7 @@ describe("rules in a session", () => {
     expect(await submit({ count: 3 })).toMatchObject({ passed: true });
   });
 
-  it("warn with strict: false, in the answer and in the log", async () => {
+  it("warn with `strict: false`, in the answer and in the log", async () => {
     const { submit } = await startVerified([ruled("evidence.count > 2", "checkpoint: {strict: false}\n"), OPEN]);
     expect(await submit({ count: 2 })).toMatchObject({
       passed: true,
@@ -26,7 +26,7 @@ describe("rules in a session", () => {
     });
   });
 
-  it("see what earlier phases have handed on, and not what a rollback has taken away", async () => {
+  it("can read artifacts of earlier phases, but not those that a rollback removed", async () => {
     const gates = [OPEN, OPEN, ruled('evidence.count == artifacts["1"].count && size(artifacts) == 2')];
     const { engine, sessionId, submit } = await startVerified(gates);
     await submit({ count: 5 });
@@ -38,7 +38,7 @@ describe("rules in a session", () => {
     expect(await submit({ count: 7 }, 3)).toMatchObject({ passed: true });
   });
 
-  it("see the session and which attempt it is", async () => {
+  it("can read the session and the number of the attempt", async () => {
     const rule = 'session.attempt == 2 && session.phase == 1 && session.target == "src/a.ts" && session.id != ""';
     const { submit } = await startVerified([ruled(rule), OPEN]);
     expect(await submit({ count: 1 })).toMatchObject({ passed: false, attempt: 1 });
@@ -46,7 +46,7 @@ describe("rules in a session", () => {
   });
 });
 
-/** A verifier that is under way while something else happens to the session. */
+/** A verifier that runs a function when it is called, and records its calls. */
 function meanwhile(happen: () => Promise<unknown>): Verifier & { readonly runs: number[] } {
   const runs: number[] = [];
   return {
@@ -59,10 +59,10 @@ function meanwhile(happen: () => Promise<unknown>): Verifier & { readonly runs: 
   };
 }
 
-describe("a verdict after somebody else's commit", () => {
+describe("a verdict after another writer's commit", () => {
   const verified = `${OPEN}verify: slow\n`;
 
-  it("is kept where nothing has changed that it rests on", async () => {
+  it("is kept if nothing that it depends on has changed", async () => {
     const storage = new MemoryStorage();
     const slow = meanwhile(async () => {
       const other = createEngine({ storage, content: made.content });
@@ -77,7 +77,7 @@ describe("a verdict after somebody else's commit", () => {
     expect(slow.runs).toEqual([1]);
   });
 
-  it("is kept through another's failed attempt where no rule can see the attempt, and not where one can", async () => {
+  it("is kept after another failed attempt, unless a rule reads the attempt", async () => {
     const runsWith = async (gate: string) => {
       const storage = new MemoryStorage();
       const slow = meanwhile(() =>
@@ -94,7 +94,7 @@ describe("a verdict after somebody else's commit", () => {
     expect(await runsWith(ruled("session.attempt < 3", "verify: slow\n"))).toBe(2);
   });
 
-  it("is made anew where the session has gone back and come again: it has other artifacts now", async () => {
+  it("is computed again if the session was rolled back and returned with other artifacts", async () => {
     const storage = new MemoryStorage();
     const slow = meanwhile(async () => {
       const other = createEngine({ storage, content: made.content });

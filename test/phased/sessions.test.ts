@@ -7,7 +7,7 @@ import { built, twoPhases } from "../support/workflows.js";
 const DAY = 24 * 60 * 60 * 1000;
 
 describe("reading", () => {
-  it("shows the current phase and completed ones, and no other", async () => {
+  it("returns the current phase and completed ones, and no others", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     expect((await engine.getPhase(sessionId)).phase.number).toBe(1);
@@ -20,7 +20,7 @@ describe("reading", () => {
     expect([...second.artifacts]).toEqual([[1, ["summary", "tests_pass"]]]);
   });
 
-  it("shows tasks by their numbers", async () => {
+  it("returns tasks by their numbers", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     expect((await engine.getTask(sessionId, 1, 2)).task.name).toBe("test it");
@@ -28,7 +28,7 @@ describe("reading", () => {
     expect(missing).toMatchObject({ code: "TASK_NOT_FOUND", details: { valid: [1, 2] } });
   });
 
-  it("says when a text is no longer the one of the start", async () => {
+  it("reports a text that differs from that at the start", async () => {
     let text = "# One, as it was";
     const living = (content: () => string) =>
       defineWorkflow({
@@ -48,7 +48,7 @@ describe("reading", () => {
     expect(changed).toMatchObject({ contentChanged: true, content: { text } });
   });
 
-  it("names the nearest session where there is none of that id", async () => {
+  it("names the nearest session if the id is unknown", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const error = await failure(engine.getPhase(`${sessionId}0`));
@@ -57,8 +57,8 @@ describe("reading", () => {
   });
 });
 
-describe("the lifecycle", () => {
-  it("pauses with a note and resumes with the time that has passed", async () => {
+describe("lifecycle", () => {
+  it("pauses with a note, and resumes with the duration of the pause", async () => {
     const { engine, clock } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     expect(await engine.pause(sessionId, { note: "lunch" })).toMatchObject({ phase: 1, note: "lunch" });
@@ -67,7 +67,7 @@ describe("the lifecycle", () => {
     expect((await failure(engine.resume(sessionId))).code).toBe("INVALID_TRANSITION");
   });
 
-  it("rolls back: later phases are to be done again and their artifacts are gone", async () => {
+  it("rolls back: later phases must be done again, and their artifacts are removed", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     await engine.completePhase(sessionId, { phase: 1, evidence: built });
@@ -84,7 +84,7 @@ describe("the lifecycle", () => {
     expect(forward).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [] } });
   });
 
-  it("lets the host override and skip where the definition allows it", async () => {
+  it("lets the host override and skip if the definition allows it", async () => {
     const { engine } = makeEngine();
     const request = { phase: 1, by: "ops@example.org", reason: "known good" };
     const overridden = await startTwoPhases(engine, "a");
@@ -97,7 +97,7 @@ describe("the lifecycle", () => {
     expect((await engine.history(skipped))[0]).toMatchObject({ phase: 1, status: "skipped" });
   });
 
-  it("deletes with a tombstone; the session is then not found", async () => {
+  it("deletes with a tombstone; the session is not found afterwards", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     await engine.deleteSession(sessionId, { reason: "done with it" });
@@ -105,7 +105,7 @@ describe("the lifecycle", () => {
     expect((await failure(engine.deleteSession(sessionId))).code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("cleans up what nobody has touched, by age and status, also what a crash has left half deleted", async () => {
+  it("cleans up by age and status, and finishes interrupted deletions", async () => {
     const storage = new MemoryStorage();
     const { engine, clock } = makeEngine({ storage });
     const old = await startTwoPhases(engine, "old");
@@ -124,7 +124,7 @@ describe("the lifecycle", () => {
     expect((await engine.listSessions()).items.map(({ sessionId }) => sessionId)).toEqual([fresh]);
   });
 
-  it("works through a session object, typed or not", async () => {
+  it("is available through a session object, typed or not", async () => {
     const { engine } = makeEngine();
     const session = engine.session(twoPhases, await startTwoPhases(engine));
     expect((await session.currentPhase()).phase.name).toBe("Build");
@@ -144,7 +144,7 @@ describe("the lifecycle", () => {
     expect((await failure(session.state())).code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("audits a log, and sees one that was edited", async () => {
+  it("audits a log, and detects one that was edited", async () => {
     const storage = new MemoryStorage();
     const { engine } = makeEngine({ storage, hashKey: "secret" });
     const sessionId = await startTwoPhases(engine);
@@ -159,7 +159,7 @@ describe("the lifecycle", () => {
 });
 
 describe("notifications", () => {
-  it("come for everything that happens, in order", async () => {
+  it("are sent for every event, in order", async () => {
     const { engine } = makeEngine();
     const seen: (keyof EngineNotifications)[] = [];
     const names: (keyof EngineNotifications)[] = [
@@ -195,7 +195,7 @@ describe("notifications", () => {
     ]);
   });
 
-  it("isolate listeners that throw or reject, and tell of them", async () => {
+  it("continue if a listener throws or rejects, and report the error", async () => {
     const { engine } = makeEngine();
     const errors: unknown[] = [];
     const seen: EngineNotifications["started"][] = [];
@@ -220,8 +220,8 @@ describe("notifications", () => {
   });
 });
 
-describe("operations", () => {
-  it("are refused with BUSY beyond the limit", async () => {
+describe("engine operations", () => {
+  it("are refused with BUSY above the limit", async () => {
     const { engine } = makeEngine({ limits: { maxConcurrent: 2 } });
     const sessionId = await startTwoPhases(engine);
     const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => engine.getState(sessionId)));
@@ -231,7 +231,7 @@ describe("operations", () => {
     await engine.getState(sessionId);
   });
 
-  it("turn what a port throws into INTERNAL, without its message, and tell the host", async () => {
+  it("turn errors of adapters into INTERNAL, without the message, and notify the host", async () => {
     const storage = new MemoryStorage();
     const { engine } = makeEngine({ storage });
     const sessionId = await startTwoPhases(engine);
@@ -244,7 +244,7 @@ describe("operations", () => {
     expect(error.message + error.remedy).not.toMatch(/hunter2|srv/);
   });
 
-  it("are counted with their durations; a refused gate is an error", async () => {
+  it("are counted with their durations; a refused gate counts as an error", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     await engine.completePhase(sessionId, { phase: 1, evidence: {} });
@@ -257,7 +257,7 @@ describe("operations", () => {
     expect(completePhase?.mean).toBeGreaterThan(0);
   });
 
-  it("close the storage", async () => {
+  it("close the storage with `close`", async () => {
     let closed = 0;
     const close = async () => {
       closed += 1;

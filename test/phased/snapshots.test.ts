@@ -16,7 +16,7 @@ const CHANGED =
 const OPEN = "checkpoint: {strict: true, allow_override: true}\nevidence_schema: {done: {type: boolean}}\n";
 const done = { done: true };
 
-/** A verifier that passes what began with what `at` gives, and shows what it was given. */
+/** Returns a verifier that records the result of `at` as its snapshot and passes if a snapshot was given. */
 function beginning(at: () => Promise<JsonValue>): Verifier & { readonly given: unknown[] } {
   const given: unknown[] = [];
   return {
@@ -31,8 +31,8 @@ function beginning(at: () => Promise<JsonValue>): Verifier & { readonly given: u
 
 const SNAP = "evidence_schema: {done: {type: boolean}}\nverify: snap\n";
 
-describe("what a phase begins with", () => {
-  it("is what stood there at the start", async () => {
+describe("a snapshot of a phase", () => {
+  it("contains the state of the files at the start", async () => {
     const { verifiers, write } = await makeProject();
     await write("a.txt", "before");
     const { submit } = await startVerified([CHANGED, OPEN], { verifiers });
@@ -41,7 +41,7 @@ describe("what a phase begins with", () => {
     expect(await submit(done)).toMatchObject({ passed: true });
   });
 
-  it("is taken when a gate passes, and anew after a rollback", async () => {
+  it("is taken when a gate passes, and again after a rollback", async () => {
     const { verifiers, write } = await makeProject();
     await write("a.txt", "one");
     const { engine, sessionId, submit } = await startVerified([OPEN, CHANGED], { verifiers });
@@ -56,7 +56,7 @@ describe("what a phase begins with", () => {
     expect(await submit(done, 2)).toMatchObject({ passed: true });
   });
 
-  it("is all that it has ever begun with, also for an engine that was not there", async () => {
+  it("is compared with all earlier ones of the phase, even by a new engine", async () => {
     const { verifiers, write } = await makeProject();
     const storage = new MemoryStorage();
     await write("a.txt", "original");
@@ -75,7 +75,7 @@ describe("what a phase begins with", () => {
     expect(await submit(done, 2)).toMatchObject({ passed: true });
   });
 
-  it("is given to a verifier with what there was before, oldest first, of this phase alone", async () => {
+  it("is passed to a verifier with the earlier ones, oldest first, of this phase alone", async () => {
     let looks = 0;
     const seen: unknown[] = [];
     const snap: Verifier = {
@@ -104,7 +104,7 @@ describe("what a phase begins with", () => {
     ]);
   });
 
-  it("is taken of the phase that a rollback leads to, an override and a skip", async () => {
+  it("is taken for the phase that is entered by a rollback, an override or a skip", async () => {
     const snap = beginning(async () => snap.given.length);
     const { engine, sessionId, submit } = await startVerified([SNAP, OPEN, SNAP], { verifiers: { snap } });
     await submit(done);
@@ -115,7 +115,7 @@ describe("what a phase begins with", () => {
     expect(snap.given).toEqual([0, 1, 2]);
   });
 
-  it("is taken when a person's yes lets a session into it", async () => {
+  it("is taken when an approval enters the phase", async () => {
     const snap = beginning(async () => "as it was");
     const gate = "evidence_schema: {done: {type: boolean}}\napproval: {prompt: Good?}\n";
     const { engine, sessionId, submit } = await startVerified([gate, SNAP], {
@@ -129,7 +129,7 @@ describe("what a phase begins with", () => {
     expect(snap.given).toEqual(["as it was"]);
   });
 
-  it("stands beside the log where it is long, and is read from there by another engine", async () => {
+  it("is stored outside of the log if it is long, and read from there by another engine", async () => {
     const long = Array.from({ length: 10_000 }, (_, index) => `file ${index}`);
     const snap = beginning(async () => long);
     const storage: StorageAdapter = new MemoryStorage();
@@ -143,9 +143,9 @@ describe("what a phase begins with", () => {
 
   it.each<[string, () => Promise<JsonValue>, string]>([
     ["a crash", () => Promise.reject(new Error("/home/secret")), "its verifier failed"],
-    ["what is not JSON", async () => JSON.parse("1", () => new Date(0)), "what it gave is not JSON"],
-    ["what is too long", async () => "x".repeat(5 * 2 ** 20), "it has 5242882 characters"],
-  ])("does not keep anybody out: %s is recorded, blocks the gate, and a retry looks anew", async (_, broken, words) => {
+    ["a value that is not JSON", async () => JSON.parse("1", () => new Date(0)), "what it gave is not JSON"],
+    ["a value that is too long", async () => "x".repeat(5 * 2 ** 20), "it has 5242882 characters"],
+  ])("that fails is recorded, blocks the gate, and is taken again by a retry: %s", async (_, broken, words) => {
     let isBroken = true;
     const snap = beginning(() => (isBroken ? broken() : Promise.resolve("whole")));
     const { engine, sessionId, submit } = await startVerified([SNAP, OPEN], { verifiers: { snap } });
@@ -159,7 +159,7 @@ describe("what a phase begins with", () => {
     expect(snap.given).toEqual(["whole"]);
   });
 
-  it("is not looked at again by a retry where it is there", async () => {
+  it("is not taken again by a retry if it exists", async () => {
     let looks = 0;
     const snap = beginning(async () => {
       looks += 1;
@@ -174,7 +174,7 @@ describe("what a phase begins with", () => {
     expect(looks).toBe(1);
   });
 
-  it("is told of to whoever lets a session in without the verifier, as `phasegate approve` may", async () => {
+  it("is reported as missing if the phase was entered without the verifier, as `phasegate approve` may do", async () => {
     const snap = beginning(async () => "late");
     const storage = new MemoryStorage();
     const { sessionId, content, engine } = await startVerified([OPEN, SNAP], { verifiers: { snap }, storage });
@@ -201,7 +201,7 @@ describe("migrate", () => {
       ],
     });
 
-  it("looks at what a new check begins with, and keeps what the others began with", async () => {
+  it("takes snapshots for new verifiers, and keeps those of the others", async () => {
     const first = beginning(async () => `first ${first.given.length}`);
     const second = beginning(async () => "second");
     const storage = new MemoryStorage();
@@ -219,7 +219,7 @@ describe("migrate", () => {
     expect([first.given, second.given]).toEqual([["first 0"], ["second"]]);
   });
 
-  it("is refused where the host lacks a verifier of the new definition", async () => {
+  it("is refused if the host lacks a verifier of the new definition", async () => {
     const storage = new MemoryStorage();
     const engine = createEngine({ storage, content: new MemoryContent({ workflows: [structure("1", [])] }) });
     const { sessionId } = await engine.start({ workflowType: "moved", target: "a" });

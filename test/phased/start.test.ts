@@ -5,7 +5,7 @@ import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 
 describe("start", () => {
-  it("names the session by workflow, target and time, and shows the first phase", async () => {
+  it("builds the session id from workflow, target and time, and returns the first phase", async () => {
     const { engine } = makeEngine();
     const started = await engine.start({ workflowType: "two_phases", target: "src/My File.ts" });
     expect(started.sessionId).toBe("two_phases_src_my_file_ts_20260304_050607");
@@ -14,7 +14,7 @@ describe("start", () => {
     expect(started).toMatchObject({ openSessions: [], replayed: false, target: "src/My File.ts" });
   });
 
-  it("gives sessions of the same second names of their own, and names the open one", async () => {
+  it("gives sessions of the same second different ids, and names the open one", async () => {
     const { engine } = makeEngine();
     const first = await engine.start({ workflowType: "two_phases", target: "a" });
     const second = await engine.start({ workflowType: "two_phases", target: "a" });
@@ -29,7 +29,7 @@ describe("start", () => {
     expect(await startTwoPhases(engine)).toBe(`${first}_2`);
   });
 
-  it("gives the same session for the same key, also when it has moved on and forgotten other keys", async () => {
+  it("returns the same session for the same key, even after it has progressed and dropped other keys", async () => {
     const { engine } = makeEngine({ limits: { maxActiveSessions: 1 } });
     const request = { workflowType: "two_phases", target: "a", idempotencyKey: "key-1" };
     const first = await engine.start(request);
@@ -40,13 +40,13 @@ describe("start", () => {
     await engine.completePhase(first.sessionId, { phase: 1, evidence: built });
     const again = await engine.start(request);
     expect(again).toMatchObject({ sessionId: first.sessionId, replayed: true });
-    // What it shows is where the session is now.
+    // It returns the current phase of the session.
     expect(again.phase.phase.number).toBe(2);
     const other = await failure(engine.start({ ...request, options: { other: true } }));
     expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
   });
 
-  it("refuses targets outside of the project", async () => {
+  it("refuses targets outside the project", async () => {
     const { engine } = makeEngine();
     const seen: string[] = [];
     engine.on("security", ({ code }) => seen.push(code));
@@ -56,21 +56,21 @@ describe("start", () => {
     expect(seen).toHaveLength(9);
   });
 
-  it("asks the target guard of the host", async () => {
+  it("checks the target with the host's guard", async () => {
     const targets = { check: async (path: string) => expect(path).toBe("src/a.ts") };
     const { engine } = makeEngine({ targets });
     await engine.start({ workflowType: "two_phases", target: "./src//a.ts" });
     await expect(engine.start({ workflowType: "two_phases", target: "b" })).rejects.toThrow();
   });
 
-  it("names the nearest workflow where there is none of that type", async () => {
+  it("names the nearest workflow if the type is unknown", async () => {
     const { engine } = makeEngine();
     const error = await failure(engine.start({ workflowType: "two_fases", target: "a" }));
     expect(error).toMatchObject({ code: "WORKFLOW_NOT_FOUND", details: { nearest: "two_phases" } });
     expect((await failure(engine.start({ workflowType: "../x", target: "a" }))).code).toBe("WORKFLOW_NOT_FOUND");
   });
 
-  it("leaves nothing behind when the first phase can't be read", async () => {
+  it("creates no session if the first phase cannot be read", async () => {
     const broken = defineWorkflow({
       ...{ type: "unreadable", revision: "1", name: "Unreadable", description: "Its text can't be had" },
       phases: [
@@ -90,7 +90,7 @@ describe("start", () => {
     expect((await engine.listSessions()).items).toEqual([]);
   });
 
-  it("refuses options that are not plain JSON, or too large", async () => {
+  it("refuses options that are not plain JSON or too large", async () => {
     const { engine } = makeEngine();
     const start = (options: Record<string, unknown>) =>
       failure(engine.start({ workflowType: "two_phases", target: "a", options }));
@@ -101,7 +101,7 @@ describe("start", () => {
     }
   });
 
-  it("keeps to the number of active sessions that the host allows", async () => {
+  it("limits the number of active sessions", async () => {
     const { engine } = makeEngine({ limits: { maxActiveSessions: 2 } });
     const first = await startTwoPhases(engine, "a");
     await startTwoPhases(engine, "b");
@@ -110,7 +110,7 @@ describe("start", () => {
     expect(await startTwoPhases(engine, "c")).toContain("two_phases_c_");
   });
 
-  it("begins at the start phase of the workflow", async () => {
+  it("starts at the start phase of the workflow", async () => {
     const late = defineWorkflow({
       ...{ type: "late", revision: "1", name: "Late", description: "Begins in the middle", startPhase: 10 },
       phases: [
@@ -125,7 +125,7 @@ describe("start", () => {
     expect(done).toMatchObject({ passed: true, nextPhase: null });
   });
 
-  it("pins the workflow: a session under way keeps its gates", async () => {
+  it("pins the workflow: a running session keeps its gates", async () => {
     const { engine, storage } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const changed = defineWorkflow({

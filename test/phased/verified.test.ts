@@ -20,7 +20,7 @@ verify: {verifier: command, argv: [node, check.mjs]}
 `;
 
 describe("a start", () => {
-  it("lets other work run between the checks of a gate's params, however many there are", async () => {
+  it("lets other work run between the checks of a gate's params, for any number of checks", async () => {
     let turns = 0;
     const seen: number[] = [];
     const slow: Verifier = {
@@ -42,8 +42,8 @@ describe("a start", () => {
   });
 });
 
-describe("a gate that has evidence looked up", () => {
-  it("refuses what isn't there, with what to fix, and passes once it is", async () => {
+describe("a gate with verifiers", () => {
+  it("refuses wrong evidence, with what to fix, and passes once it is right", async () => {
     const { verifiers, write } = await makeProject();
     const { submit } = await startVerified([REPORT, OPEN], { verifiers });
     await write("check.mjs", "console.log('2 tests fail'); process.exit(1);\n");
@@ -64,7 +64,7 @@ describe("a gate that has evidence looked up", () => {
     expect(passed).toMatchObject({ passed: true, verification: [{ ok: true }, { ok: true, exit: 0 }] });
   });
 
-  it("records what it found, as a new process on the same folder shows", async () => {
+  it("records the results, which a new process on the same folder shows", async () => {
     const { verifiers, write } = await makeProject();
     await write("check.mjs", "process.exit(3);\n");
     await write("report.md", "# Report\n");
@@ -87,7 +87,7 @@ describe("a gate that has evidence looked up", () => {
     await second.close();
   });
 
-  it("blocks whatever strict and enforcement say", async () => {
+  it("blocks for any `strict` and enforcement", async () => {
     const gate = `checkpoint: {strict: false}\n${OPEN}verify: never\n`;
     const { submit } = await startVerified([gate], { verifiers: { never: FALSE }, enforcement: "as-defined" });
     expect(await submit({ done: true })).toMatchObject({
@@ -96,7 +96,7 @@ describe("a gate that has evidence looked up", () => {
     });
   });
 
-  it("looks at nothing while the evidence has other faults, or a field is left out that may be", async () => {
+  it("runs no verifier while the evidence has other problems, or an optional field is missing", async () => {
     const asked: unknown[] = [];
     const spy: Verifier = {
       verify: async ({ value }) => {
@@ -112,7 +112,7 @@ describe("a gate that has evidence looked up", () => {
     expect(asked).toEqual([]);
   });
 
-  it("gives verifiers the value, the evidence, the session and params that are filled in", async () => {
+  it("passes the value, the evidence, the session and the filled-in params to verifiers", async () => {
     const requests: unknown[] = [];
     const spy: Verifier = {
       verify: async (request) => {
@@ -137,7 +137,7 @@ describe("a gate that has evidence looked up", () => {
   it.each<[string, Verifier, string]>([
     ["crashes", { verify: () => Promise.reject(new Error("/home/secret")) }, "failed"],
     ["never ends", { verify: () => new Promise(() => {}) }, "had not ended at the deadline"],
-  ])("stays shut where a verifier %s, and tells the host", async (_, broken, words) => {
+  ])("stays closed if a verifier %s, and notifies the host", async (_, broken, words) => {
     const gate = `${OPEN}verify: broken\n`;
     const limits = { verifyDeadlineMs: 30 };
     const { engine, submit } = await startVerified([gate], { verifiers: { broken }, limits });
@@ -150,7 +150,7 @@ describe("a gate that has evidence looked up", () => {
     expect(told).toEqual(["verifier broken"]);
   });
 
-  it("shows a person what was found, and keeps it with their no", async () => {
+  it("shows the results to the approver, and records them with a denial", async () => {
     const gate = `${OPEN}verify: sure\napproval: {prompt: Good?}\n`;
     const options = { verifiers: { sure: TRUE }, allowUnsignedApprovals: true };
     const { engine, sessionId, submit } = await startVerified([gate, OPEN], options);
@@ -163,7 +163,7 @@ describe("a gate that has evidence looked up", () => {
     ]);
   });
 
-  it("keeps of results what a log can bear", async () => {
+  it("limits the size of recorded results", async () => {
     const loud: Verifier = {
       verify: async () => ({
         ok: false,
@@ -182,7 +182,7 @@ describe("a gate that has evidence looked up", () => {
     expect(verification[0]?.output?.at(-1)).toBe("…");
   });
 
-  it("looks up what a schema in code takes; also under a name that the schema doesn't know", async () => {
+  it("verifies the value that a schema in code accepted, even for a field that the schema does not know", async () => {
     const seen: unknown[] = [];
     const spy: Verifier = {
       verify: async ({ value = "nothing" }) => {
@@ -218,7 +218,7 @@ describe("start", () => {
     return { ...made, started: made.engine.start({ workflowType: "verified", target: "a" }) };
   };
 
-  it("is refused where the host lacks a verifier, and leaves nothing behind", async () => {
+  it("is refused if the host lacks a verifier, and creates no session", async () => {
     const { engine, started } = start(`${OPEN}verify: file_exist\n`, { file_exists: TRUE });
     const error = await failure(started);
     expect(error.code).toBe("DEFINITION_INVALID");
@@ -229,7 +229,7 @@ describe("start", () => {
     expect((await engine.listSessions()).items).toEqual([]);
   });
 
-  it("is refused for params that a verifier can't be run with", async () => {
+  it("is refused for params that a verifier does not accept", async () => {
     const { verifiers } = await makeProject();
     const { started } = start(`${OPEN}verify: [{verifier: command, argv: [rm]}, {verifier: file_exists, pth: a}]\n`, {
       ...verifiers,
@@ -239,7 +239,7 @@ describe("start", () => {
     expect(error.message).toContain("(and 1 more)");
   });
 
-  it("lets a fault of the verifier's own be one", async () => {
+  it("fails with INTERNAL if a verifier's check throws", async () => {
     const faulty: Verifier = {
       ...TRUE,
       check: () => {

@@ -16,7 +16,7 @@ async function take(commits: AsyncIterator<SessionCommit, undefined>, count: num
 }
 
 describe("engine.watch", () => {
-  it("gives the commits of any engine on the storage, read and checked", async () => {
+  it("yields the commits of any engine on the storage, parsed and checked", async () => {
     const { engine, storage } = makeEngine();
     const commits = engine.watch();
     const { engine: other } = makeEngine({ storage });
@@ -36,7 +36,7 @@ describe("engine.watch", () => {
     expect(value?.hash).toBe((await storage.read(parseSessionId(sessionId)))?.hash);
   });
 
-  it("filters by the summary that each commit carries", async () => {
+  it("filters by the summary of each commit", async () => {
     const { engine } = makeEngine();
     const paused = engine.watch({ status: ["paused"] });
     const other = engine.watch({ target: "src/b.ts", workflowType: "two_phases" });
@@ -49,7 +49,7 @@ describe("engine.watch", () => {
     expect((await one.next()).value).toMatchObject({ sessionId, version: 2 });
   });
 
-  it("ends without an error when the signal aborts, or has", async () => {
+  it("ends without an error when the signal aborts, or was aborted", async () => {
     const { engine } = makeEngine();
     const control = new AbortController();
     const commits = engine.watch({}, { signal: control.signal });
@@ -60,7 +60,7 @@ describe("engine.watch", () => {
     expect(await engine.watch({}, { signal: AbortSignal.abort() }).next()).toEqual({ done: true, value: undefined });
   });
 
-  it("is let go of by break, also by an adapter whose watch is a generator", async () => {
+  it("ends when its loop breaks, even if the adapter's watch is a generator", async () => {
     let released = 0;
     class Generated extends MemoryStorage {
       override watch(...args: Parameters<MemoryStorage["watch"]>) {
@@ -82,7 +82,7 @@ describe("engine.watch", () => {
     expect(await commits.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("is an error where the storage can't be watched", () => {
+  it("throws UNSUPPORTED if the storage cannot be watched", () => {
     class Blind extends MemoryStorage {
       override watch = undefined as never;
     }
@@ -90,7 +90,7 @@ describe("engine.watch", () => {
     expect(() => engine.watch()).toThrowError(expect.objectContaining({ code: "UNSUPPORTED" }));
   });
 
-  it("ends with TAMPERED at a commit that isn't what was written, and says so to the host", async () => {
+  it("ends with TAMPERED at a commit that was altered, and notifies the host", async () => {
     class Edited extends AlteredStorage {
       override async *watch(...args: Parameters<MemoryStorage["watch"]>) {
         for await (const commit of super.watch(...args)) yield edited(commit);
@@ -108,7 +108,7 @@ describe("engine.watch", () => {
     expect(await commits.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("makes an error of another kind one of the host's", async () => {
+  it("turns an unknown error into INTERNAL", async () => {
     class Failing extends MemoryStorage {
       override watch(): never {
         const failing = { next: () => Promise.reject(new Error("gone")), [Symbol.asyncIterator]: () => failing };

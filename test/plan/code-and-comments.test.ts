@@ -14,21 +14,21 @@ describe("code and comments", () => {
     ["an item's first line", "- ```\n  - [ ] no\n  ```\n"],
     ["a quote", "> ```\n> - [ ] no\n> ```\n"],
     ["pre", "<pre>\n- [ ] no\n</pre>\n"],
-  ])("hide what looks like a plan: %s", (_, sample) => {
+  ])("hide text that looks like a plan: %s", (_, sample) => {
     expect(outline(HEAD + sample + LAST)).toEqual(["1 A @1", "[ ] 1.1 B @3", expect.stringMatching(/^\[ ] 1\.2 C/)]);
   });
 
-  it("recover what follows a sample within a sample, and say so", () => {
+  it("are closed correctly for a sample in a sample, with a warning", () => {
     const sample = "```markdown\n## Phase 9: No\n```python\ndo()\n```\nmore\n```\n";
     expect(outline(HEAD + sample + LAST)).toEqual(["1 A @1", "[ ] 1.1 B @3", "[ ] 1.2 C @13", "! FENCE_NESTED 5"]);
   });
 
-  it("say which checkboxes strict Markdown would see in a sample within a sample", () => {
+  it("report checkboxes that strict Markdown would find in a sample in a sample", () => {
     const sample = "```markdown\n```python\ndo()\n```\n- [ ] sample\n```\n";
     expect(outline(HEAD + sample + LAST)).toContain("! CHECKBOX_UNPLACED 9");
   });
 
-  it("continue to the end if nothing closes them: what they hide is reported", () => {
+  it("continue to the end if they are not closed, and hidden checkboxes are reported", () => {
     expect(outline(`${HEAD}\`\`\`ts\n${LAST}`)).toEqual([
       "1 A @1",
       "[ ] 1.1 B @3",
@@ -43,7 +43,7 @@ describe("code and comments", () => {
     ]);
   });
 
-  it("end with the list item or the quote that they stand in", () => {
+  it("end with their list item or block quote", () => {
     expect(outline(`${HEAD}- note\n  \`\`\`\n  do()\n${LAST}`).slice(0, 3)).toEqual([
       "1 A @1",
       "[ ] 1.1 B @3",
@@ -57,7 +57,7 @@ describe("code and comments", () => {
     expect(outline(`${HEAD}> \`\`\`\n> do()\n${LAST}`)).toEqual(["1 A @1", "[ ] 1.1 B @3", "[ ] 1.2 C @8"]);
   });
 
-  it("in a list may be less indented than the item, up to their fence", () => {
+  it("in a list may be indented less than the item, up to their fence", () => {
     expect(outline(`${HEAD}- note\n  \`\`\`py\ndef f():\n  return 1\n  \`\`\`\n${LAST}`).slice(0, 3)).toEqual([
       "1 A @1",
       "[ ] 1.1 B @3",
@@ -65,14 +65,14 @@ describe("code and comments", () => {
     ]);
   });
 
-  it("hide no checkbox silently where strict Markdown takes them for text", () => {
+  it("that strict Markdown reads as text hide no checkbox without a report", () => {
     expect(outline(`${HEAD}note\n      \`\`\`\n      - [ ] x\n      \`\`\`\n${LAST}`)).toContain(
       "! CHECKBOX_UNPLACED 7",
     );
     expect(outline(`${HEAD}<div>\n\`\`\`\n- [ ] x\n\`\`\`\n${LAST}`)).toContain("! CHECKBOX_UNPLACED 7");
   });
 
-  it("in a long plan are looked at between headings", () => {
+  it("in a long plan are checked between headings", () => {
     const filler = `### More\n\n${"Words and words and many more of them.\n".repeat(430)}\n`.repeat(17);
     const text = `${HEAD}${filler}### Last\nnote\n      \`\`\`\n      - [ ] x\n      \`\`\`\n\n\`\`\`\n- [ ] code\n\`\`\`\n`;
     expect(text.length).toBeGreaterThan(256 * 1024);
@@ -83,7 +83,7 @@ describe("code and comments", () => {
     ]);
   });
 
-  it("in a comment checkboxes are no tasks, but they are reported", () => {
+  it("in a comment contain no tasks, but their checkboxes are reported", () => {
     expect(outline(`${HEAD}<!--\n- [ ] **Task 1.9**: no\n-->\n${LAST}`)).toEqual([
       "1 A @1",
       "[ ] 1.1 B @3",
@@ -94,7 +94,7 @@ describe("code and comments", () => {
   });
 });
 
-describe("checkboxes that are nothing in a plan", () => {
+describe("checkboxes without a meaning in a plan", () => {
   it.each([
     ["| a | [ ] |\n|---|---|\n", 5],
     ["Tick [x] when done.\n", 5],
@@ -109,7 +109,7 @@ describe("checkboxes that are nothing in a plan", () => {
     ["`- [ ]` and ``[x] ` [ ]``\n"],
     ["returns string[] or map[-]\n"],
     ["[P] and [1]\n"],
-  ])("are none: %j", (text) => {
+  ])("do not include %j", (text) => {
     expect(outline(HEAD + text)).toEqual(["1 A @1", "[ ] 1.1 B @3"]);
   });
 });

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 const PLACE = "../shared/corpus";
 
-/** The eight plans of praxis-os, with what a careful reader counts in each. */
+/** The eight plans of praxis-os, with the counts of a human reader. */
 export const PRAXIS_PLANS = [
   "dynamic-session",
   "evidence-validation",
@@ -36,14 +36,14 @@ export const ALL_PLANS = [
   "spec-kit/tasks-template.md",
 ];
 
-/** The text of a file of the corpus. */
+/** Returns the text of a file of the corpus. */
 export function corpusText(path: string): string {
   return readFileSync(join(REPOSITORY, PLACE, path), "utf8");
 }
 
 /**
- * Why tests on real plans are skipped; empty if they aren't. It stands in their names and, since the
- * reporter shows no names of skipped tests, in the output.
+ * Reason why tests on real plans are skipped; empty if they run. It is part of their names and, since the
+ * reporter shows no names of skipped tests, of the output.
  */
 export function skipReason(): string {
   const missing = [...ALL_PLANS, "praxis-os/tasks/expected.json"].find(

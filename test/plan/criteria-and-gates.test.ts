@@ -11,7 +11,10 @@ describe("acceptance criteria", () => {
     ["below a plain label", "- [ ] **Task 1.1**: B\n  - Acceptance criteria:\n    - [x] a\n    - [ ] b\n"],
     ["below a slanted label", "- [ ] **Task 1.1**: B\n  - *Acceptance Criteria*:\n    - [x] a\n    - [ ] b\n"],
     ["below a label without a colon", "- [ ] **Task 1.1**: B\n  - **Acceptance**\n    - [x] a\n    - [ ] b\n"],
-    ["below a label that is no item", "- [ ] **Task 1.1**: B\n\n  **Acceptance Criteria:**\n  - [x] a\n  - [ ] b\n"],
+    [
+      "below a label that is not a list item",
+      "- [ ] **Task 1.1**: B\n\n  **Acceptance Criteria:**\n  - [x] a\n  - [ ] b\n",
+    ],
     ["at column 0", "- [ ] **Task 1.1**: B\n\n**Acceptance Criteria:**\n- [x] a\n- [ ] b\n"],
     ["at column 0 below a nested label", "- [ ] **Task 1.1**: B\n  **Acceptance Criteria:**\n- [x] a\n- [ ] b\n"],
     ["as deep as their label", "- [ ] **Task 1.1**: B\n  - **Acceptance Criteria**:\n  - [x] a\n  - [ ] b\n"],
@@ -19,7 +22,7 @@ describe("acceptance criteria", () => {
     ["numbered", "- [ ] **Task 1.1**: B\n  Done when:\n  1. [x] a\n  2. [ ] b\n"],
     ["below the heading of a task", "### Task 1.1: B\n\n- [x] a\n- [ ] b\n"],
     ["below a deeper heading", "### Task 1.1: B\n\n##### Acceptance Criteria\n\n- [x] a\n- [ ] b\n"],
-    ["below a heading that isn't deeper", "### Task 1.1: B\n\n### Acceptance Criteria\n\n- [x] a\n- [ ] b\n"],
+    ["below a heading of the same level", "### Task 1.1: B\n\n### Acceptance Criteria\n\n- [x] a\n- [ ] b\n"],
     ["indented with tabs", "- [ ] **Task 1.1**: B\n\t- **Acceptance Criteria**:\n\t\t- [x] a\n\t\t- [ ] b\n"],
     ["between details", "### Task 1.1: B\n<details>\n<summary>Criteria</summary>\n\n- [x] a\n- [ ] b\n\n</details>\n"],
   ])("are read %s", (_, text) => {
@@ -41,14 +44,14 @@ describe("acceptance criteria", () => {
     expect(taskOf(HEAD + beside).acceptanceCriteria).toMatchObject([{ text: "it works", checked: false }]);
   });
 
-  it("may be in groups, if the first label stands where the first criterion would be", () => {
+  it("may be in groups, if the first label is in the place of the first criterion", () => {
     const group = "### Task 1.1: B\n\n**Acceptance Criteria:**\n\n*Functional:*\n- [x] a\n\n**Speed**\n- [ ] b\n";
     expect(outline(`${HEAD}${group}`)).toEqual(["1 A @1", "[ ] 1.1 B @3 1/2"]);
     const other = "### Task 1.1: B\n\n**Acceptance Criteria:**\n- [x] a\n\n**Checklist**\n- [ ] b\n";
     expect(outline(`${HEAD}${other}`)).toEqual(["1 A @1", "[x] 1.1 B @3 1/1", "! CHECKBOX_UNPLACED 9"]);
   });
 
-  it("end where the next task or another label begins", () => {
+  it("end at the next task or another label", () => {
     const text = `${HEAD}- [ ] **Task 1.1**: B
 
 **Acceptance Criteria:**
@@ -63,7 +66,7 @@ describe("acceptance criteria", () => {
     expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3 1/2", "[ ] 1.2 C @8 0/1", "! CHECKBOX_UNPLACED 12"]);
   });
 
-  it("that are a phase's are no task's", () => {
+  it("of a phase do not belong to its last task", () => {
     const text = `${HEAD}### Task 1.1: B\n- [ ] a\n\n**Phase 1 Success Criteria:**\n- [ ] b\n`;
     expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3 0/1", "! CHECKBOX_UNPLACED 7"]);
   });
@@ -101,7 +104,7 @@ describe("validation gates", () => {
     ]);
   });
 
-  it("may stand before the tasks", () => {
+  it("may come before the tasks", () => {
     const text = `${HEAD}**Validation Gate:**\n- [ ] one\n- [ ] two\n\n${TASK}## Phase 2: C\n### Exit Gate\n1. three\n2. four\n\n- [ ] **Task 2.1**: D\n`;
     expect(outline(text)).toEqual([
       "1 A @1",
@@ -118,7 +121,7 @@ describe("validation gates", () => {
     expect(outline(text)).toEqual(["1 A @1", "[ ] 1.1 B @3", "[ ] 1.2 C @4", "gate Task 1.1: done, Task 1.2: done"]);
   });
 
-  it("may have groups, bullets or a sentence", () => {
+  it("may be groups, bullets or a sentence", () => {
     const groups = `${HEAD}${TASK}\n### Validation Gate\n\n**Before phase 2, verify:**\n\n- [ ] **All done**\n  - [x] a\n  - [ ] b\n\n- [ ] **Reviewed**\n\n**Exit Criteria:** all of it\n`;
     expect(outline(groups).at(-1)).toBe("gate All done, a, b, Reviewed");
     expect(outline(`${HEAD}${TASK}\n**Validation Gate:**\n- ✅ one\n- two\n`).at(-1)).toBe("gate ✅ one, two");
@@ -126,7 +129,7 @@ describe("validation gates", () => {
     expect(outline(`${HEAD}${TASK}\n### Checkpoint\n\nIt all works.\n`).at(-1)).toBe("gate It all works.");
   });
 
-  it("may stand at the end of the file, for all phases", () => {
+  it("may be at the end of the file, for all phases", () => {
     const text = `${HEAD}${TASK}
 ## Phase 2: C
 - [ ] **Task 2.1**: D

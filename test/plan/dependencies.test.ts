@@ -4,7 +4,7 @@ import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { outline, taskOf } from "./outline.js";
 
-/** Two phases with four tasks each, and a task whose dependencies are said in words. */
+/** Returns two phases with four tasks each, and a task with the given text of dependencies. */
 function dependingOn(words: string): string {
   const tasks = (phase: number) => [1, 2, 3, 4].map((n) => `- [ ] **Task ${phase}.${n}**: t\n`).join("");
   return `## Phase 1: A\n${tasks(1)}## Phase 2: B\n${tasks(2)}## Phase 3: C\n- [ ] **Task 3.1**: t\n- [ ] **Task 3.2**: t\n  - ${words}\n`;
@@ -36,7 +36,7 @@ describe("dependencies", () => {
     ["*Blocked by*: Task 2.1", ["2.1"]],
     ["**Prerequisites:** 2.1", ["2.1"]],
     ["**Dependencies**:\n    - Task 1.1\n    - Task 2.1", ["1.1", "2.1"]],
-  ])("reads %j", (words, ids) => {
+  ])("read %j", (words, ids) => {
     const text = dependingOn(words);
     expect(taskOf(text, "3.2").dependencies).toEqual(ids);
     expect(parsePlan(text).diagnostics).toEqual([]);
@@ -46,7 +46,7 @@ describe("dependencies", () => {
     ["Tasks 1.1-1.101", ["1.1"], "1.1-1.101"],
     ["T001-T999999999", [], "T001-T999999999"],
     ["Task 1.2, tasks 1 to 500", ["1.2"], "1-500"],
-  ])("of a range that is too long, its ends count, and that is said: %j", (words, ids, range) => {
+  ])("of a range that is too long include only its ends, with a warning: %j", (words, ids, range) => {
     const { plan, diagnostics } = parsePlan(dependingOn(`**Dependencies**: ${words}`));
     expect(plan.phases[2]?.tasks[1]?.dependencies).toEqual(ids);
     expect(diagnostics.filter(({ code }) => code === "DEPENDENCY_UNREAD")).toEqual([
@@ -54,7 +54,7 @@ describe("dependencies", () => {
     ]);
   });
 
-  it("of a range of a hundred are all of it", () => {
+  it("of a range of a hundred include all of it", () => {
     const many = Array.from({ length: 100 }, (_, n) => `- [ ] **Task 1.${n + 1}**: t\n`).join("");
     const { plan, diagnostics } = parsePlan(`## Phase 1: A\n${many}- [ ] **Task 2.1**: t (after 1.1-1.100)\n`);
     expect(plan.phases[0]?.tasks[100]?.dependencies).toHaveLength(100);
@@ -67,23 +67,23 @@ describe("dependencies", () => {
     ["- [ ] **Task 1.2**: b (blocked by 1.1)"],
     ["- [ ] **Task 1.2**: b, depends on Task 1.1"],
     ["- [ ] **Task 1.2**: b - requires 1.1 and 1.1"],
-  ])("are read beside the name: %j", (line) => {
+  ])("are read next to the name: %j", (line) => {
     expect(taskOf(`## Phase 1: A\n- [ ] **Task 1.1**: a\n${line}\n`, "1.2").dependencies).toEqual(["1.1"]);
   });
 
-  it("in a name that continues in words are none", () => {
+  it("are not read from a name that continues in words", () => {
     expect(outline("## Phase 1: A\n- [ ] **Task 1.1**: a page that requires 2 logins\n")).toEqual([
       "1 A @1",
       "[ ] 1.1 a page that requires 2 logins @2",
     ]);
   });
 
-  it("on ids in any case, and on ids with T", () => {
+  it("accept ids in any case, and ids with T", () => {
     const text = "## Phase 1: A\n- [ ] T001 a\n- [ ] T002 b\n- [ ] T010 c (depends on t001-T002, T001)\n";
     expect(taskOf(text, "T010").dependencies).toEqual(["T001", "T002"]);
   });
 
-  it("that name what isn't there, nothing, or the task itself are reported and left out", () => {
+  it("on unknown tasks, nothing or the task itself are reported and left out", () => {
     const text = dependingOn("**Dependencies**: Tasks 3.2, 9.9, Phase 7");
     expect(taskOf(text, "3.2").dependencies).toEqual([]);
     expect(parsePlan(text).diagnostics.map(({ code, line, severity }) => [code, line, severity])).toEqual([
@@ -95,7 +95,7 @@ describe("dependencies", () => {
     expect(parsePlan(dependingOn("**Dependencies**: 8.1-8.99")).diagnostics).toHaveLength(11);
   });
 
-  it("of tasks on each other are an error, with the way around", () => {
+  it("in a cycle are an error that names the cycle", () => {
     const text =
       "## Phase 1: A\n- [ ] **Task 1.1**: a (after 1.3)\n- [ ] **Task 1.2**: b (after 1.1)\n- [ ] **Task 1.3**: c (after 1.2)\n- [ ] **Task 1.4**: d\n";
     const { plan, diagnostics } = parsePlan(text);
@@ -110,7 +110,7 @@ describe("dependencies", () => {
     expect(planOrder(plan)).toEqual({ order: ["1.4"], waves: [["1.4"]], cycles: ["1.1", "1.2", "1.3"] });
   });
 
-  it("are bounded: where there are too many, they are left out and that is said", () => {
+  it("are limited in number: more are left out, with a warning", () => {
     const many = (phase: number, after: string) =>
       Array.from({ length: 800 }, (_, n) => `- [ ] **Task ${phase}.${n + 1}**: t${after}\n`)
         .map((line, n) => (n % 500 === 499 ? `${line}\n### More\n` : line))
@@ -126,7 +126,7 @@ describe("dependencies", () => {
 });
 
 describe("planOrder", () => {
-  it("puts tasks that wait for nothing of their phase side by side, phase after phase", () => {
+  it("groups tasks without dependencies in their phase, phase by phase", () => {
     const text = `## Phase 1: A
 - [ ] **Task 1.1**: a
 - [ ] **Task 1.2**: b (after 1.3)
@@ -143,12 +143,12 @@ describe("planOrder", () => {
     });
   });
 
-  it("doesn't wait within a phase for what comes in a later one", () => {
+  it("ignores dependencies on a later phase", () => {
     const text = "## Phase 1: A\n- [ ] **Task 1.1**: a (after 2.1)\n## Phase 2: B\n- [ ] **Task 2.1**: b\n";
     expect(planOrder(parsePlan(text).plan).waves).toEqual([["1.1"], ["2.1"]]);
   });
 
-  it("goes through a chain of thousands", () => {
+  it("handles a chain of thousands of tasks", () => {
     const tasks = Array.from(
       { length: 4000 },
       (_, n) =>
@@ -158,7 +158,7 @@ describe("planOrder", () => {
     expect(planOrder(plan).waves).toHaveLength(4000);
   });
 
-  it("gives nothing for a plan without tasks", () => {
+  it("is empty for a plan without tasks", () => {
     const plan: Plan = { dialect: "plain", phases: [] };
     expect(planOrder(plan)).toEqual({ order: [], waves: [], cycles: [] });
   });

@@ -46,7 +46,7 @@ Task: "Contract test"
 \`\`\`
 `;
 
-  it("is recognised, and read with marks, stories, files, dependencies and checkpoints", () => {
+  it("is recognized, and read with marks, stories, files, dependencies and checkpoints", () => {
     expect(parsePlan(TEXT).plan.dialect).toBe("spec-kit");
     expect(outline(TEXT)).toEqual([
       "1 Setup (Shared Infrastructure) @7",
@@ -62,7 +62,7 @@ Task: "Contract test"
     expect(taskOf(TEXT, "T004")).toMatchObject({ parallel: false, story: "US1" });
   });
 
-  it("may count its phases 3.1, 3.2", () => {
+  it("may number its phases 3.1, 3.2", () => {
     expect(outline("## Phase 3.1: Setup\n- [ ] T001 A\n## Phase 3.2: Tests\n- [ ] T002 B\n")).toEqual([
       "1 Setup @1",
       "[ ] T001 A @2",
@@ -75,7 +75,7 @@ Task: "Contract test"
 });
 
 describe("openspec", () => {
-  it("has numbered sections, deeper ids, and any marker", () => {
+  it("has numbered sections, nested ids and any list marker", () => {
     const text = `## 1. Backend
 - [x] 1.1 A
   - [ ] 1.1.1 A, first
@@ -115,7 +115,7 @@ describe("openspec", () => {
     ]);
   });
 
-  it("may leave out ids, or numbers of sections", () => {
+  it("may omit ids, or numbers of sections", () => {
     expect(outline("## 1. A\n- [x] do\n- [ ] more\n  - detail\n## 3. B\n- [ ] last\n")).toEqual([
       "1 A @1",
       "[x] 1.1 do @2",
@@ -187,7 +187,7 @@ In order.
     expect(taskOf(TEXT, "2.2").optional).toBe(true);
   });
 
-  it("says what a graph of waves names that isn't there, and passes over one that is none", () => {
+  it("reports unknown tasks in a graph of waves, and ignores an invalid graph", () => {
     const waves = (json: string) => `- [ ] 1. A\n- [ ]* 2. B\n\n\`\`\`json\n${json}\n\`\`\`\n`;
     expect(outline(waves('{"waves": [{"tasks": ["7"]}, {"tasks": ["2"]}]}'), "kiro")).toContain(
       "! DEPENDENCY_UNKNOWN 2",
@@ -232,7 +232,7 @@ describe("spec-workflow", () => {
     expect(taskOf(TEXT, "2").files).toEqual(["src/model.ts", "src/other.ts"]);
   });
 
-  it("reads [~] otherwise where another dialect is named", () => {
+  it("reads [~] differently if another dialect is given", () => {
     expect(outline(TEXT, "kiro")).toContain("[~] 3 Wait for it @13");
   });
 });
@@ -271,7 +271,7 @@ describe("bmad", () => {
 });
 
 describe("dialects", () => {
-  it("are named, and a wrong name is refused with the one that may be meant", () => {
+  it("are selected by name, and an unknown name is refused with the nearest one", () => {
     expect(parsePlan("- [ ] a\n- [ ] b\n# P\n- [ ] c\n").plan.dialect).toBe("plain");
     expect(() => parsePlan("- [ ] a", { dialect: "spec-kits" })).toThrowError(
       expect.objectContaining({ code: "INVALID_INPUT", remedy: expect.stringContaining("'spec-kit'") }),

@@ -1,7 +1,7 @@
 import type { Checkbox, Plan, PlanReading } from "../../src/plan/plan.js";
 import type { Diagnostic } from "../../src/workflow/diagnostic.js";
 
-/** Every checkbox that a plan has placed, once for each place. */
+/** Returns every checkbox that a plan has placed, once per place. */
 export function placedCheckboxes({ phases }: Plan): Checkbox[] {
   return phases.flatMap(({ tasks, validationGate }) => [
     ...tasks.flatMap(({ checkbox, acceptanceCriteria }) => [
@@ -12,12 +12,12 @@ export function placedCheckboxes({ phases }: Plan): Checkbox[] {
   ]);
 }
 
-/** The diagnostics of checkboxes that found no place. */
+/** Returns the diagnostics of checkboxes without a place. */
 export function unplacedCheckboxes(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.filter(({ code }) => code === "CHECKBOX_UNPLACED");
 }
 
-/** `line:column` of what stands between the brackets, of every checkbox that a reading accounts for, doubles included. */
+/** Returns `line:column` of the character in the brackets, for every checkbox of a reading, with duplicates. */
 export function accounted({ plan, diagnostics }: PlanReading): string[] {
   return [
     ...placedCheckboxes(plan).map(({ position }) => `${position.line}:${position.column}`),

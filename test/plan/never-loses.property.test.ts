@@ -13,7 +13,7 @@ import { scanCheckboxes } from "./scan-checkboxes.js";
 const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? howOften(50, 20_000));
 const LIMIT = { timeout: Math.max(20_000, RUNS * 40) };
 
-/** A reading, or nothing where the text is refused as one that can't be a plan. */
+/** Returns a reading, or undefined if the text is refused as not a plan. */
 function read(text: string): PlanReading | undefined {
   try {
     return parsePlan(text);
@@ -29,7 +29,7 @@ function tasksOf({ phases }: Plan): readonly PlanTask[] {
   return phases.flatMap((phase) => phase.tasks);
 }
 
-/** What a tick must leave as it is: everything but the states, and where things stand. */
+/** Returns what a tick must not change: everything except states and positions. */
 function shape(plan: Plan, but: string) {
   return plan.phases.map(({ number, name, tasks, validationGate }) => ({
     number,
@@ -45,7 +45,7 @@ function shape(plan: Plan, but: string) {
   }));
 }
 
-/** Line, column and offset of one place must be the same place. */
+/** Checks that line, column and offset of a position agree. */
 function agrees(text: string, { line, column, offset }: { line: number; column: number; offset: number }): void {
   const before = text.slice(0, offset);
   const lines = before.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
@@ -53,14 +53,14 @@ function agrees(text: string, { line, column, offset }: { line: number; column: 
 }
 
 describe("parsePlan, on random plans", () => {
-  it("places or reports every checkbox, and each once", LIMIT, () => {
+  it("places or reports every checkbox once", LIMIT, () => {
     fc.assert(
       fc.property(arbitraryPlan, (text) => {
         const reading = read(text);
         if (reading === undefined) return;
         const found = accounted(reading);
         expect(new Set(found).size).toBe(found.length);
-        // What is found begins with the character between the brackets; only spaces can stand before it.
+        // A found position is that of the character in the brackets; only spaces may come before it.
         const places = new Set(placedCheckboxes(reading.plan).map(({ position }) => position.offset));
         const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
         const reported = new Set(reading.diagnostics.map(({ code, line, column }) => `${code} ${line}:${column}`));
@@ -78,7 +78,7 @@ describe("parsePlan, on random plans", () => {
     );
   });
 
-  it("gives places, ids and edges that hold", LIMIT, () => {
+  it("returns valid positions, ids and dependencies", LIMIT, () => {
     fc.assert(
       fc.property(arbitraryPlan, (text) => {
         const reading = read(text);
@@ -107,7 +107,7 @@ describe("parsePlan, on random plans", () => {
     );
   });
 
-  it("ticks one character, reads it again as done and nothing else, and takes it back", LIMIT, () => {
+  it("ticks by changing one character, which changes only that state, and unticks", LIMIT, () => {
     fc.assert(
       fc.property(arbitraryPlan, fc.nat(), (text, pick) => {
         const plan = read(text)?.plan;
@@ -128,12 +128,12 @@ describe("parsePlan, on random plans", () => {
   });
 });
 
-/** A tick is taken back to a space, also where a tab was. */
+/** An untick writes a space, even if there was a tab. */
 function spaced(text: string, offset: number): string {
   return `${text.slice(0, offset)} ${text.slice(offset + 1)}`;
 }
 
-/** The column of an offset, from 1. */
+/** Returns the column of an offset, from 1. */
 function columnOf(text: string, offset: number): number {
   const before = text.slice(0, offset).replace(/^\uFEFF/, "");
   return Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r")) === -1

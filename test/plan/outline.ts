@@ -4,14 +4,14 @@ import type { PlanReading, PlanTask } from "../../src/plan/plan.js";
 const MARKS = { pending: " ", in_progress: "-", queued: "~", blocked: "!", done: "x" } as const;
 
 /**
- * A plan as lines that a test can compare: `1 Setup @3` is phase 1 in line 3, `[x] 1.1 Name @5 1/2 < 1.2` a done
- * task in line 5 with one of two criteria ticked, after 1.2; `gate 2` the items of a gate, `! CODE 7` a diagnostic.
+ * Returns a plan as lines that a test can compare: `1 Setup @3` is phase 1 in line 3, `[x] 1.1 Name @5 1/2 < 1.2` a
+ * done task in line 5 with one of two criteria ticked, after 1.2; `gate 2` the items of a gate, `! CODE 7` a diagnostic.
  */
 export function outline(text: string, dialect?: string): string[] {
   return lines(parsePlan(text, dialect === undefined ? {} : { dialect }));
 }
 
-/** The same of a plan that was read already. */
+/** Returns the same for a plan that was read already. */
 export function lines({ plan, diagnostics }: PlanReading): string[] {
   return [
     ...plan.phases.flatMap(({ number, name, tasks, validationGate, position }) => [
@@ -30,7 +30,7 @@ function taskLine({ id, name, state, position, acceptanceCriteria: all, dependen
   return `[${MARKS[state]}] ${id} ${name} @${position.line}${criteria}${after}`;
 }
 
-/** The only task of a plan, or the one of that id. */
+/** Returns the only task of a plan, or the one with that id. */
 export function taskOf(text: string, id?: string): PlanTask {
   const tasks = parsePlan(text).plan.phases.flatMap((phase) => phase.tasks);
   const task = id === undefined ? tasks[0] : tasks.find((candidate) => candidate.id === id);

@@ -25,11 +25,11 @@ describe("phases", () => {
     ["Phase 1: Setup\n==============", "1 Setup @1"],
     ["## Phase 0: Prepare", "0 Prepare @1"],
     ["## Phase 7: Late", "7 Late @1"],
-  ])("begin with %j", (heading, phase) => {
+  ])("start with %j", (heading, phase) => {
     expect(outline(`${heading}\n\n${TASK}\n`)[0]).toBe(phase);
   });
 
-  it("keep gaps, count on what isn't a number or goes back, and say so", () => {
+  it("keep gaps, and are renumbered with a warning if a number is missing or goes back", () => {
     const text = ["0", "1", "4", "2a", "N", "4"]
       .map((key, step) => `## Phase ${key}: P${step}\n- [ ] do it\n`)
       .join("");
@@ -52,7 +52,7 @@ describe("phases", () => {
     ]);
   });
 
-  it("are the headings that tasks stand below, not those of overviews, summaries, risks and dependencies", () => {
+  it("are the headings above tasks, not those of overviews, summaries, risks and dependencies", () => {
     const text = `# Plan
 
 ## Overview
@@ -147,7 +147,7 @@ of it.
     ]);
   });
 
-  it("without tasks are there, and reported", () => {
+  it("without tasks are kept, and reported", () => {
     expect(outline(`## Phase 1: A\n${TASK}\n\n## Phase 2: B\n\nLater.\n`)).toEqual([
       "1 A @1",
       "[ ] 1.1 Do @2",
@@ -156,7 +156,7 @@ of it.
     ]);
   });
 
-  it("are sections where none is called a phase", () => {
+  it("are sections if no heading says phase", () => {
     const text = "# Plan\n\n## Setup\n- [ ] 1.1 A\n- [x] 1.2 B\n\n## Build\n- [ ] 2.1 C\n";
     expect(outline(text)).toEqual(["1 Setup @3", "[ ] 1.1 A @4", "[x] 1.2 B @5", "2 Build @7", "[ ] 2.1 C @8"]);
   });

@@ -1,4 +1,4 @@
-/** Plans made of lines that people write, and of lines that nobody should. */
+/** Plans of lines that people write, and of lines that nobody should write. */
 import fc from "fast-check";
 
 const MARKS = [" ", "x", "X", "-", "~", "", "  ", "\t", "!", "?", "/", "✓", " x", "x "];

@@ -14,7 +14,7 @@ describe("requirements", () => {
     ["**Requirements**: FR-001\n  - **Traces to**: FR-002, FR-001", ["FR-001", "FR-002"]],
     ["Requirements: None", []],
     ["Requirements: **None**", []],
-  ])("stand below a task: %j", (words, ids) => {
+  ])("are read below a task: %j", (words, ids) => {
     expect(requirementsOf(words)).toEqual(ids);
   });
 
@@ -23,7 +23,7 @@ describe("requirements", () => {
     ["(ACs #1 and #3)", ["AC #1", "AC #3"]],
     ["(AC: AC1, AC2)", ["AC1", "AC2"]],
     ["(AC: all of them)", ["AC all of them"]],
-  ])("stand beside its name: %j", (words, ids) => {
+  ])("are read next to its name: %j", (words, ids) => {
     expect(taskOf(`## Phase 1: A\n- [ ] **Task 1.1**: Name ${words}\n`).requirements).toEqual(ids);
   });
 
@@ -43,7 +43,7 @@ describe("requirements", () => {
     ["FR-001 (login), FR-002", ["FR-001 (login)", "FR-002"]],
     ["1.1-1.3, 2.1 – 2.4", ["1.1-1.3", "2.1 – 2.4"]],
     ["NFR-P1 through NFR-P4, 1.1 to 1.3", ["NFR-P1 through NFR-P4", "1.1 to 1.3"]],
-  ])("in a list are one each: %j", (text, ids) => {
+  ])("in a list are separated: %j", (text, ids) => {
     expect(readReferences(text)).toEqual(ids);
   });
 
@@ -60,7 +60,7 @@ describe("requirements", () => {
     "2024-01-02",
     "`a1.ts`, `b2.ts`",
     "All",
-  ])("in other words are those: %j", (text) => {
+  ])("in other words are one text: %j", (text) => {
     expect(readReferences(text)).toEqual([text]);
   });
 });

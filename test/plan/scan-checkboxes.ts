@@ -1,11 +1,11 @@
 /**
- * Finds checkboxes in a way that has nothing to do with the reader's: plain CommonMark says what is code, and
- * a short pattern what a checkbox is. What it finds, the reader must have found too.
+ * Finds checkboxes independently of the plan parser: plain CommonMark determines what is code, and
+ * a short pattern what a checkbox is. The parser must find all of them.
  */
 import type { Nodes } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 
-/** Where a checkbox stands: line from 1, offset from 0. */
+/** Position of a checkbox: line from 1, offset from 0. */
 export interface ScannedCheckbox {
   readonly line: number;
   readonly offset: number;
@@ -13,10 +13,10 @@ export interface ScannedCheckbox {
 
 /** Not a link, and not the end of a name such as `list[-]`. */
 const BOX = /(?<![\p{L}\p{N}_\])[])\[(?:[ \t]+|[xX~-])\](?![([])/gu;
-/** Code within a line. Backticks in two lines may be a pair to CommonMark; to a reader of lines they are none. */
+/** Code within a line. To CommonMark, backticks in two lines may be a pair; to a parser of lines they are not. */
 const SPAN = /(?<!`)(`+)(?!`)[^\r\n]*?(?<!`)\1(?!`)/g;
 
-/** All checkboxes outside of code and comments. Offsets are those of the opening bracket. */
+/** Returns all checkboxes outside of code and comments, with the offsets of their opening brackets. */
 export function scanCheckboxes(markdown: string): ScannedCheckbox[] {
   const spans = [...markdown.matchAll(SPAN)].map(({ 0: span, index }) => [index, index + span.length] as const);
   const hidden = [...codeAndComments(markdown), ...spans];
@@ -34,7 +34,7 @@ function codeAndComments(markdown: string): (readonly [number, number])[] {
     }
     if ("children" in node) for (const child of node.children) visit(child);
   };
-  // A byte order mark is no part of the text to CommonMark, but it is a character of the file.
+  // A byte order mark is not part of the text for CommonMark, but it is a character of the file.
   visit(fromMarkdown(markdown.startsWith("\uFEFF") ? ` ${markdown.slice(1)}` : markdown));
   return found;
 }

@@ -29,7 +29,7 @@ const TEXT = `\uFEFF{
 describe("task-master's tasks.json", () => {
   const reading = taskMasterParser.parse(TEXT, "tasks.json");
 
-  it("has tags as phases, tasks with subtasks, and ids of both kinds, each once", () => {
+  it("has tags as phases, tasks with subtasks, and unique ids of both kinds", () => {
     expect(reading.plan.dialect).toBe("task-master");
     expect(lines(reading)).toEqual([
       "1 master @2",
@@ -48,7 +48,7 @@ describe("task-master's tasks.json", () => {
     expect(planOrder(reading.plan).order).toHaveLength(8);
   });
 
-  it("is ticked by its status, and nothing else changes", () => {
+  it("is ticked by changing the status, and nothing else", () => {
     const tick = (tasks: string[], done = true) =>
       taskMasterParser.tick?.(TEXT, reading.plan, { tasks, done, criteria: false });
     expect(tick(["1.2", "2-2"])).toBe(
@@ -66,7 +66,7 @@ describe("task-master's tasks.json", () => {
     ['"completed"', '"completed"'],
     ['"constructor"', '"done"'],
     [`"${"x".repeat(2000)}"`, `"${"x".repeat(2000)}"`],
-  ])("is ticked whatever its status is, and stays JSON: %s", (status, ticked) => {
+  ])("is ticked with any status, and stays valid JSON: %s", (status, ticked) => {
     const text = `{"tasks": [{"id": 1, "title": "A", "status": ${status}, "z": "\\""}]}`;
     const { plan } = taskMasterParser.parse(text, "f");
     expect(plan.phases[0]?.tasks[0]?.state).toBe(status === '"completed"' ? "done" : "pending");
@@ -75,7 +75,7 @@ describe("task-master's tasks.json", () => {
     expect(JSON.parse(after)).toBeDefined();
   });
 
-  it("may be of before there were tags", () => {
+  it("may have the older format without tags", () => {
     const text = '{"tasks": [{"id": 1, "title": "A"}], "metadata": {}}';
     expect(lines(taskMasterParser.parse(text, "f"))).toEqual(["1 tasks @1", "[ ] 1 A @1"]);
   });
@@ -87,7 +87,7 @@ describe("task-master's tasks.json", () => {
     ['{"a": {"tasks": 1}}', 1, "list of tasks"],
     ['{\n"a": {"tasks": [\n{"id": 1}]}}', 3, "title"],
     ['{\n"tasks": [\n{"id": {}, "title": "a"}]}', 1, "list of tasks"],
-  ])("that can't be read is refused with a line: %j", (text, line, words) => {
+  ])("is refused with a line if it cannot be read: %j", (text, line, words) => {
     try {
       taskMasterParser.parse(text, "some.json");
       expect.unreachable();

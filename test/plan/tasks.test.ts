@@ -33,7 +33,7 @@ describe("tasks", () => {
     ["**Task 1.1: Name**", "[ ] 1.1 Name @3"],
     ["**Task 1.1**: Name", "[ ] 1.1 Name @3"],
     ["- [ ] **Task 1.1**", "[ ] 1.1 Task 1.1 @3"],
-  ])("begin with %j", (line, task) => {
+  ])("start with %j", (line, task) => {
     expect(outline(`## Phase 1: Setup\n\n${line}\n`)).toEqual(["1 Setup @1", task]);
   });
 
@@ -44,16 +44,16 @@ describe("tasks", () => {
     ["1.1 __proto__", "__proto__"],
     ["T011 __dirname is gone", "__dirname is gone"],
     ["**Task 1.1**: __All of it__", "All of it"],
-  ])("keep the underscores of their names, which are code: %j", (line, name) => {
+  ])("keep underscores in their names, which are code: %j", (line, name) => {
     expect(parsePlan(`## Phase 1: A\n- [ ] ${line}\n`).plan.phases[0]?.tasks[0]?.name).toBe(name);
   });
 
-  it("without ids get one of their phase", () => {
+  it("without ids get ids of their phase", () => {
     const text = "## Phase 2: A\n- [ ] do this\n- [x] do that\n  - [ ] as follows\n\n**Deliverables:**\n- [ ] a file\n";
     expect(outline(text)).toEqual(["2 A @1", "[ ] 2.1 do this @2", "[x] 2.2 do that @3 0/1", "! CHECKBOX_UNPLACED 7"]);
   });
 
-  it("without an id among others with one, and with one that is there already, are told apart", () => {
+  it("with missing or repeated ids get unique ones", () => {
     const text = "## Phase 1: A\n- [ ] **Task 1.1**: a\n- [ ] **Task 1.1**: b\n- [ ] c\n- [ ] **Task 1.3**: d\n";
     expect(outline(text)).toEqual([
       "1 A @1",
@@ -66,7 +66,7 @@ describe("tasks", () => {
     ]);
   });
 
-  it("have time, files, requirements, a story and marks, in labels of any form", () => {
+  it("have time, files, requirements, a story and marks, from labels of any form", () => {
     const task = taskOf(`## Phase 1: A
 - [ ] **Task 1.1**: Name (M, 2-3 hours)
   - *Files Modified:* \`src/a.ts\`, /lib/b/c-d.ts
@@ -90,7 +90,7 @@ describe("tasks", () => {
     });
   });
 
-  it("take their time from labels: bold or slanted, with the colon in or out", () => {
+  it("read their time from labels: bold or italic, with the colon inside or outside", () => {
     for (const label of [
       "**Estimated Time**: 2h",
       "**Estimated Time:** 2h",
@@ -102,7 +102,7 @@ describe("tasks", () => {
     }
   });
 
-  it("that are headings are done when they say so, or all their criteria are", () => {
+  it("that are headings are done by their status, or if all their criteria are done", () => {
     const text = `## Phase 1: A
 ### Task 1.1: By status
 **Status:** COMPLETED 2025-10-13
@@ -128,7 +128,7 @@ Status: In progress
     ]);
   });
 
-  it("with a mark that says nothing are open, and reported", () => {
+  it("with an unknown mark are open, and reported", () => {
     expect(outline("## Phase 1: A\n- [?] **Task 1.1**: b\n- [/] **Task 1.2**: c\n")).toEqual([
       "1 A @1",
       "[ ] 1.1 b @2",
@@ -137,7 +137,7 @@ Status: In progress
     ]);
   });
 
-  it("are in the places that editors show, with any line ends", () => {
+  it("have the positions that editors show, with any line ends", () => {
     const lines = [
       "# Plan",
       "",

@@ -7,13 +7,13 @@ const TEXT =
   "\uFEFF## Phase 1: A\r\n\r\n- [ ] **Task 1.1**: a\r\n\t- [ ] one\r\n\t- [X] two\r\n* [~] **Task 1.2**: b\r\n";
 
 describe("tickTask", () => {
-  it("writes one character and leaves all others, tabs, line ends and the mark at the beginning", () => {
+  it("changes one character, and keeps tabs, line ends and the byte order mark", () => {
     const { plan } = parsePlan(TEXT);
     expect(tickTask(TEXT, plan, "1.1")).toBe(TEXT.replace("[ ] **Task 1.1", "[x] **Task 1.1"));
     expect(tickTask(TEXT, plan, "1.2")).toBe(TEXT.replace("[~]", "[x]"));
   });
 
-  it("ticks the criteria when it is asked to", () => {
+  it("ticks the criteria on request", () => {
     const { plan } = parsePlan(TEXT);
     const ticked = tickTask(TEXT, plan, "1.1", { criteria: true });
     expect(ticked).toBe(TEXT.replace("[ ] **Task 1.1", "[x] **Task 1.1").replace("[ ] one", "[x] one"));
@@ -21,14 +21,14 @@ describe("tickTask", () => {
     expect(back).toBe(TEXT.replace("[X]", "[ ]"));
   });
 
-  it("does nothing twice, and takes back only what is ticked", () => {
+  it("changes nothing the second time, and unticks only what is ticked", () => {
     const done = TEXT.replace("[ ] **Task 1.1", "[X] **Task 1.1");
     expect(tickTask(done, parsePlan(done).plan, "1.1")).toBe(done);
     const { plan } = parsePlan(TEXT);
     expect(tickTask(TEXT, plan, "1.1", { done: false })).toBe(TEXT);
   });
 
-  it("fills an empty pair of brackets, keeps wide ones, and replaces signs of any length", () => {
+  it("fills empty brackets, keeps wide ones, and replaces marks of any length", () => {
     const tick = (box: string) => {
       const text = `## Phase 1: A\n- ${box} **Task 1.1**: a\n`;
       return tickTask(text, parsePlan(text).plan, "1.1").split("\n")[1];
@@ -39,14 +39,14 @@ describe("tickTask", () => {
     expect(tick("[✅]")).toBe("- [✅] **Task 1.1**: a");
   });
 
-  it("has nothing to write for a task without a checkbox but its criteria", () => {
+  it("changes only criteria for a task without a checkbox", () => {
     const text = "## Phase 1: A\n### Task 1.1: a\n- [ ] one\n";
     const { plan } = parsePlan(text);
     expect(tickTask(text, plan, "1.1")).toBe(text);
     expect(tickTask(text, plan, "1.1", { criteria: true })).toBe(text.replace("[ ]", "[x]"));
   });
 
-  it("refuses an id that isn't there, and a text that isn't the plan's", () => {
+  it("refuses an unknown id, and a text that differs from the plan's", () => {
     const { plan } = parsePlan(TEXT);
     const refusal = (remedy: string) =>
       expect.objectContaining({ code: "INVALID_INPUT", remedy: expect.stringContaining(remedy) });
@@ -57,8 +57,8 @@ describe("tickTask", () => {
   });
 });
 
-describe("the parsers that come with the library", () => {
-  it("tick the tasks that a source has, and pass over others", () => {
+describe("built-in parsers", () => {
+  it("tick the tasks of a source, and ignore unknown ids", () => {
     const parser = builtInParsers.spec_tasks_parser;
     const { plan } = parser?.parse(TEXT, "tasks.md") ?? {};
     if (plan === undefined) throw new Error("no plan");
@@ -66,7 +66,7 @@ describe("the parsers that come with the library", () => {
     expect(ticked).toBe(TEXT.replace("[ ] **Task 1.1", "[x] **Task 1.1").replace("[~]", "[x]"));
   });
 
-  it("are there by the name of each dialect", () => {
+  it("exist for each dialect", () => {
     for (const name of ["praxis-os", "spec-kit", "openspec", "kiro", "spec-workflow", "bmad", "plain"]) {
       expect(
         builtInParsers[name]?.parse("# A\n- [ ] Task 1: b\n## Tasks / Subtasks\n- [ ] Task 2: c\n", "f").plan.dialect,

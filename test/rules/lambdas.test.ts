@@ -71,7 +71,7 @@ describe("a lambda", () => {
     expect(translate(python)).toBe(cel);
   });
 
-  it("knows which fields are texts, where `in` looks for a part", () => {
+  it("distinguishes fields with text, in which `in` searches for a part", () => {
     expect(translate("lambda x: 'a' in x", { type: "string" })).toBe('value.contains("a")');
     expect(translate("lambda x: 'a' not in x.lower()", { type: "string" })).toBe('!(value.lowerAscii().contains("a"))');
     expect(translate("lambda e: 'a' in e['s'] and 1 in e['l']", "evidence")).toBe(
@@ -80,7 +80,7 @@ describe("a lambda", () => {
     expect(translate("lambda x: 'a' in str(x)")).toBe('string(value).contains("a")');
   });
 
-  it("of the whole gate is about the evidence, and may look at the session", () => {
+  it("of the whole gate reads the evidence, and may read the session", () => {
     expect(translate("lambda e: e['a'] == e['any-thing']", "evidence")).toBe('evidence["a"] == evidence["any-thing"]');
     expect(translate("lambda e, s: s['attempt'] < 3", "evidence")).toBe('session["attempt"] < 3');
   });
@@ -132,7 +132,7 @@ describe("a lambda", () => {
     ["lambda x: x[0]()", '"this"', "value"],
     ["lambda x: x := 3", '":="', "value"],
     ["lambda x: x if x", "the end of the text", "value"],
-  ])("without an equivalent in CEL, %s, is an error that says where, and what to write", (python, what, instead) => {
+  ])("without an equivalent in CEL, %s, is an error with its position and a replacement", (python, what, instead) => {
     const said = translate(python);
     expect(said).toContain("can't be translated to a rule");
     expect(said).toContain(what);
@@ -146,17 +146,17 @@ describe("a lambda", () => {
     ["what is written twice", `lambda x: x${".get('a')".repeat(25)} == 1`, "more than 10000 characters of CEL"],
     ["what is compared twice", `lambda x: ${"(1 < ".repeat(18)}x${" < 9)".repeat(18)}`, "more than 10000 characters"],
     ["types", `lambda x: isinstance(x, (${"str, ".repeat(9000)}))`, "more than 20 types"],
-  ])("is refused where it becomes too large: %s", (_, python, what) => {
+  ])("is refused if it is too large: %s", (_, python, what) => {
     const said = translate(python);
     expect(said).toContain(what);
     expect(said).toContain("split it into two rules");
   });
 
-  it("says for a rule of the whole gate what one looks like", () => {
+  it("of the whole gate is reported with an example of such a rule", () => {
     expect(translate("lambda e: sum(e)", "evidence")).toContain("evidence.passed == evidence.total");
   });
 
-  it("becomes a rule that the language can read", async () => {
+  it("becomes a rule that the language can parse", async () => {
     const compiler = (await loadRuleLanguage()).forFields(FIELDS);
     const leaf = fc.constantFrom(
       "x",
@@ -205,7 +205,7 @@ describe("a lambda", () => {
         if (!rule.ok) return;
         read += 1;
         const compiled = compiler.compile(rule.cel, { value: "any", params: { min: 1 } });
-        // Types may not fit, and a rule may be too long: it is never a fault of syntax.
+        // Types may not match, and a rule may be too long, but the syntax is always valid.
         if (!compiled.ok)
           expect(compiled.message).not.toMatch(/unexpected|expected [A-Z]|unterminated|invalid|unknown/i);
       }),

@@ -42,7 +42,7 @@ describe("named validators", () => {
     for (const x of bad) expect(await complaints(gate, { x })).not.toEqual([]);
   });
 
-  it("are undefined for types that they don't go with", async () => {
+  it("are undefined for types that they do not apply to", async () => {
     for (const [type, name] of [
       ["boolean", "positive"],
       ["integer", "non_empty"],
@@ -60,7 +60,7 @@ describe("named validators", () => {
     }
   });
 
-  it("say what was probably meant", async () => {
+  it("are suggested for similar names", async () => {
     await expect(validated("list", "min_lenght_4")).rejects.toThrow("Did you mean min_length_4?");
     await expect(validated("string", "nonempty")).rejects.toThrow("Did you mean non_empty?");
     await expect(validated("string", "file_exist")).rejects.toThrow("Did you mean file_exists?");
@@ -68,7 +68,7 @@ describe("named validators", () => {
     await expect(validated("string", "x")).rejects.toThrow("evidence.x");
   });
 
-  it("need their parameters", async () => {
+  it("require their parameters", async () => {
     await expect(validated("integer", "in_range", { min: 1 })).rejects.toThrow("Add it to validator_params");
     await expect(validated("integer", "in_range", { min: 1, maxi: 2 })).rejects.toThrow('Did you mean "maxi"?');
     await expect(validated("integer", "in_range", { min: "a", max: "b" })).rejects.toThrow("can't be run");

@@ -3,7 +3,7 @@ import { failureInWords } from "../../src/rules/compile.js";
 
 const CEL = "@marcbachmann/cel-js";
 
-describe("a language that can't be loaded", () => {
+describe("a rule engine that cannot be loaded", () => {
   afterEach(() => {
     vi.doUnmock(CEL);
     vi.resetModules();
@@ -23,7 +23,7 @@ describe("a language that can't be loaded", () => {
   });
 });
 
-describe("the reason that a rule failed", () => {
+describe("the message of a failed rule", () => {
   it.each([
     ["no such overload: !double", '"not" (!) needs true or false, not a number'],
     ["no such overload: -string", "a text can't be negated"],
@@ -51,11 +51,11 @@ describe("the reason that a rule failed", () => {
     ["string.substring(start, end): start index out of range", "the text is too short for this part of it"],
     ["no such overload: -google.protobuf.Duration", "google.protobuf.Duration can't be negated"],
     ["Something else of dyn<string>\nand more", "something else of string"],
-  ])("%s, in words", (said, words) => {
+  ])("describes: %s", (said, words) => {
     expect(failureInWords(new Error(`${said}\n\n>    1 | value\n           ^`))).toBe(words);
   });
 
-  it("may be anything that is thrown", () => {
+  it("may be made from any thrown value", () => {
     expect(failureInWords("gone")).toBe("gone");
   });
 });

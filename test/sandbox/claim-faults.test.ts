@@ -6,7 +6,7 @@ import { expect, it, vi } from "vitest";
 import { claimName, whileClaimed } from "../../src/sandbox/replace.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-/** What happens right before the right to take a claim away is made. */
+/** Runs right before the right to delete a claim is created. */
 const hooks = vi.hoisted(() => ({ beforeRight: () => {} }));
 
 vi.mock("node:fs", async (original) => {
@@ -18,7 +18,7 @@ vi.mock("node:fs", async (original) => {
   return { ...real, openSync };
 });
 
-it("takes no claim away that somebody made while it got the right to the one before", async () => {
+it("does not delete a claim that replaced the old one while the right to delete that was acquired", async () => {
   const file = join(await temporaryFolder(), "tasks.md");
   await writeFile(claimName(file), "left behind");
   let exchanged = 0;
@@ -37,7 +37,7 @@ it("takes no claim away that somebody made while it got the right to the one bef
   expect(await readdir(dirname(file))).toHaveLength(1);
 });
 
-/** Another file under the name: made beside it first, so that it surely is another one. */
+/** Replaces a file by another one, which is created first under another name so that its inode differs. */
 function exchange(name: string): void {
   writeFileSync(`${name}.new`, "another's");
   renameSync(`${name}.new`, name);

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 const beside = () => readdirSync(dirname(file)).filter((name) => name !== "tasks.md");
 
-it("does a step with the claim beside the file, and takes it away whatever comes of the step", async () => {
+it("whileClaimed runs a step with the claim next to the file, and deletes the claim even if the step throws", async () => {
   expect(await whileClaimed(file, beside)).toEqual([".tasks.md.phasegate.claim"]);
   const failing = whileClaimed(file, () => {
     throw new Error("no");
@@ -26,7 +26,7 @@ it("does a step with the claim beside the file, and takes it away whatever comes
   expect(beside()).toEqual([]);
 });
 
-it("waits until somebody else has let go", async () => {
+it("whileClaimed waits until another claim is released", async () => {
   await writeFile(claim, "");
   let looks = 0;
   const letGo = () => {
@@ -37,7 +37,7 @@ it("waits until somebody else has let go", async () => {
   expect(await whileClaimed(file, () => looks, letGo)).toBe(3);
 });
 
-it("gives up where the step isn't wanted any more, and leaves the other's claim", async () => {
+it("whileClaimed stops waiting if the step is no longer wanted, and keeps the other claim", async () => {
   await writeFile(claim, "");
   expect(
     await whileClaimed(
@@ -49,13 +49,13 @@ it("gives up where the step isn't wanted any more, and leaves the other's claim"
   expect(beside()).toHaveLength(1);
 });
 
-it("takes away a claim that was left behind, and no new one that stands in its place", async () => {
+it("whileClaimed deletes an old claim, but not a new one in its place", async () => {
   await writeFile(claim, "");
   expect(await whileClaimed(file, () => "done", undefined, 30)).toBe("done");
   let others = 0;
   const renewed = () => {
     others += 1;
-    // Another claim at every look: each is somebody's who is at work.
+    // Another claim at each check: each belongs to a running process.
     rmSync(claim, { force: true });
     if (others < 40) writeFileSync(claim, `${others}`);
     return true;
@@ -65,7 +65,7 @@ it("takes away a claim that was left behind, and no new one that stands in its p
   expect(beside()).toEqual([]);
 });
 
-it("leaves it to the one that has the right to take it away", async () => {
+it("whileClaimed leaves an old claim to the process that has the right to delete it", async () => {
   await writeFile(claim, "");
   const { ino, mtimeNs } = await stat(claim, { bigint: true });
   const right = temporaryName(file, `${ino.toString(16)}${mtimeNs.toString(16)}`);
@@ -81,7 +81,7 @@ it("leaves it to the one that has the right to take it away", async () => {
   expect(await whileClaimed(file, () => "done", undefined, 0)).toBe("done");
 });
 
-it("leaves a claim alone that is another's by now, and tells of what fails", async () => {
+it("whileClaimed keeps a claim that was replaced by another one, and throws errors of the file system", async () => {
   const exchange = () => {
     rmSync(claim);
     writeFileSync(join(dirname(file), "x"), "");
@@ -92,7 +92,7 @@ it("leaves a claim alone that is another's by now, and tells of what fails", asy
   await expect(whileClaimed(join(file, "none", "x"), exchange)).rejects.toMatchObject({ code: "ENOTDIR" });
 });
 
-it("has names that are no longer than a name may be", async () => {
+it("whileClaimed uses names within the length limit", async () => {
   const long = join(dirname(file), "🌱".repeat(63));
   await writeFile(long, "text");
   expect(await whileClaimed(long, () => "done")).toBe("done");
@@ -100,11 +100,11 @@ it("has names that are no longer than a name may be", async () => {
 
 it.each([
   ["a folder", () => mkdirSync(claim)],
-  ["a folder that isn't empty", () => mkdirSync(join(claim, "more"), { recursive: true })],
+  ["a folder that is not empty", () => mkdirSync(join(claim, "more"), { recursive: true })],
   ["a link to nothing", () => symlinkSync("nowhere", claim)],
   ["a link to a file", () => symlinkSync(file, claim)],
   ["a FIFO", () => execFileSync("mkfifo", [claim])],
-])("refuses at once to wait for %s under the claim's name, and names it", async (_kind, make) => {
+])("whileClaimed fails at once for %s under the claim's name, and names it", async (_kind, make) => {
   make();
   for (let call = 0; call < 3; call += 1) {
     await expect(whileClaimed(file, () => "done")).rejects.toMatchObject({
@@ -116,7 +116,7 @@ it.each([
   expect(beside()).toEqual([".tasks.md.phasegate.claim"]);
 });
 
-it("waits no longer than it may for claims that others make all the time", async () => {
+it("whileClaimed waits up to a limit for claims that others create all the time", async () => {
   const others = () => {
     rmSync(claim, { force: true });
     writeFileSync(claim, `${performance.now()}`);
@@ -126,7 +126,7 @@ it("waits no longer than it may for claims that others make all the time", async
   await expect(whileClaimed(file, () => "done", others, 5000, 50)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
 });
 
-it("takes away a claim though the right to do so was left behind, too", async () => {
+it("whileClaimed deletes an old claim even if an old right to delete it exists", async () => {
   await writeFile(claim, "");
   const { ino, mtimeNs } = await stat(claim, { bigint: true });
   const right = temporaryName(file, `${ino.toString(16)}${mtimeNs.toString(16)}`);

@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const stat = (path: string) => lstat(path, { bigint: true });
 const LINUX = process.platform === "linux";
-/** How many handles the process has open below the test's folder, where the system tells. Other tests have some, too. */
+/** Counts the open handles of the process below the test's folder, if the system shows them. */
 async function openHandles(): Promise<number> {
   if (!LINUX) return 0;
   const handles = (await readdir("/proc/self/fd")).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ""));
@@ -43,7 +43,7 @@ describe("openSame", () => {
     await opened?.handle.close();
   });
 
-  it("takes a file that was put in its place since, only where the system shows that it lies there", async () => {
+  it("accepts a file that replaced the checked one only if the system shows that it is inside", async () => {
     const checked = await stat(file);
     await writeFile(join(root, "another"), "another");
     await rename(join(root, "another"), file);
@@ -55,7 +55,7 @@ describe("openSame", () => {
     expect(await openSame(root, file, checked)).toBeUndefined();
   });
 
-  it("doesn't take a file that has gone, or has become a link or a FIFO", async () => {
+  it("refuses a file that is missing, or has become a link or a FIFO", async () => {
     const checked = await stat(file);
     await rename(file, join(root, "kept"));
     expect(await openSame(root, file, checked)).toBeUndefined();
@@ -66,13 +66,13 @@ describe("openSame", () => {
     expect(await openSame(root, file, await stat(file))).toBeUndefined();
   });
 
-  it("sees that a folder on the way was a link when it was checked and opened", async () => {
+  it("detects that a parent folder was a link when it was checked and opened", async () => {
     await swapFolder();
     const outside = await stat(join(base, "out", "file"));
     expect(await openSame(root, file, outside)).toBeUndefined();
   });
 
-  it("looks a second time where the system doesn't show what a handle has open", async () => {
+  it("checks a second time if the system does not show the path of a handle", async () => {
     const none = join(base, "no-such-folder");
     const opened = await openSame(root, file, await stat(file), none);
     expect(opened).toBeDefined();
@@ -84,7 +84,7 @@ describe("openSame", () => {
   it("closes the handle when a check fails", async () => {
     const handles = join(base, "handles");
     await mkdir(handles);
-    // Where a link is expected there is a file: readlink fails for another reason than a missing name.
+    // A file instead of a link: readlink fails for another reason than a missing name.
     await Promise.all(Array.from({ length: 512 }, (_, index) => writeFile(join(handles, String(index)), "")));
     const before = await openHandles();
     await expect(openSame(root, file, await stat(file), handles)).rejects.toMatchObject({ code: "EINVAL" });
@@ -93,7 +93,7 @@ describe("openSame", () => {
 });
 
 describe("openChecked", () => {
-  it("lets a link that has just appeared be looked at again", async () => {
+  it("reports a new link, so that it is resolved again", async () => {
     await symlink("file", join(root, "dir", "link"));
     expect((await checkRegular(join(root, "dir", "link"), "dir/link"))?.isSymbolicLink()).toBe(true);
     expect(await checkRegular(join(root, "dir", "gone"), "dir/gone")).toBeUndefined();
@@ -148,7 +148,7 @@ describe("openChecked", () => {
     await replacing;
   });
 
-  it("gives up on a file that is never there when it is opened", async () => {
+  it("stops after some attempts if a file is never there when it is opened", async () => {
     let looks = 0;
     const stale = async () => {
       looks += 1;
@@ -160,7 +160,7 @@ describe("openChecked", () => {
 });
 
 describe("identityOf", () => {
-  it("is the same for a file under another name and with other contents", async () => {
+  it("is the same for a renamed and changed file", async () => {
     const before = identityOf(signatureOf(await stat(file)));
     await rename(file, join(root, "moved"));
     await appendFile(join(root, "moved"), "more");
@@ -168,14 +168,14 @@ describe("identityOf", () => {
     expect(identityOf(signatureOf(await stat(join(root, "moved"))))).toBe(before);
   });
 
-  it("is unknown where the file system has no inode numbers", () => {
+  it("is undefined if the file system has no inode numbers", () => {
     expect(identityOf({ key: "64:0:5:1:1", size: 5, changedAt: 0 })).toBeUndefined();
     expect(identityOf({ key: "another", size: 5, changedAt: 0 })).toBeUndefined();
   });
 });
 
 describe("readBounded", () => {
-  it("reads what a file has grown by, up to the limit", async () => {
+  it("reads what was appended to a file meanwhile, up to the limit", async () => {
     const handle = await open(file, "r");
     await appendFile(file, " and more");
     expect(new TextDecoder().decode(await readBounded(handle, "file", 6, 100))).toBe("inside and more");

@@ -27,7 +27,7 @@ beforeEach(async () => {
   sandbox = await openSandbox(root);
 });
 
-/** The code of a refusal; checks on the way that nothing in it says where the root lies. */
+/** Returns the code of an error; checks that the error does not contain the root's path. */
 async function refusal(call: Promise<unknown>): Promise<string> {
   const error: unknown = await call.then(
     (value) => expect.fail(`not refused: ${JSON.stringify(value)}`),
@@ -39,26 +39,26 @@ async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 describe("openSandbox", () => {
-  it("takes a root that is a link", async () => {
+  it("accepts a root that is a link", async () => {
     await symlink(root, join(base, "link-to-root"));
     const linked = await openSandbox(join(base, "link-to-root"));
     expect((await linked.read("a/b/file.md", LIMIT)).text).toBe("inside");
   });
 
-  it("refuses a root that is missing, or no folder", async () => {
+  it("refuses a root that is missing or not a folder", async () => {
     expect(await refusal(openSandbox(join(base, "nowhere")))).toBe("FILE_NOT_FOUND");
     expect(await refusal(openSandbox(join(base, "secret.md")))).toBe("PATH_REFUSED");
     expect(await refusal(openSandbox("\0"))).toBe("STORAGE_FAILED");
   });
 
-  it("opens a root only if it is there, and still refuses what is no folder", async () => {
+  it("opens a root only if it exists, and refuses a file", async () => {
     expect(await openIfThere(join(base, "nowhere"))).toBeUndefined();
     const opened = await openIfThere(root, { refuse: () => "no entry" });
     expect(await refusal(opened?.check("a") ?? Promise.resolve())).toBe("PATH_REFUSED");
     expect(await refusal(openIfThere(join(base, "secret.md")))).toBe("PATH_REFUSED");
   });
 
-  it("tells folders from everything else", async () => {
+  it("distinguishes folders from everything else", async () => {
     await symlink(join(base, "root-fake"), join(root, "out"));
     const answers = ["a", ".", "a/b/file.md", "nowhere", "out", "../root-fake"].map((path) => isFolder(sandbox, path));
     expect(await Promise.all(answers)).toEqual([true, true, false, false, false, false]);
@@ -66,13 +66,13 @@ describe("openSandbox", () => {
     await expect(isFolder(broken, "a")).rejects.toThrow(TypeError);
   });
 
-  it("answers that nothing is there when the root has gone", async () => {
+  it("reports every file as missing if the root was deleted", async () => {
     await rm(root, { recursive: true });
     expect(await refusal(sandbox.read("a/b/file.md", LIMIT))).toBe("FILE_NOT_FOUND");
     expect(await refusal(sandbox.check("new.md"))).toBe("FILE_NOT_FOUND");
   });
 
-  it("refuses everything once the root's place is taken by a link to elsewhere", async () => {
+  it("refuses everything once the root was replaced by a link to elsewhere", async () => {
     await rename(root, join(base, "moved"));
     await symlink(join(base, "root-fake"), root);
     expect(await refusal(sandbox.read("secret.md", LIMIT))).toBe("PATH_REFUSED");
@@ -80,7 +80,7 @@ describe("openSandbox", () => {
 });
 
 describe("isCurrent", () => {
-  it("says whether the root's name still leads to the folder that was opened", async () => {
+  it("returns true while the root's name leads to the folder that was opened", async () => {
     const link = join(base, "current");
     await symlink(root, link);
     const linked = await openSandbox(link);
@@ -97,7 +97,7 @@ describe("isCurrent", () => {
 });
 
 describe("read", () => {
-  it("gives the text and a signature that changes with the file", async () => {
+  it("returns the text and a signature that changes with the file", async () => {
     const before = await sandbox.read("a/b/file.md", LIMIT);
     expect(before).toMatchObject({ text: "inside", signature: { size: 6 } });
     expect(await sandbox.signature("a/b/file.md")).toEqual(before.signature);
@@ -105,12 +105,12 @@ describe("read", () => {
     expect((await sandbox.signature("a/b/file.md"))?.key).not.toBe(before.signature.key);
   });
 
-  it("takes the later of a file's two times for its change", async () => {
+  it("uses the later of a file's two times as its change", async () => {
     await utimes(join(root, "a", "b", "file.md"), 0, 4_000_000_000);
     expect((await sandbox.signature("a/b/file.md"))?.changedAt).toBe(4_000_000_000_000);
   });
 
-  it("gives bytes where they are asked for", async () => {
+  it("returns bytes on request", async () => {
     await writeFile(join(root, "raw"), Uint8Array.of(255, 0, 1));
     expect((await sandbox.readBytes("raw", LIMIT)).bytes).toEqual(Uint8Array.of(255, 0, 1));
   });
@@ -123,20 +123,20 @@ describe("read", () => {
   });
 
   it.each(["../secret.md", "a/../../secret.md", "/etc/passwd", "C:\\x", "..\\secret.md", "a\0b", "", "  "])(
-    "refuses the form of %j",
+    "refuses the path %j",
     async (path) => {
       expect(await refusal(sandbox.read(path, LIMIT))).toBe("PATH_REFUSED");
     },
   );
 
-  it("says so when a file is missing, also below a file", async () => {
+  it("reports a missing file, and a path below a file", async () => {
     expect(await refusal(sandbox.read("a/none.md", LIMIT))).toBe("FILE_NOT_FOUND");
     expect(await refusal(sandbox.read("x/y/z.md", LIMIT))).toBe("FILE_NOT_FOUND");
     expect(await refusal(sandbox.read("a/b/file.md/below", LIMIT))).toBe("FILE_NOT_FOUND");
     expect(await sandbox.signature("a/none.md")).toBeUndefined();
   });
 
-  it("refuses what is no regular file, without waiting for it", async () => {
+  it("refuses anything but a regular file, without waiting", async () => {
     execFileSync("mkfifo", [join(root, "pipe")]);
     expect(await refusal(sandbox.read("pipe", LIMIT))).toBe("PATH_REFUSED");
     expect(await refusal(sandbox.read("a", LIMIT))).toBe("PATH_REFUSED");
@@ -145,7 +145,7 @@ describe("read", () => {
     expect(await refusal(devices.read("null", LIMIT))).toBe("PATH_REFUSED");
   });
 
-  it("keeps the size limit exactly", async () => {
+  it("enforces the size limit exactly", async () => {
     await writeFile(join(root, "big"), "x".repeat(1000));
     expect((await sandbox.read("big", LIMIT)).text).toHaveLength(1000);
     await writeFile(join(root, "big"), "x".repeat(1001));
@@ -161,15 +161,15 @@ describe("read", () => {
     expect(await refusal(sandbox.read("surrogate", LIMIT))).toBe("INVALID_INPUT");
   });
 
-  it("names neither path nor system when a file may not be read", async ({ skip }) => {
+  it("names neither path nor system error if a file is not readable", async ({ skip }) => {
     skip(process.getuid?.() === 0, "root may read every file");
     await chmod(join(root, "a", "b", "file.md"), 0);
     expect(await refusal(sandbox.read("a/b/file.md", LIMIT))).toBe("STORAGE_FAILED");
   });
 
-  it("names neither path nor system when the file system itself fails", async ({ skip }) => {
+  it("names neither path nor system error if the file system fails", async ({ skip }) => {
     skip(!LINUX, "only Linux has a file that can be opened and not read");
-    // A page of memory that no process may read: the open succeeds, the read doesn't.
+    // A page of memory that no process may read: it can be opened, but not read.
     const own = await openSandbox("/proc/self");
     expect(await refusal(own.read("mem", LIMIT))).toBe("STORAGE_FAILED");
   });
@@ -178,7 +178,7 @@ describe("read", () => {
 describe("links", () => {
   const to = (target: string, name: string) => symlink(target, join(root, name));
 
-  it("follows those that stay inside, over several steps, relative and absolute", async () => {
+  it("are followed inside the root, over several steps, relative and absolute", async () => {
     await to("a/b/file.md", "one");
     await to(join(root, "one"), "two");
     await to("a", "folder");
@@ -187,7 +187,7 @@ describe("links", () => {
     await sandbox.check("folder/b/new.md");
   });
 
-  it("refuses those that lead out, whether their end exists or not, in the same words", async () => {
+  it("that lead outside are refused with the same error, whether the target exists or not", async () => {
     await to("../secret.md", "out");
     await to(base, "up");
     await to("../root-fake", "sibling");
@@ -206,27 +206,27 @@ describe("links", () => {
     expect(reasons.size).toBe(1);
   });
 
-  it("refuses a link back in through a folder outside", async () => {
+  it("that lead back inside through a folder outside are followed for existing files only", async () => {
     await symlink(join(root, "a"), join(base, "root-fake", "back"));
     await to("../root-fake", "sibling");
     expect((await sandbox.read("sibling/back/b/file.md", LIMIT)).text).toBe("inside");
     expect(await refusal(sandbox.check("sibling/new"))).toBe("PATH_REFUSED");
   });
 
-  it("takes a hard link for the file that it is", async () => {
+  it("that are hard links are read as files", async () => {
     await link(join(root, "a", "b", "file.md"), join(root, "hard"));
     expect((await sandbox.read("hard", LIMIT)).text).toBe("inside");
   });
 });
 
 describe("check", () => {
-  it("lets what is inside through, made or not", async () => {
+  it("accepts paths inside, existing or not", async () => {
     for (const path of [".", "a", "a/b/file.md", "new.md", "x/y/z", "..name/x", "a/b/file.md/below"]) {
       await expect(sandbox.check(path)).resolves.toBeUndefined();
     }
   });
 
-  it("refuses what leads out", async () => {
+  it("refuses paths that lead outside", async () => {
     expect(await refusal(sandbox.check("../root-fake/x"))).toBe("PATH_REFUSED");
     await symlink("../root-fake", join(root, "sibling"));
     expect(await refusal(sandbox.check("sibling/not/there/yet"))).toBe("PATH_REFUSED");
@@ -234,7 +234,7 @@ describe("check", () => {
 });
 
 describe("list and walk", () => {
-  it("lists a folder by kind, sorted, and marks what may not be followed", async () => {
+  it("lists a folder by kind, sorted, and marks refused entries", async () => {
     await writeFile(join(root, "z.md"), "");
     await writeFile(join(root, "back\\slash"), "");
     await writeFile(join(root, "line\nbreak"), "");
@@ -256,7 +256,7 @@ describe("list and walk", () => {
     expect(await sandbox.names("a/b")).toEqual([{ path: "a/b/file.md", kind: "file" }]);
   });
 
-  it("marks what is kept back by its name, and links to it", async () => {
+  it("marks withheld names, and links to them", async () => {
     const kept = await openSandbox(root, {
       refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined),
     });
@@ -273,7 +273,7 @@ describe("list and walk", () => {
     expect((await kept.names(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
   });
 
-  it("signs files side by side as one by one, links and what is kept back too", async () => {
+  it("returns the same signatures for many files as one by one, for links and withheld files too", async () => {
     const kept = await openSandbox(root, {
       refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined),
     });
@@ -297,7 +297,7 @@ describe("list and walk", () => {
     const signed = await Promise.all(paths.map((path) => kept.signature(path).catch(code)));
     const refused = paths.slice(4).map(() => "PATH_REFUSED");
     expect(signed).toEqual([signature, signature, undefined, undefined, ...refused]);
-    // The folder that was followed a moment ago is followed again: it may lead out by now.
+    // A folder that was just resolved is resolved again, as it may lead outside by now.
     const before = kept.signature("a/b/file.md");
     renameSync(join(root, "a"), join(base, "gone"));
     symlinkSync(join(base, "gone"), join(root, "a"));
@@ -305,16 +305,16 @@ describe("list and walk", () => {
     expect(await kept.signature("a/b/file.md").catch(code)).toBe("PATH_REFUSED");
   });
 
-  it("leaves out a name that has gone since the folder was read", async () => {
+  it("omits a name that disappeared since the folder was read", async () => {
     expect(await entryOf(root, root, ".", { name: "gone", isSymbolicLink: () => false })).toBeUndefined();
   });
 
-  it("sorts by path, whatever order the file system has", () => {
+  it("sorts by path, for any order of the file system", () => {
     const paths = ["b", "c", "a"].map((path) => ({ path, kind: "refused" as const }));
     expect(paths.sort(byPath).map(({ path }) => path)).toEqual(["a", "b", "c"]);
   });
 
-  it("refuses to list a file, a link out, and what isn't there", async () => {
+  it("refuses to list a file, a link to outside and a missing folder", async () => {
     await symlink(base, join(root, "up"));
     expect(await refusal(sandbox.list("a/b/file.md"))).toBe("PATH_REFUSED");
     expect(await refusal(sandbox.names("a/b/file.md"))).toBe("PATH_REFUSED");
@@ -322,7 +322,7 @@ describe("list and walk", () => {
     expect(await refusal(sandbox.walk("none"))).toBe("FILE_NOT_FOUND");
   });
 
-  it("walks every folder once, also where links lead round", async () => {
+  it("walks every folder once, even with cyclic links", async () => {
     await symlink("..", join(root, "a", "round"));
     await writeFile(join(root, "a", "a.md"), "");
     await writeFile(join(root, "a", ".hidden"), "");
@@ -334,7 +334,7 @@ describe("list and walk", () => {
     ]);
   });
 
-  it("stops where the caller wants it to", async () => {
+  it("stops at the caller's limits", async () => {
     await Promise.all(Array.from({ length: 5 }, (_, index) => writeFile(join(root, "a", `${index}.md`), "")));
     expect((await sandbox.walk(".", { maxEntries: 3 })).truncated).toBe(true);
     expect((await sandbox.walk(".", { maxDepth: 2 })).truncated).toBe(true);
@@ -342,8 +342,8 @@ describe("list and walk", () => {
   });
 });
 
-describe("refusals", () => {
-  it("take any failure, also one without a code", () => {
+describe("errors of the sandbox", () => {
+  it("are created from any failure, even one without a code", () => {
     expect(unreadable("a", new Error("x")).details).toEqual({ operation: "read", cause: "unknown" });
     expect(unwritable("a", new Error("x")).details).toEqual({ operation: "replace", cause: "unknown" });
     expect(codeOf(Object.assign(new Error("x"), { code: 5 }))).toBeUndefined();

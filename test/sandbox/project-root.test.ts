@@ -5,7 +5,7 @@ import type { TargetGuard } from "../../src/ports/clock.js";
 import { createProjectRoot } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-it("guards targets: those that need not exist yet pass, links that lead out don't", async () => {
+it("createProjectRoot accepts targets that do not exist yet, and refuses links that lead outside", async () => {
   const base = await temporaryFolder();
   await mkdir(join(base, "project", "src"), { recursive: true });
   await symlink("..", join(base, "project", "up"));

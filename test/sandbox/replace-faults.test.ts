@@ -6,7 +6,7 @@ import { sha256 } from "../../src/sandbox/replace.js";
 import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-/** What fails when a temporary file is opened. */
+/** Makes a call on a temporary file fail. */
 const faults = vi.hoisted(() => ({ open: false, sync: false }));
 
 vi.mock("node:fs/promises", async (original) => {
@@ -25,9 +25,9 @@ vi.mock("node:fs/promises", async (original) => {
 });
 
 it.each([
-  ["no file can be made", "open", "EACCES"],
+  ["no file can be created", "open", "EACCES"],
   ["the disk fails", "sync", "EIO"],
-] as const)("leaves everything as it was when %s", async (_, fault, cause) => {
+] as const)("replace changes nothing if %s", async (_, fault, cause) => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, "file"), "old");
   const sandbox = await openSandbox(folder);

@@ -42,7 +42,7 @@ const OLD = sha256(Buffer.from("old"));
 const replace = (path: string, text = "new", hash = OLD, maxBytes = LIMIT) =>
   sandbox.replace(path, { text, hash, maxBytes });
 
-/** The code of a refusal, which never says where the root lies. */
+/** Returns the code of an error, which never contains the root's path. */
 async function refusal(call: Promise<unknown>): Promise<string> {
   const error: unknown = await call.catch((reason: unknown) => reason);
   if (!isPhasegateError(error)) throw new Error(`not refused: ${String(error)}`);
@@ -51,7 +51,7 @@ async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 describe("replace", () => {
-  it("puts a text in the place of another one, with its mode, and leaves nothing else behind", async () => {
+  it("replaces a text, keeps the mode of the file, and leaves no temporary files", async () => {
     await chmod(file, 0o640);
     expect(await replace("dir/file", "é\r\n")).toBe(true);
     expect(await readFile(file, "utf8")).toBe("é\r\n");
@@ -59,20 +59,20 @@ describe("replace", () => {
     expect(await readdir(join(root, "dir"))).toEqual(["file"]);
   });
 
-  it("changes nothing if the text is another one", async () => {
+  it("changes nothing if the text differs from the expected one", async () => {
     expect(await replace("dir/file", "new", sha256(Buffer.from("older")))).toBe(false);
     expect(await readFile(file, "utf8")).toBe("old");
     expect(await readdir(join(root, "dir"))).toEqual(["file"]);
   });
 
-  it("replaces what a link inside the root leads to, and the link stays", async () => {
+  it("replaces the target of a link inside the root, and keeps the link", async () => {
     await symlink(join("dir", "file"), join(root, "link"));
     expect(await replace("link")).toBe(true);
     expect((await lstat(join(root, "link"))).isSymbolicLink()).toBe(true);
     expect(await readFile(file, "utf8")).toBe("new");
   });
 
-  it("refuses what leads out, and what is no regular file", async () => {
+  it("refuses paths that lead outside, and anything but a regular file", async () => {
     await symlink(join(base, "out", "file"), join(root, "link"));
     await symlink(join(base, "out"), join(root, "folder"));
     execFileSync("mkfifo", [join(root, "fifo")]);
@@ -83,13 +83,13 @@ describe("replace", () => {
     expect(await refusal(replace("dir/none"))).toBe("FILE_NOT_FOUND");
   });
 
-  it("refuses what is over the limit, before and after", async () => {
+  it("enforces the size limit, before and after", async () => {
     expect(await refusal(replace("dir/file", "too long", OLD, 5))).toBe("TOO_LARGE");
     expect(await refusal(replace("dir/file", "", OLD, 2))).toBe("TOO_LARGE");
     expect(await readFile(file, "utf8")).toBe("old");
   });
 
-  it("refuses a file with several names; a protected one stays protected", async () => {
+  it("refuses a file with several hard links; a write-protected one stays protected", async () => {
     await chmod(file, 0o444);
     await link(file, join(root, "other"));
     expect(await refusal(replace("other"))).toBe("STORAGE_FAILED");
@@ -99,7 +99,7 @@ describe("replace", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o444);
   });
 
-  it("takes away what killed writers have left, and nothing else", async () => {
+  it("deletes the temporary files of killed writers, and nothing else", async () => {
     const names = [
       ".file.0a1b.phasegate.tmp",
       ".file.0a1c.phasegate.tmp",
@@ -114,10 +114,10 @@ describe("replace", () => {
     expect((await readdir(join(root, "dir"))).sort()).toEqual([...names.slice(1), "file"].sort());
   });
 
-  it("waits for another writer's claim, and changes nothing if that one has written", async () => {
+  it("waits for another writer's claim, and changes nothing if that writer has written", async () => {
     await writeFile(claimName(file), "");
     const call = replace("dir/file");
-    // Its text is beside the file: from now on it waits.
+    // The new text is next to the file: from now on the call waits.
     await vi.waitFor(async () => expect(await readdir(join(root, "dir"))).toHaveLength(3));
     await writeFile(file, "odd");
     expect(await call).toBe(false);
@@ -125,7 +125,7 @@ describe("replace", () => {
     expect((await readdir(join(root, "dir"))).sort()).toEqual([".file.phasegate.claim", "file"]);
   });
 
-  it("lets one of several win, and the text is never torn", async () => {
+  it("accepts one of several concurrent calls, and the text is never torn", async () => {
     const texts = Array.from({ length: 10 }, (_, index) => `${index}`.repeat(500));
     const done = await Promise.all(texts.map((text) => replace("dir/file", text)));
     expect(texts.filter((_, index) => done[index])).toEqual([await readFile(file, "utf8")]);
@@ -160,7 +160,7 @@ describe("replace", () => {
 });
 
 describe("writeTemporary", () => {
-  it("refuses a folder that has become a link that leads out", async () => {
+  it("refuses a folder that became a link to outside", async () => {
     const like = await stat(file, { bigint: true });
     await rename(join(root, "dir"), join(root, "real"));
     await symlink(join(base, "out"), join(root, "dir"));
@@ -170,7 +170,7 @@ describe("writeTemporary", () => {
   });
 });
 
-it("asks no Windows to bring a folder to the disk", async () => {
+it("syncFolder does nothing on Windows", async () => {
   const none = join(root, "none");
   await expect(syncFolder(none)).rejects.toMatchObject({ code: "ENOENT" });
   await expect(syncFolder(none, "win32")).resolves.toBeUndefined();
@@ -181,7 +181,7 @@ describe("renameIfSame", () => {
   const next = () => join(root, "dir", "t.tmp");
   beforeEach(async () => writeFile(next(), "new"));
 
-  it("renames over a file with these bytes", async () => {
+  it("replaces a file with these bytes", async () => {
     expect(renameIfSame(next(), file, bytes)).toBe(true);
     expect(await readFile(file, "utf8")).toBe("new");
   });
@@ -189,23 +189,23 @@ describe("renameIfSame", () => {
   it.each([
     ["has other bytes", () => writeFile(file, "odd")],
     ["is longer", () => writeFile(file, "older")],
-    ["has gone", () => rm(file)],
+    ["was deleted", () => rm(file)],
     ["has become a link", () => rm(file).then(() => symlink(join(base, "out", "file"), file))],
     ["has become a FIFO", () => rm(file).then(() => void execFileSync("mkfifo", [file]))],
-  ])("leaves one alone that %s", async (_, change) => {
+  ])("keeps a file that %s", async (_, change) => {
     await change();
     expect(renameIfSame(next(), file, bytes)).toBe(false);
     expect(await readFile(next(), "utf8")).toBe("new");
   });
 
-  it("tells of every other failure", async () => {
-    // A name with a NUL is refused before any file system is asked.
+  it("throws every other error", async () => {
+    // A name with a NUL is refused without a system call.
     const refused = expect.objectContaining({ code: "ERR_INVALID_ARG_VALUE" });
     expect(() => renameIfSame("a\0", file, bytes)).toThrow(refused);
     expect(() => renameIfSame(next(), "a\0", bytes)).toThrow(refused);
   });
 
-  it("renames nothing that was taken away", async () => {
+  it("returns false if the temporary file is missing", async () => {
     await rm(next());
     expect(renameIfSame(next(), file, bytes)).toBe(false);
     expect(await readFile(file, "utf8")).toBe("old");

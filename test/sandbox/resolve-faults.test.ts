@@ -5,7 +5,7 @@ import { expect, it, vi } from "vitest";
 import { resolveInside } from "../../src/sandbox/resolve.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-/** What happens right after a path was found to be missing. */
+/** Runs right after a path was found to be missing. */
 const hooks = vi.hoisted(() => ({ afterMissing: async (_path: string) => {} }));
 
 vi.mock("node:fs/promises", async (original) => {
@@ -18,13 +18,13 @@ vi.mock("node:fs/promises", async (original) => {
   return { ...real, realpath };
 });
 
-it("finds a folder that another process creates while the path is resolved", async () => {
+it("resolveInside finds a folder that another process creates meanwhile", async () => {
   const root = await temporaryFolder();
   hooks.afterMissing = async (path) => void (await mkdir(path));
   expect(await resolveInside(root, "session")).toEqual({ real: join(root, "session"), exists: true });
 });
 
-it("refuses a link to nothing that another process creates meanwhile", async () => {
+it("resolveInside refuses a dangling link that another process creates meanwhile", async () => {
   const root = await temporaryFolder();
   hooks.afterMissing = (path) => symlink("../elsewhere", path);
   await expect(resolveInside(root, "session")).rejects.toMatchObject({ code: "PATH_REFUSED" });

@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 const save = (path: string, text = "new", maxBytes = 1000) => sandbox.save(path, { text, maxBytes });
 
-/** The code of a refusal, which never says where the root lies. */
+/** Returns the code of an error, which never contains the root's path. */
 async function refusal(call: Promise<unknown>): Promise<string> {
   const error: unknown = await call.then(
     (value) => expect.fail(`not refused: ${JSON.stringify(value)}`),
@@ -53,7 +53,7 @@ async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 describe("save", () => {
-  it("makes a file and the folders on the way for their owner alone, and leaves nothing beside it", async () => {
+  it("creates a file and its folders for their owner alone, without temporary files", async () => {
     expect(await save("a/b/c.md", "é")).toEqual({ bytes: 2, hash: sha256(Buffer.from("é")), replaced: false });
     expect(await readFile(join(root, "a/b/c.md"), "utf8")).toBe("é");
     expect((await stat(join(root, "a/b/c.md"))).mode & 0o777).toBe(0o600);
@@ -61,7 +61,7 @@ describe("save", () => {
     expect(await readdir(join(root, "a/b"))).toEqual(["c.md"]);
   });
 
-  it("takes the place of a file that is there, and of what a killed writer has left", async () => {
+  it("replaces a file, and deletes the temporary files of a killed writer", async () => {
     await writeFile(join(root, "dir/file"), "old");
     const left = join(root, "dir/.file.0123abcd.phasegate.tmp");
     await writeFile(left, "half");
@@ -71,7 +71,7 @@ describe("save", () => {
     expect(await readdir(join(root, "dir"))).toEqual(["file"]);
   });
 
-  it("refuses links of every kind, folders and files with several names, and leaves what they lead to", async () => {
+  it("refuses links of every kind, folders and files with several hard links, and does not change their targets", async () => {
     await symlink(join(base, "out"), join(root, "leads-out"));
     await symlink("dir", join(root, "leads-in"));
     await symlink(join(base, "out/file"), join(root, "dir/link"));
@@ -99,20 +99,20 @@ describe("save", () => {
     expect(await readFile(join(root, "own"), "utf8")).toBe("own");
   });
 
-  it("refuses a FIFO, without waiting for who reads from it", async ({ skip }) => {
+  it("refuses a FIFO without waiting for a reader", async ({ skip }) => {
     skip(process.platform === "win32", "Windows has no FIFOs");
     execFileSync("mkfifo", [join(root, "dir/fifo")]);
     expect(await refusal(save("dir/fifo"))).toBe("PATH_REFUSED");
   });
 
-  it("refuses a file in the way of a folder, and what is too large", async () => {
+  it("refuses a file in place of a folder, and a text above the size limit", async () => {
     await writeFile(join(root, "dir/file"), "old");
     expect(await refusal(save("dir/file/new"))).toBe("PATH_REFUSED");
     expect(await refusal(save("dir/large", "x".repeat(1001)))).toBe("TOO_LARGE");
     expect(await readFile(join(root, "dir/file"), "utf8")).toBe("old");
   });
 
-  it("refuses what is exchanged again and again while it is replaced, and takes what one of ours has put there", async () => {
+  it("refuses a file that is replaced again and again meanwhile, and accepts one of another save", async () => {
     const [target, temporary] = [join(root, "dir/file"), join(root, "dir/temporary")];
     await writeFile(target, "old");
     await writeFile(temporary, "new");
@@ -132,7 +132,7 @@ describe("save", () => {
     expect(await readFile(target, "utf8")).toBe("new");
   });
 
-  it("makes nothing of what the sandbox keeps back", async () => {
+  it("refuses withheld names", async () => {
     const kept = await openSandbox(root, {
       refuse: (path) => (/(^|\/)kept/.test(path) ? "it is kept back" : undefined),
     });
@@ -145,13 +145,13 @@ describe("save", () => {
     expect(await readdir(root)).toEqual(["dir", "other"]);
   });
 
-  it("saves in a folder below the root that is itself the root", async () => {
+  it("saves directly in the root", async () => {
     expect(await saveFile(root, "top", { text: "x", maxBytes: 10 })).toMatchObject({ bytes: 1 });
   });
 });
 
 describe("holdFolder", () => {
-  it("holds a folder: what is written there lies in it, though its name leads elsewhere by now", async () => {
+  it("keeps a folder: files are written there, even if its name leads elsewhere meanwhile", async () => {
     const held = await holdFolder(root, "dir");
     await rename(join(root, "dir"), join(root, "moved"));
     await symlink(join(base, "out"), join(root, "dir"));
@@ -162,7 +162,7 @@ describe("holdFolder", () => {
     expect(await readdir(join(root, "moved"))).toEqual(["new"]);
   });
 
-  it("refuses one that isn't there, or has become a file or a link since it was looked for", async () => {
+  it("refuses a folder that is missing, or has become a file or a link", async () => {
     expect(await refusal(holdFolder(root, "nowhere"))).toBe("FILE_NOT_FOUND");
     const became = (path: string) => async () => ({ real: join(root, path), exists: true });
     await writeFile(join(root, "file"), "x");
@@ -172,8 +172,8 @@ describe("holdFolder", () => {
     expect(await refusal(holdFolder(root, "gone", { resolve: became("gone") }))).toBe("FILE_NOT_FOUND");
   });
 
-  it("refuses one that was moved out of the root before it was opened", async () => {
-    // The names on the way lead out by now, and the last one is no link.
+  it("refuses a folder that was moved out of the root before it was opened", async () => {
+    // A parent folder leads outside by now, and the last name is not a link.
     await mkdir(join(base, "out/inner"));
     await symlink(join(base, "out"), join(root, "way"));
     const resolve = async () => ({ real: join(root, "way/inner"), exists: true });
@@ -181,7 +181,7 @@ describe("holdFolder", () => {
     expect(await refusal(holdFolder(root, "way/inner", { resolve, handles: "/nowhere" }))).toBe("PATH_REFUSED");
   });
 
-  it("works by the folder's name where the system doesn't show what is open, or opens no folders", async () => {
+  it("uses the folder's name if the system does not show or open folders", async () => {
     for (const holding of [{ handles: "/nowhere" }, { platform: "win32" }]) {
       const held = await holdFolder(root, "dir", holding);
       expect(held.place).toBe(join(root, "dir"));
@@ -190,14 +190,14 @@ describe("holdFolder", () => {
     }
   });
 
-  it("passes on what the file system won't do", async ({ skip }) => {
+  it("throws errors of the file system", async ({ skip }) => {
     skip(process.getuid?.() === 0, "root may open every folder");
     await chmod(join(root, "dir"), 0o000);
     await expect(holdFolder(root, "dir")).rejects.toThrow("EACCES");
     await chmod(join(root, "dir"), 0o700);
   });
 
-  it("passes on a failure that says nothing of the folder", async () => {
+  it("throws errors unrelated to the folder", async () => {
     const long = "x".repeat(300);
     const resolve = async () => ({ real: join(root, long), exists: true });
     await expect(holdFolder(root, long, { resolve })).rejects.toThrow("ENAMETOOLONG");
@@ -205,7 +205,7 @@ describe("holdFolder", () => {
 });
 
 describe("makeFolder", () => {
-  it("makes a folder and those on the way; of several that make one, one does", async () => {
+  it("creates a folder and its parents; one of several concurrent calls returns true", async () => {
     expect(await sandbox.makeFolder("a/b")).toBe(true);
     expect(await sandbox.makeFolder("a/b")).toBe(false);
     expect(await sandbox.makeFolder(".")).toBe(false);
@@ -214,7 +214,7 @@ describe("makeFolder", () => {
     expect(await makeFolder(root, "one")).toBe(false);
   });
 
-  it("makes none behind a link, or in a root that has gone", async () => {
+  it("creates none behind a link, or in a deleted root", async () => {
     await symlink(join(base, "out"), join(root, "leads-out"));
     expect(await refusal(sandbox.makeFolder("leads-out/new"))).toBe("PATH_REFUSED");
     await expect(makeFolder(root, `dir/${"x".repeat(300)}`)).rejects.toThrow("ENAMETOOLONG");
@@ -224,7 +224,7 @@ describe("makeFolder", () => {
 });
 
 describe("readPart", () => {
-  it("gives the bytes that there are, and never more than was asked for", async () => {
+  it("returns the existing bytes, and never more than requested", async () => {
     await writeFile(join(root, "dir/file"), "0123456789");
     const part = async (offset: number, length: number) => {
       const { bytes, signature } = await sandbox.readPart("dir/file", { offset, length });
@@ -236,7 +236,7 @@ describe("readPart", () => {
     expect(await refusal(sandbox.readPart("dir", { offset: 0, length: 1 }))).toBe("PATH_REFUSED");
   });
 
-  it("ends where a file has become shorter since it was looked at", async () => {
+  it("ends early if the file became shorter meanwhile", async () => {
     await writeFile(join(root, "dir/file"), "0123456789");
     const handle = await open(join(root, "dir/file"));
     expect(await fill(handle, new Uint8Array(20), 4)).toBe(6);
@@ -244,8 +244,8 @@ describe("readPart", () => {
   });
 });
 
-describe("a sandbox that keeps something back", () => {
-  it("does so under every name, and shows it as refused", async () => {
+describe("a sandbox with withheld names", () => {
+  it("withholds a file under every name, and lists it as refused", async () => {
     const kept = await openSandbox(root, {
       refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined),
     });

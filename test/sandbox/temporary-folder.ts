@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 /**
- * A folder of its own for one test, by its real path. It is deleted after the test, and after what the test has started
- * later and stops in the same way: a server that still runs would put files into it.
+ * Creates a folder for one test, and returns its real path. It is deleted after the test, once servers that the test
+ * started later were stopped: a running server would create files in it.
  */
 export async function temporaryFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "phasegate-")));

@@ -33,9 +33,9 @@ describe("withoutFolders", () => {
     ["with double slashes", (path) => path.replaceAll("/", "//")],
     ["in XML", (path) => path.replaceAll("&", "&amp;").replaceAll("'", "&apos;").replaceAll("\u00e9", "&#233;")],
     ["in capitals", (path) => path.toUpperCase()],
-    ["without letters that an encoding doesn't have", (path) => path.replace(/[^ -~]/gu, "?")],
+    ["without letters that an encoding lacks", (path) => path.replace(/[^ -~]/gu, "?")],
     ["in an encoding that was misread", (path) => path.replaceAll("\u00e9", "\ufffd")],
-  ])("takes a path out that is written %s", (_, write) => {
+  ])("removes a path that is written %s", (_, write) => {
     for (const root of [ROOT, nfd]) {
       const text = `at (${write(`${root}/x.js`)}:1:2) in ${write(root)}, ${write(root)}`;
       const hidden = hide(text).replaceAll("%25", "%");
@@ -43,12 +43,12 @@ describe("withoutFolders", () => {
     }
   });
 
-  it("takes all of several folders out, the longest first, and what is behind a link of macOS", () => {
+  it("removes several folders, the longest first, and paths behind links of macOS", () => {
     const several = withoutFolders(["/tmp/a", "/tmp/a/b", "/private/var/x"]);
     expect(several("/tmp/a/b/c /tmp/a/c /private/tmp/a/c /var/x/y /private/var/x/y")).toBe("c c c y y");
   });
 
-  it("takes folders on Windows out, whatever case the drive has", () => {
+  it("removes folders on Windows, with any case of the drive", () => {
     const windows = withoutFolders(["C:\\Users\\Andr\u00e9 B\\p"]);
     for (const [text, shown] of [
       ["C:\\Users\\Andr\u00e9 B\\p\\src\\x", "src\\x"],
@@ -65,7 +65,7 @@ describe("withoutFolders", () => {
     }
   });
 
-  it("leaves other texts as they are", () => {
+  it("keeps other texts unchanged", () => {
     for (const text of ["", "/home/other", "see file:///etc/hosts", "100%", "\\\\\\", "\u00e9"])
       expect(hide(text)).toBe(text);
     expect(withoutFolders(["/app"])("at src/app/x, /app/y, (/app)")).toBe("at src/app/x, y, (.)");
@@ -73,7 +73,7 @@ describe("withoutFolders", () => {
     expect(withoutFolders([])("/a/b")).toBe("/a/b");
   });
 
-  it("ends on texts that were made to be searched for ever", () => {
+  it("needs linear time for texts that are made to be slow", () => {
     const long = 2 ** 20;
     for (const part of ["\\", "/", "file:///", "%25", "?", "\\u002f", "file:%2f"]) {
       expect(hide(part.repeat(long / part.length))).toHaveLength(Math.floor(long / part.length) * part.length);

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 describe("workingFolder", () => {
-  it("gives the real path of a folder inside the root", async () => {
+  it("returns the real path of a folder inside the root", async () => {
     expect(await workingFolder(root, ".")).toBe(root);
     expect(await workingFolder(root, "a/./b/")).toBe(join(root, "a", "b"));
     expect(await workingFolder(root, "inside/b")).toBe(join(root, "a", "b"));
@@ -44,7 +44,7 @@ describe("workingFolder", () => {
 });
 
 describe("isLink", () => {
-  it("says whether the last name is a link, wherever that leads", async () => {
+  it("returns true if the last name is a link, to anywhere", async () => {
     const sandbox = await openSandbox(root);
     for (const path of ["inside", "./outside", "dangling"]) {
       expect(await sandbox.isLink(path)).toBe(true);
@@ -52,7 +52,7 @@ describe("isLink", () => {
     for (const path of [".", "a", "file", "none", "inside/b", "none/b", "file/below"]) {
       expect(await sandbox.isLink(path)).toBe(false);
     }
-    // A failure that says neither yes nor no is not taken for one of them.
+    // An error that means neither yes nor no is thrown.
     await expect(isLink(root, "a\0")).rejects.toMatchObject({ code: "ERR_INVALID_ARG_VALUE" });
     expect((await failure(sandbox.isLink("outside/x"))).code).toBe("PATH_REFUSED");
     await rm(root, { recursive: true });

@@ -10,7 +10,7 @@ const REASON = skipReason("spec_creation_v1", "spec_execution_v1");
 
 const cut = (text: string, maxTokens = 20, frontLines = 0) => chunkMarkdown(text, { maxTokens, frontLines });
 
-/** What must not be parted from its heading, as blocks of Markdown. */
+/** Blocks of Markdown that must stay with their heading. */
 const KEPT = {
   fence: "```sh\nnpm ci\n\n# no heading\nnpm test\n```\n",
   "fence without an end in a list": "- run\n\n  ```sh\n  npm ci\n  ```\n",
@@ -25,12 +25,12 @@ const KEPT = {
 const PROSE = "Some words that stand between, and say nothing in particular about anything here.\n";
 
 describe("chunkMarkdown", () => {
-  it("keeps a heading with everything below it where that is short enough", () => {
+  it("keeps a heading with everything below it if that is short enough", () => {
     const text = "# Release\n\nShip it.\n\n## Steps\n\nTag.\n";
     expect(cut(text, 100)).toEqual([{ text, headings: ["Release"], inner: ["Steps"], lines: [1, 7] }]);
   });
 
-  it("cuts at the headings below where it is not, and names the headings above each piece", () => {
+  it("else splits at the headings below, and names the headings above each chunk", () => {
     const text = `# Release\n\n${PROSE}\n## Test\n\n${PROSE}\n### Unit\n\n${PROSE}\n## Ship\n\nTag it.\n`;
     expect(cut(text, 25).map(({ headings, lines }) => [headings, lines])).toEqual([
       [["Release"], [1, 4]],
@@ -49,7 +49,7 @@ describe("chunkMarkdown", () => {
     ]);
   });
 
-  it("keeps a heading that has nothing of its own with the first one below it", () => {
+  it("keeps a heading without text of its own with the first one below it", () => {
     const text = `# Release\n\n## Test\n\n${PROSE}\n## Ship\n\n${PROSE}`;
     expect(cut(text, 25).map(({ headings, lines }) => [headings, lines])).toEqual([
       [
@@ -64,7 +64,7 @@ describe("chunkMarkdown", () => {
     expect(cut("# One\n\n## Two\n", 1)).toMatchObject([{ headings: ["One", "Two"], lines: [1, 3] }]);
   });
 
-  it("cuts long prose between its paragraphs", () => {
+  it("splits long prose between paragraphs", () => {
     const chunks = cut(`# Long\n\n${`${PROSE}\n`.repeat(4)}`, 45);
     expect(chunks.map(({ headings, lines }) => [headings, lines])).toEqual([
       [["Long"], [1, 6]],
@@ -72,14 +72,14 @@ describe("chunkMarkdown", () => {
     ]);
   });
 
-  it.each(Object.entries(KEPT))("keeps a %s with its heading, and cuts only behind it", (_, block) => {
+  it.each(Object.entries(KEPT))("keeps a %s with its heading, and splits only after it", (_, block) => {
     const text = `# One\n\n${PROSE}\n## Two\n\n${PROSE}\n${block}\n${PROSE}\n${PROSE}`;
     const piece = cut(text, 5).find((chunk) => chunk.text.includes("## Two"));
     expect(piece?.text).toBe(`## Two\n\n${PROSE}\n${block}\n`);
     expect(piece?.headings).toEqual(["One", "Two"]);
   });
 
-  it("takes a rule, a line with a bar and a plain list for prose", () => {
+  it("treats a rule, a line with a bar and a plain list as prose", () => {
     const text = `# One\n\n${PROSE}\na | b\n\n---\n\n- plain\n- list\n\n${PROSE}`;
     expect(cut(text, 1).map(({ text: piece }) => piece.trim())).toEqual([
       `# One\n\n${PROSE.trim()}`,
@@ -90,29 +90,29 @@ describe("chunkMarkdown", () => {
     ]);
   });
 
-  it("takes headings in fences and lists for none, and underlined ones for headings", () => {
+  it("ignores headings in fences and lists, and reads underlined ones", () => {
     const text = `Big\n===\n\n${PROSE}\n\`\`\`\n# not one\n\`\`\`\n\n- # nor this\n\nSmall\n-----\n\n${PROSE}`;
     expect(cut(text, 5).map(({ headings }) => headings)).toEqual([["Big"], ["Big"], ["Big", "Small"]]);
   });
 
-  it("leaves front matter with the first piece, and unread", () => {
+  it("keeps front matter in the first chunk, without reading it", () => {
     const text = "---\ntags: a\n---\n\n# One\n\nText.\n";
     expect(cut(text, 100, 3)).toEqual([{ text, headings: ["One"], inner: [], lines: [1, 7] }]);
     expect(cut("---\ntags: a\n---\n", 100, 3)).toMatchObject([{ headings: [], lines: [1, 3] }]);
   });
 
-  it("has no piece for an empty text, and one for a blank one", () => {
+  it("returns no chunk for an empty text, and one for a blank text", () => {
     expect(cut("")).toEqual([]);
     expect(cut(" \n\n")).toEqual([{ text: " \n\n", headings: [], inner: [], lines: [1, 2] }]);
   });
 
-  it("takes a text that is nested deeper than anybody writes as one piece", () => {
+  it("returns one chunk for a text that is nested too deep", () => {
     const text = `${"> ".repeat(3000)}x\n# not looked at\n`;
     expect(cut(text)).toEqual([{ text, headings: [], inner: [], lines: [1, 2] }]);
   });
 });
 
-/** Texts out of blocks, with any line ends. */
+/** Texts of blocks, with any line ends. */
 const markdown = fc
   .tuple(
     fc.array(
@@ -129,8 +129,8 @@ const markdown = fc
   )
   .map(([blocks, end]) => blocks.join("\n").replaceAll("\n", end));
 
-describe("whatever the text", () => {
-  it("the pieces in order are the text, and their lines lie end to end", () => {
+describe("for any text", () => {
+  it("the chunks in order are the text, and their lines are contiguous", () => {
     fc.assert(
       fc.property(markdown, fc.integer({ min: 1, max: 60 }), (text, maxTokens) => {
         const chunks = cut(text, maxTokens);
@@ -144,7 +144,7 @@ describe("whatever the text", () => {
     );
   });
 
-  it("no table, fence or checklist is parted from its heading", () => {
+  it("no table, fence or checklist is separated from its heading", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom(...Object.values(KEPT)), fc.nat(2), fc.nat(2)), {
@@ -170,8 +170,8 @@ describe("whatever the text", () => {
   });
 });
 
-describe.skipIf(REASON !== "")(`texts that people use${REASON}`, () => {
-  it("are cut so that they can be put together again, and no fence is cut", () => {
+describe.skipIf(REASON !== "")(`texts from real projects${REASON}`, () => {
+  it("can be split and joined again, and no fence is split", () => {
     const files = readdirSync(CORPUS, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
     expect(files.length).toBeGreaterThan(40);
     for (const file of files) {

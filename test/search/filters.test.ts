@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { matchesFilters, TextIndex } from "../../src/search/text-index.js";
 
-/** Names that a loose comparison would take for each other. */
+/** Names that a loose comparison would confuse. */
 const name = fc.constantFrom(
   "spec_v1",
   "spec_v10",
@@ -27,7 +27,7 @@ const chunk = fc.record(
 );
 
 describe("filters", () => {
-  it("leave exactly the chunks that they name, also after removals and a way to the disk and back", async () => {
+  it("select exactly the chunks that they name, even after removals and a round trip to the disk", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(chunk, { maxLength: 25 }), filters, fc.nat(24), async (chunks, asked, gone) => {
         const index = new TextIndex(orama);

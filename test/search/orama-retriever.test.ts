@@ -53,7 +53,7 @@ beforeEach(async () => {
 const open = (options: Partial<OramaRetrieverOptions> = {}) =>
   new OramaRetriever({ roots: [root], freshFor: 0, onProblem: (problem) => problems.push(problem), ...options });
 
-/** Lets time pass: what was written just now has been left alone for long. */
+/** Advances the clock, so that all files count as unchanged for long. */
 function settle(): void {
   const later = Date.now() + 60_000;
   vi.spyOn(Date, "now").mockImplementation(() => later);
@@ -64,8 +64,8 @@ afterEach(() => vi.restoreAllMocks());
 const everything = { query: "", limit: 100 };
 const filesOf = (chunks: readonly { file: string }[]) => chunks.map(({ file }) => file);
 
-describe("what is indexed", () => {
-  it("says workflow, phase, task and tags by definition, path and front matter", async () => {
+describe("the index", () => {
+  it("contains workflow, phase, task and tags from definition, path and front matter", async () => {
     const chunks = await open().search(everything);
     const facts = chunks.map(({ file, workflow, phase, task, tags }) => [file, workflow, phase, task, tags.join(" ")]);
     expect(facts).toEqual([
@@ -82,7 +82,7 @@ describe("what is indexed", () => {
     ]);
   });
 
-  it("never shows an agent the texts of phases, however deep in a root their workflow is", async () => {
+  it("never shows an agent the texts of phases, at any depth of their workflow in a root", async () => {
     const deep = Object.entries(FILES).filter(([path]) => path.startsWith("garden/"));
     const renamed = JSON.stringify({ ...METADATA, workflow_type: "another name" });
     await writeFiles(root, {
@@ -110,14 +110,14 @@ describe("what is indexed", () => {
     expect(answer).toContain('"workflow":"teams/green/garden"');
   });
 
-  it("finds no keys and secrets under any name", async () => {
+  it("contains no keys and secrets under any name", async () => {
     await writeFiles(root, { "standards/x.pem.md": "hush", ".env": "hush", "standards/id_rsa.bak.md": "hush" });
     await symlink("../.env", join(root, "standards/notes.md"));
     expect(filesOf(await open().search({ query: "hush", limit: 100 })).length).toBe(10);
     expect(JSON.stringify(await open().search(everything))).not.toContain("hush");
   });
 
-  it("never shows them either if a root is itself a workflow", async () => {
+  it("never shows the texts of phases if a root is itself a workflow", async () => {
     const tool = createSearchTool(open({ roots: [join(root, "garden")] }), { maxTokens: 100_000 });
     for (const query of ["sowing seeds rows", "spade take", "loosen soil", "worms"]) {
       expect(JSON.stringify(await tool.handler({ query, limit: 50 })), query).not.toMatch(/sowing|phases/);
@@ -125,7 +125,7 @@ describe("what is indexed", () => {
     expect(JSON.stringify(await tool.handler({ query: "rake" }))).toContain("core/tools.md");
   });
 
-  it("gives headings, lines and tokens, and texts as they are", async () => {
+  it("contains headings, lines, tokens and unchanged texts", async () => {
     const [chunk] = await open().search({ query: "name a test", limit: 1 });
     expect(chunk).toEqual({
       file: "standards/naming.md",
@@ -138,7 +138,7 @@ describe("what is indexed", () => {
     });
   });
 
-  it("takes a file that two phases share as the text of both", async () => {
+  it("contains a file that two phases share as the text of both", async () => {
     const phases = METADATA.phases.map((phase) => ({ ...phase, phase_file: "texts/sowing.md" }));
     await writeFiles(root, { "garden/metadata.json": JSON.stringify({ ...METADATA, phases }) });
     const retriever = open();
@@ -149,7 +149,7 @@ describe("what is indexed", () => {
     expect((await retriever.refresh()).files).toBe(10);
   });
 
-  it("follows what front matter says where the place doesn't", async () => {
+  it("uses front matter for what the path does not determine", async () => {
     await writeFiles(root, {
       "standards/phase.md": "---\nworkflow: garden\nphase: 7\ntask: 2\ntags: a, b\n---\n# X\n",
       "garden/phases/1/phase.md": "---\nphase: 9\nworkflow: other\n---\n# Phase 1: Dig\n",
@@ -169,7 +169,7 @@ describe("what is indexed", () => {
     expect(fact("standards/bad.md")).toMatchObject({ tags: [] });
   });
 
-  it("takes the first of two roots that have the same workflow, or the same file", async () => {
+  it("uses the first of two roots with the same workflow or file", async () => {
     const other = join(await temporaryFolder(), "other");
     await writeFiles(other, {
       "garden/phases/1/task-9-hidden.md": "# Hidden\n",
@@ -183,11 +183,11 @@ describe("what is indexed", () => {
     expect(filesOf(chunks)).toEqual(expect.arrayContaining(["standards/more.md", "late/core/a.md"]));
   });
 
-  it("needs one root at least", async () => {
+  it("needs at least one root", async () => {
     expect((await failure(open({ roots: [join(root, "none")] }).search(everything))).code).toBe("FILE_NOT_FOUND");
   });
 
-  it("leaves out what can't be read, reports it, and continues", async () => {
+  it("leaves out unreadable files, reports them, and continues", async () => {
     await writeFile(join(root, "standards/bytes.md"), Buffer.from([0xff, 0xfe, 0x41]));
     await writeFile(join(root, "standards/large.md"), "x".repeat(1024 * 1024 + 1));
     await symlink("/etc/hostname", join(root, "standards/out.md"));
@@ -199,7 +199,7 @@ describe("what is indexed", () => {
 });
 
 describe("ranking", () => {
-  it("finds whole words at their stems, in any script, and no prototype", async () => {
+  it("matches words by their stems, in any script, and no prototype", async () => {
     const best = async (query: string) => (await open().search({ query, limit: 1 }))[0];
     expect((await best("seed row"))?.file).toBe("garden/texts/sowing.md");
     expect((await best("规则"))?.file).toBe("standards/über.md");
@@ -210,7 +210,7 @@ describe("ranking", () => {
     expect((await best("Phase 1"))?.file).toMatch(/^garden\/phases\/1\//);
   });
 
-  it("only orders: what the filters leave and has no word of the query comes last, with 0", async () => {
+  it("only sorts: chunks without a word of the query are last, with score 0", async () => {
     const chunks = await open().search({ query: "spade", workflow: "garden", phase: 1 });
     expect(chunks.map(({ file, score }) => [file, score > 0])).toEqual([
       ["garden/phases/1/task-1-spade.md", true],
@@ -221,11 +221,11 @@ describe("ranking", () => {
     expect(await open().search({ query: "spade", limit: 0 })).toEqual([]);
   });
 
-  it("gives five if nobody says", async () => {
+  it("returns five chunks by default", async () => {
     expect(await open().search({ query: "phase" })).toHaveLength(5);
   });
 
-  it("finds by vectors what no word finds", async () => {
+  it("finds chunks by vectors without a common word", async () => {
     const alike = async (texts: readonly string[]) => texts.map((text) => (/worm|earth/i.test(text) ? [1, 0] : [0, 1]));
     expect((await open({ embed: alike }).search({ query: "earth", limit: 1 }))[0]).toMatchObject({
       file: "garden/phases/1/notes.md",
@@ -236,7 +236,7 @@ describe("ranking", () => {
 });
 
 describe("changes", () => {
-  it("finds what is added and edited, and nothing of what is deleted or became another phase's", async () => {
+  it("includes added and edited texts, and nothing of texts that were deleted or moved to another phase", async () => {
     const retriever = open();
     expect((await retriever.refresh()).changed).toBe(10);
     await writeFiles(root, { "standards/late.md": "# Late\n\nzebra\n" });
@@ -251,7 +251,7 @@ describe("changes", () => {
     expect(filesOf(await retriever.search({ ...everything, phase: 5 }))).toEqual(["garden/texts/sowing.md"]);
   });
 
-  it("is in the end as if it had been built at once", async () => {
+  it("leads to the same index as building it at once", async () => {
     const retriever = open();
     for (const word of ["one", "two", "three"]) {
       for (const path of ["standards/naming.md", "garden/core/tools.md", "garden/texts/sowing.md"]) {
@@ -268,7 +268,7 @@ describe("changes", () => {
     }
   });
 
-  it("doesn't look again for as long as it is fresh, unless it is told to", async () => {
+  it("are not looked for while the index is fresh, except by refresh", async () => {
     const retriever = open({ freshFor: 60_000 });
     await retriever.search(everything);
     await writeFiles(root, { "standards/late.md": "# Late zebra\n" });
@@ -277,7 +277,7 @@ describe("changes", () => {
     expect((await retriever.search({ query: "zebra" }))[0]?.file).toBe("standards/late.md");
   });
 
-  it("cuts and embeds only what is new", async () => {
+  it("cause only new texts to be split and embedded", async () => {
     const embed = vi.fn(toyEmbedding);
     const retriever = open({ embed, folder });
     await retriever.refresh();
@@ -298,7 +298,7 @@ describe("changes", () => {
     expect(texts()).toEqual([]);
   });
 
-  it("reads a file again for as long as its times may be blind to a change, then by its signature", async () => {
+  it("are detected by reading a file again while its times are too recent, then by its signature", async () => {
     const kept = async () =>
       z
         .array(z.tuple([z.string(), z.looseObject({ signature: z.string() })]))
@@ -314,7 +314,7 @@ describe("changes", () => {
     expect((await retriever.refresh()).changed).toBe(1);
   });
 
-  it("answers many at once with one look", async () => {
+  it("are looked for once for many concurrent queries", async () => {
     const retriever = open({ freshFor: 60_000 });
     const found = await Promise.all(Array.from({ length: 20 }, () => retriever.search({ query: "spade", limit: 1 })));
     expect(new Set(found.map(([chunk]) => chunk?.file))).toEqual(new Set(["garden/phases/1/task-1-spade.md"]));
@@ -327,10 +327,10 @@ describe("changes", () => {
   });
 });
 
-describe("what is kept", () => {
+describe("the stored index", () => {
   const keptFile = () => join(folder, "search-index.json");
 
-  it("is used by the next process: the same answers, and nothing read again", async () => {
+  it("is used by the next process: it gives the same results, and reads nothing again", async () => {
     settle();
     const query = { query: "spade rows", limit: 20 };
     for (const embed of [undefined, toyEmbedding]) {
@@ -344,7 +344,7 @@ describe("what is kept", () => {
     }
   });
 
-  it("is in one file that only its owner can read, and in no other file", async () => {
+  it("is a single file that only its owner can read", async () => {
     await mkdir(folder, { recursive: true });
     const orphan = join(folder, "search-index.json.0.tmp");
     await writeFile(orphan, "half");
@@ -356,7 +356,7 @@ describe("what is kept", () => {
     expect(await readFile(keptFile(), "utf8")).not.toContain(root);
   });
 
-  it("is built again if a single byte of it is another one, or it is cut short, or empty", async () => {
+  it("is rebuilt if a byte was changed, or if it is truncated or empty", async () => {
     await open({ folder }).refresh();
     const whole = await readFile(keptFile());
     const flipped = (at: number) => Buffer.from(whole.map((byte, index) => (index === at ? byte ^ 1 : byte)));
@@ -380,7 +380,7 @@ describe("what is kept", () => {
     }
   });
 
-  it("is built again if it is of another format, of other roots, of another model", async () => {
+  it("is rebuilt for another format, other roots or another model", async () => {
     await open({ folder }).refresh();
     const text = await readFile(keptFile(), "utf8");
     await writeFile(keptFile(), text.replace(/"format":\d+/, '"format":0'));
@@ -400,7 +400,7 @@ describe("what is kept", () => {
     }
   });
 
-  it("is not trusted where it holds something else than an index", async () => {
+  it("is rebuilt if it contains something other than an index", async () => {
     const { createHash } = await import("node:crypto");
     await open({ folder }).refresh();
     const [header = ""] = (await readFile(keptFile(), "utf8")).split("\n");
@@ -413,7 +413,7 @@ describe("what is kept", () => {
     }
   });
 
-  it("is done without, and said, where it can't be written", async () => {
+  it("is optional: if it cannot be written, that is reported", async () => {
     await writeFile(folder, "a file in its place");
     const retriever = open({ folder: join(folder, "below") });
     expect((await retriever.refresh()).problems).toEqual([
@@ -423,7 +423,7 @@ describe("what is kept", () => {
   });
 });
 
-describe("a host's embed that fails", () => {
+describe("a host's `embed` that fails", () => {
   const failing: Record<string, OramaRetrieverOptions["embed"]> = {
     "it threw an error": async () => Promise.reject(new Error("no network at 10.0.0.1")),
     "it returned 0 vectors for 10 texts": async () => [],
@@ -433,14 +433,14 @@ describe("a host's embed that fails", () => {
     "it returned a number that is not finite": async (texts) => texts.map(() => [Number.NaN, 1]),
   };
 
-  it.each(Object.entries(failing))("is said: %s", async (message, embed) => {
+  it.each(Object.entries(failing))("is reported: %s", async (message, embed) => {
     const error = await failure(open({ ...(embed === undefined ? {} : { embed }) }).search({ query: "spade" }));
     expect(error).toMatchObject({ code: "INTERNAL", details: { cause: "embed" } });
     expect(error.message).toContain(message);
     expect(error.message).not.toContain("10.0.0.1");
   });
 
-  it("leaves the index as it was, and is asked again at the next search", async () => {
+  it("keeps the index unchanged, and is called again by the next search", async () => {
     let broken = true;
     const retriever = open({
       embed: async (texts) => {
@@ -453,7 +453,7 @@ describe("a host's embed that fails", () => {
     expect((await retriever.search({ query: "spade", limit: 1 }))[0]?.file).toBe("garden/phases/1/task-1-spade.md");
   });
 
-  it("doesn't keep anybody from what needs no order", async () => {
+  it("does not prevent queries that need no order", async () => {
     let broken = false;
     const embed = async (texts: readonly string[]) =>
       broken ? Promise.reject(new Error("down")) : toyEmbedding(texts);

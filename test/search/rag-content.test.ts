@@ -33,7 +33,7 @@ const files = () => new FileContent({ roots: [root] });
 const overFiles = (freshFor = 0) =>
   new RagContent({ definitions: files(), retriever: new OramaRetriever({ roots: [root], freshFor }) });
 
-/** A retriever that gives what it is told to, and remembers what it was asked. */
+/** Returns a retriever with the given chunks, which records its queries. */
 function giving(...chunks: Partial<Chunk>[]): RefreshableRetriever & { asked: SearchQuery[] } {
   const whole = {
     text: "# One\n",
@@ -66,7 +66,7 @@ describe.each(Object.entries(PROVIDERS))("%s", (_, provider) => {
   for (const { name, run } of contentContract({ open: async () => provider() })) it(name, run);
 });
 
-/** All parts of a workflow that have a text. */
+/** Returns all parts of a workflow that have a text. */
 async function partsOf(content: FileContent, type: string) {
   const phases = (await content.definition(type))?.structure.phases ?? [];
   return phases.flatMap(({ number, tasks }) => [
@@ -76,7 +76,7 @@ async function partsOf(content: FileContent, type: string) {
 }
 
 describe("RagContent compared with FileContent", () => {
-  it("gives the same list, the same definitions and gates, and the same texts", async () => {
+  it("returns the same list, definitions, gates and texts", async () => {
     const [content, plain] = [overFiles(), files()];
     expect(await content.list()).toEqual(await plain.list());
     expect(await content.definition("small")).toEqual(await plain.definition("small"));
@@ -108,7 +108,7 @@ describe("RagContent compared with FileContent", () => {
     expect((await failure(content.text("broken", { phase: 1 }))).message).toContain("can't be used");
   });
 
-  it("leads an engine through a workflow, whose answers say that nothing has changed", async () => {
+  it("serves an engine, whose answers report no change", async () => {
     const engine = createEngine({ storage: new MemoryStorage(), content: overFiles() });
     const { sessionId, phase } = await engine.start({ workflowType: "small", target: "a.ts" });
     expect([phase.content.text, phase.content.sources, phase.contentChanged]).toEqual([
@@ -122,10 +122,10 @@ describe("RagContent compared with FileContent", () => {
   });
 });
 
-describe("RagContent over any retriever", () => {
+describe("RagContent with any retriever", () => {
   const over = (retriever: RefreshableRetriever) => new RagContent({ definitions: files(), retriever });
 
-  it("asks with exact filters, and words that order", async () => {
+  it("queries with exact filters, and words for the order", async () => {
     const retriever = giving({});
     await over(retriever).text("small", { phase: 1 });
     expect(retriever.asked[0]).toEqual({
@@ -136,7 +136,7 @@ describe("RagContent over any retriever", () => {
     });
   });
 
-  it("puts pieces into their order, each once, on lines of their own", async () => {
+  it("joins chunks in order, each once, on lines of their own", async () => {
     const retriever = giving(
       { text: "last", lines: [9, 9], score: 9 },
       { text: "# First", lines: [1, 2] },
@@ -147,7 +147,7 @@ describe("RagContent over any retriever", () => {
     expect(content).toMatchObject({ text: "# First\n\nthen\nlast", sources: ["phases/1/phase.md"], tokens: 5 });
   });
 
-  it("shows nothing of another phase, task, workflow or file, even if the retriever returns it", async () => {
+  it("returns nothing of another phase, task, workflow or file, even if the retriever does", async () => {
     const strangers: Partial<Chunk>[] = [
       { phase: 2 },
       { task: 1 },
@@ -161,7 +161,7 @@ describe("RagContent over any retriever", () => {
     }
   });
 
-  it("says CONTENT_UNAVAILABLE for a search that fails, one without end, and a workflow that isn't there", async () => {
+  it("throws CONTENT_UNAVAILABLE for a search that fails or does not end, and for a missing workflow", async () => {
     const reasons: [RefreshableRetriever, string, string][] = [
       [{ search: () => Promise.reject(new Error("no network at 10.0.0.1")) }, "small", "the search failed"],
       [giving(...Array.from({ length: 10_000 }, () => ({}))), "small", "it has more than 10000 chunks"],
@@ -175,7 +175,7 @@ describe("RagContent over any retriever", () => {
     }
   });
 
-  it("takes a definition that names no files, and says whole names of what lies elsewhere", async () => {
+  it("accepts a definition without file names, and returns full names of files in other places", async () => {
     const definitions = new MemoryContent({ workflows: [twoPhases] });
     const retriever = giving({ workflow: "two_phases", file: "elsewhere/build.md" });
     const content = new RagContent({ definitions, retriever });
@@ -185,14 +185,14 @@ describe("RagContent over any retriever", () => {
     });
   });
 
-  it("passes on what a provider of definitions throws", async () => {
+  it("throws the errors of a provider of definitions", async () => {
     const definition = () => Promise.reject(new TypeError("a bug"));
     const content = new RagContent({ definitions: { list: async () => [], definition }, retriever: giving({}) });
     await expect(content.text("small", { phase: 1 })).rejects.toThrow("a bug");
   });
 });
 
-describe.skipIf(REASON !== "")(`workflows that people use${REASON}`, () => {
+describe.skipIf(REASON !== "")(`workflows from real projects${REASON}`, () => {
   it("have the same gates and texts through FileContent and RagContent", async () => {
     const plain = new FileContent({ roots: [CORPUS] });
     const content = new RagContent({ definitions: plain, retriever: new OramaRetriever({ roots: [CORPUS] }) });

@@ -29,11 +29,11 @@ interface Part {
   readonly phase: number;
   readonly task?: number;
   readonly file: string;
-  /** What the metadata calls it. */
+  /** The name in the metadata. */
   readonly named: string;
 }
 
-/** Every phase and task of a workflow that has a text of its own. */
+/** Returns every phase and task of a workflow that has a text. */
 function partsOf(workflow: string): Part[] {
   const text = readFileSync(join(CORPUS, workflow, "metadata.json"), "utf8");
   return metadataSchema
@@ -54,7 +54,7 @@ function partsOf(workflow: string): Part[] {
     });
 }
 
-/** What its own text is called. */
+/** Returns the title of a part's text. */
 function titleOf({ file }: Part): string {
   return /^# (.*)$/m.exec(readFileSync(join(CORPUS, file), "utf8"))?.[1] ?? "";
 }
@@ -95,7 +95,7 @@ describe.skipIf(REASON !== "").each([
     expect(missed).toEqual([]);
   });
 
-  it("is 1 for what a phase's checkpoint asks", async () => {
+  it("is 1 for the requirements of a phase's checkpoint", async () => {
     for (const { workflow, phase, file } of parts.filter(({ task }) => task === undefined)) {
       const query = `${workflow} Phase ${phase} checkpoint requirements evidence`;
       const filters = { workflow, phase, tags: ["phase", "checkpoint", "evidence"] };

@@ -1,4 +1,4 @@
-/** A model for tests: words, hashed into a few numbers. Texts with the same words are alike. */
+/** An embedding for tests: hashes words into a few numbers. Texts with the same words are similar. */
 export async function toyEmbedding(texts: readonly string[]): Promise<number[][]> {
   return texts.map((text) => {
     const vector = Array.from({ length: 128 }, () => 0);

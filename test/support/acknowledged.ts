@@ -4,14 +4,14 @@ import { collect } from "../../src/testing/contract.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 import { payloadBeside } from "./counting-commit.js";
 
-/** A version that a process was told is there. */
+/** A version that was acknowledged to a process. */
 export interface Acknowledged {
   readonly id: string;
   readonly version: number;
   readonly hash: string;
 }
 
-/** What the lines of a worker say. */
+/** Reads the acknowledged versions from the lines of a worker. */
 export function acknowledgedIn(lines: readonly string[]): Acknowledged[] {
   return lines.map((line) => {
     const [id = "", version = "", hash = ""] = line.split(" ");
@@ -20,8 +20,8 @@ export function acknowledgedIn(lines: readonly string[]): Acknowledged[] {
 }
 
 /**
- * What append-workers were told is there is there, once, in a log without gaps and without a lost update; gives how
- * many commits there are.
+ * Checks that each version acknowledged to append-workers is in the log once, without gaps and lost updates; returns
+ * the number of commits.
  */
 export async function checkSession(
   storage: StorageAdapter,

@@ -1,10 +1,11 @@
 /**
- * A process that appends to sessions: `append-worker <place> <appends> <session>...`. Each acknowledged version goes to
- * the standard output, in one write.
+ * A process that appends to sessions: `append-worker <place> <appends> <session>...`. Each acknowledged version is
+ * written to the standard output at once.
  */
 import { writeSync } from "node:fs";
 import { isPhasegateError } from "../../src/errors.js";
 import { parseSessionId, type SessionId } from "../../src/workflow/names.js";
+import { begin } from "./begin.js";
 import { countingCommit } from "./counting-commit.js";
 import { openStorage } from "./open-storage.js";
 
@@ -12,6 +13,7 @@ const STATUSES = ["active", "active", "paused", "active", "completed"] as const;
 
 const [place = "", appends = "1", ...ids] = process.argv.slice(2);
 const storage = await openStorage(place);
+await begin();
 for (let count = 0; count < Number(appends); count++) {
   await appendOne(parseSessionId(ids[count % ids.length]), count);
 }

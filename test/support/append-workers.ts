@@ -1,8 +1,18 @@
 import { join } from "node:path";
 import { type Worker, workersOf } from "./worker-process.js";
 
-/** What starts processes that append to sessions, in a place that `openStorage` opens. */
-export function appendWorkers(): (place: string, appends: number, ids: readonly string[]) => Worker {
+/** Starts processes that append to sessions, in a place that `openStorage` opens. */
+export interface StartAppender {
+  (place: string, appends: number, ids: readonly string[]): Worker;
+  together(count: number, place: string, appends: number, ids: readonly string[]): Promise<readonly Worker[]>;
+}
+
+/** Returns the functions that start them. */
+export function appendWorkers(): StartAppender {
   const start = workersOf(join(import.meta.dirname, "append-worker.ts"));
-  return (place, appends, ids) => start(place, String(appends), ...ids);
+  type Rest = Parameters<StartAppender>;
+  const one = (...[place, appends, ids]: Rest) => start(place, String(appends), ...ids);
+  const together = (count: number, ...[place, appends, ids]: Rest) =>
+    start.together(count, place, String(appends), ...ids);
+  return Object.assign(one, { together });
 }

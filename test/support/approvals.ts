@@ -8,7 +8,7 @@ evidence_schema:
 approval: {prompt: "Is the plan good enough to build?"${approvers}}
 `;
 
-/** Three phases: Ann or Bob must approve the first, anybody who may the second, nobody the last. */
+/** Three phases: Ann or Bob must approve the first, any approver the second; the last requires no approval. */
 export const askingFiles: Readonly<Record<string, string>> = {
   "metadata.json": JSON.stringify({
     workflow_type: "asking",
@@ -24,14 +24,14 @@ export const askingFiles: Readonly<Record<string, string>> = {
   "phases/3/phase.md": "# Phase 3\n\nShip.\n",
 };
 
-/** Keys of three people; the host knows the first three, Eve is not one of them. */
+/** Returns keys of four people; the host knows the first three, but not Eve. */
 export async function people() {
   const [ann, bob, cat, eve] = await Promise.all([1, 2, 3, 4].map(() => createApproverKeys()));
   if (ann === undefined || bob === undefined || cat === undefined || eve === undefined) throw new Error("no keys");
   return { ann, bob, cat, eve };
 }
 
-/** An engine that knows Ann, Bob and Cat, with what tests do with it again and again. */
+/** Creates an engine that knows Ann, Bob and Cat, with helpers for tests. */
 export async function makeAsking(options: Partial<EngineOptions> = {}) {
   const keys = await people();
   const approvers = { ann: keys.ann.publicKey, bob: keys.bob.publicKey, cat: keys.cat.publicKey };
@@ -42,7 +42,7 @@ export async function makeAsking(options: Partial<EngineOptions> = {}) {
   const start = async () => (await engine.start({ workflowType: "asking", target: "src/a.ts" })).sessionId;
   const submit = (sessionId: string, phase = 1, more = {}) =>
     engine.completePhase(sessionId, { phase, evidence: { ...evidence, ...more } });
-  /** A session that waits for Ann or Bob, and what it waits for. */
+  /** Creates a session that waits for Ann or Bob, and returns its question. */
   const waiting = async () => {
     const sessionId = await start();
     await submit(sessionId);
@@ -53,7 +53,7 @@ export async function makeAsking(options: Partial<EngineOptions> = {}) {
     if (found === undefined) throw new Error("nothing waits");
     return found;
   };
-  /** The whole of a signed word, by default Ann's yes to what waits. */
+  /** Returns a signed decision, by default Ann's approval of the waiting evidence. */
   const signed = async (sessionId: string, word: Word = {}) => {
     const { by = "ann", note, decision = "approve", privateKey = keys.ann.privateKey, about, at } = word;
     const asked = about ?? (await question(sessionId));

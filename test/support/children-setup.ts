@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// Processes that tests start keep what Node has compiled of them for the next ones: a third of their start. Where coverage is
-// measured, Vitest turns that off for all processes, though it measures its own alone.
+// Child processes reuse Node's compile cache: a third of their start time. With coverage, Vitest turns the cache off
+// for all processes, although it measures only its own.
 delete process.env.NODE_DISABLE_COMPILE_CACHE;
 process.env.NODE_COMPILE_CACHE = join(tmpdir(), "phasegate-compiled");

@@ -1,6 +1,6 @@
 import { type AnyPhasegateError, isPhasegateError } from "phasegate";
 
-/** What a promise rejects with, which must be one of our errors. */
+/** Returns the error of a promise, which must be one of the library's. */
 export async function failure(promise: Promise<unknown>): Promise<AnyPhasegateError> {
   const error: unknown = await promise.then(
     () => new Error("it did not reject"),

@@ -7,13 +7,13 @@ import { createRoutedTools, type RoutedToolsOptions } from "../../src/tools/rout
 
 type Schema = Parameters<typeof z.fromJSONSchema>[0];
 
-/** Fails the test where an answer is none of those that a tool has published. */
+/** Fails the test if an answer does not match the published schema. */
 export function expectFits(schema: Schema, answer: unknown): void {
   const { error } = z.fromJSONSchema(schema).safeParse(JSON.parse(JSON.stringify(answer)));
   expect(error && `${z.prettifyError(error)} in ${JSON.stringify(answer).slice(0, 500)}`).toBeUndefined();
 }
 
-/** The phased tool; each of its answers is checked against the schema that it publishes. */
+/** Creates the phased tool; each of its answers is checked against its published schema. */
 export function workflowTool(engine: Engine, options?: WorkflowToolOptions): WorkflowTool {
   const tool = createWorkflowTool(engine, options);
   const dispatch: WorkflowTool["dispatch"] = async (...input) => {
@@ -25,8 +25,8 @@ export function workflowTool(engine: Engine, options?: WorkflowToolOptions): Wor
 }
 
 /**
- * The routed tools, with the same check; where an answer is whole, also against what HTTP publishes of the call: an answer
- * that was shortened or comes in pages lacks parts.
+ * Creates the routed tools with the same check; a complete answer is also checked against the schema for HTTP. Answers
+ * that were shortened or paged lack parts.
  */
 export function routedTools(engine: RoutedEngine, options?: RoutedToolsOptions): ReturnType<typeof createRoutedTools> {
   return createRoutedTools(engine, options).map((tool) => ({

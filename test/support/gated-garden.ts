@@ -1,7 +1,7 @@
 import { defineRoutedWorkflow, routedWorkflows } from "../../src/workflow/files/define-routed-workflow.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
 
-/** Asks how deep the bed was dug. */
+/** A gate that requires the depth of the bed. */
 export const DEPTH_GATE: FieldGate = {
   kind: "fields",
   strict: true,
@@ -10,7 +10,7 @@ export const DEPTH_GATE: FieldGate = {
   fields: [{ name: "depth", type: "integer", required: true }],
 };
 
-/** A garden in which nothing follows the digging before a gate has passed. */
+/** A garden whose digging has a gate. */
 export function gardenWith(gate: FieldGate) {
   return routedWorkflows(
     defineRoutedWorkflow({
@@ -23,5 +23,5 @@ export function gardenWith(gate: FieldGate) {
   );
 }
 
-/** A garden whose first step asks for the depth. */
+/** A garden whose first step requires the depth. */
 export const GATED = gardenWith(DEPTH_GATE);

@@ -3,10 +3,10 @@ import type { Commit } from "phasegate/storage";
 import { makeEngine, startTwoPhases } from "./make-engine.js";
 import { built } from "./workflows.js";
 
-/** What texts may hold and stores may stumble over: lone surrogates, NUL, line ends of all kinds, what looks like more. */
+/** Text that is valid but difficult for stores: lone surrogates, NUL, line ends of all kinds, text like JSON. */
 const ODD = 'a\ud800b\udc00 \u0000\u2028\u2029\r\n"\\{"head":1}\u{1f600} ünï';
 
-/** A storage that is lived in: sessions of all kinds, large evidence, odd texts. Gives the ids by what they are. */
+/** Fills a storage with sessions of all kinds, large evidence and unusual texts; returns their ids by kind. */
 export async function livedIn(storage: StorageAdapter, options: Partial<EngineOptions> = {}) {
   const { engine, clock } = makeEngine({ ...options, storage });
   const started = async (target: string) => {
@@ -28,7 +28,7 @@ export async function livedIn(storage: StorageAdapter, options: Partial<EngineOp
   return { engine, clock, ids: { odd, large, done, failed } };
 }
 
-/** All that a storage holds of a session, payloads among it: what must be the same after it was moved. */
+/** Returns all commits of a session with their payloads: everything that a copy must contain. */
 export async function logOf(storage: StorageAdapter, id: string): Promise<Commit[]> {
   const sessionId = parseSessionId(id);
   const log: Commit[] = [];

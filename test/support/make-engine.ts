@@ -2,7 +2,7 @@ import { createEngine, type EngineOptions, MemoryContent, MemoryStorage, type Wo
 import { FakeClock } from "phasegate/testing";
 import { twoPhases } from "./workflows.js";
 
-/** An engine in memory with a clock that stands still, and its parts. */
+/** Creates an engine in memory with a fixed clock, and returns its parts. */
 export function makeEngine(options: Partial<EngineOptions> = {}, workflows: readonly Workflow[] = [twoPhases]) {
   const clock = new FakeClock("2026-03-04T05:06:07.000Z");
   const storage = options.storage ?? new MemoryStorage();

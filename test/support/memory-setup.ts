@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 
-/** Where a sync costs nothing, if there is such a place: on a disk, stores and databases wait for thousands. */
+/** A folder where a sync costs nothing, if there is one: on a disk, tests wait for thousands of syncs. */
 const MEMORY = "/dev/shm";
 
-/** Puts the temporary files of a run into one folder: in memory, or in the long form on the disk. */
+/** Places the temporary files of a run in one folder: in memory, or in the long form on the disk. */
 export function setup({ config }: TestProject): () => void {
   const isLong = config.env.PHASEGATE_LONG === "1";
   const folder = mkdtempSync(join(!isLong && existsSync(MEMORY) ? MEMORY : tmpdir(), "phasegate-run-"));
-  // The user that the PostgreSQL server runs as must get through.
+  // The user of the PostgreSQL server needs access.
   chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
   process.env.PHASEGATE_RUN = folder;

@@ -2,7 +2,7 @@ import { createWorkflowTool, type EngineOptions, MemoryContent, MemoryPlans, Mem
 import type { PlanSource, PlanText } from "phasegate/plan";
 import { makeEngine } from "./make-engine.js";
 
-/** Two phases of a plan: the first with a chain of three tasks and a gate, the second with one that may be left out. */
+/** Two phases of a plan: the first has a chain of three tasks and a gate, the second an optional task. */
 export const PLAN = `# Tasks
 
 ### Phase 1: Parse
@@ -39,10 +39,10 @@ export const PLAN = `# Tasks
 - [ ] Round trips
 `;
 
-/** Where it lies. */
+/** Path of the plan. */
 export const PLAN_PATH = "specs/one/tasks.md";
 
-/** A workflow with one static phase, whose others come out of a plan. */
+/** Returns a workflow with one static phase, whose other phases come from a plan. */
 function planFolder(config: Record<string, unknown> = {}, phases: readonly number[] = [0]) {
   const metadata = {
     workflow_type: "spec",
@@ -66,10 +66,10 @@ function planFolder(config: Record<string, unknown> = {}, phases: readonly numbe
   };
 }
 
-/** Plans that fail when a test says so. */
+/** A plan source that can be made to fail. */
 class FaultyPlans implements PlanSource {
   readonly inner: MemoryPlans;
-  /** Asked before each reading and replacing; what it throws is what fails. */
+  /** Called before each read and replace; an error that it throws is the failure. */
   fault: (operation: "read" | "replace") => void = () => {};
   reads = 0;
 
@@ -89,17 +89,17 @@ class FaultyPlans implements PlanSource {
   }
 }
 
-/** What a test may say of its engine. */
+/** Options of a test's engine. */
 export interface PlannedOptions {
   readonly plan?: string;
   readonly config?: Record<string, unknown>;
   readonly phases?: readonly number[];
   readonly engine?: Partial<EngineOptions>;
-  /** Files of the workflow's folder that differ; undefined takes one away. */
+  /** Files of the workflow's folder that differ; undefined removes one. */
   readonly files?: Readonly<Record<string, string | undefined>>;
 }
 
-/** An engine with a plan, and what a test does with it. */
+/** Creates an engine with a plan, and helpers for tests. */
 export function makePlanned({ plan = PLAN, config, phases, engine: options, files = {} }: PlannedOptions = {}) {
   const memory = new MemoryPlans({ [PLAN_PATH]: plan });
   const plans = new FaultyPlans(memory);
@@ -113,7 +113,7 @@ export function makePlanned({ plan = PLAN, config, phases, engine: options, file
   const { engine } = made;
   const edit = (change: (text: string) => string) => memory.set(PLAN_PATH, change(memory.get(PLAN_PATH) ?? ""));
   const text = () => memory.get(PLAN_PATH) ?? "";
-  /** Starts a session, and brings it to a phase. */
+  /** Starts a session, and advances it to a phase. */
   const start = async (upTo = 0) => {
     const { sessionId } = await engine.start({ workflowType: "spec", target: "specs/one" });
     for (let phase = 0; phase < upTo; phase += 1) await pass(sessionId, phase);
@@ -142,7 +142,7 @@ export const claims: readonly object[] = [
   { tasks_completed: ["2.1", "2.2"], validation_gate: { "Round trips": true } },
 ];
 
-/** The lines of a text that are ticked, without what stands before their name. */
+/** Returns the ticked lines of a text, without the prefix of their names. */
 export function tickedIn(text: string): string[] {
   return text
     .split("\n")

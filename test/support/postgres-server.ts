@@ -11,46 +11,48 @@ import { loadPostgres } from "./load-postgres.ts";
 
 /** A real server, started from the binaries of a package. */
 export interface PostgresServer {
-  /** For the user who may do all, on the server's first database. */
+  /** URL of the superuser, on the server's first database. */
   readonly url: string;
-  /** Where its data is. */
+  /** Folder of its data. */
   readonly data: string;
-  /** Ends the server; `crash` without letting it tidy up. */
+  /** Stops the server; `crash` skips its shutdown. */
   halt(how?: "crash"): Promise<void>;
-  /** Starts it again, where it was, with other settings if some are given. */
+  /** Starts it again in the same place, optionally with other settings. */
   resume(flags?: readonly string[]): Promise<void>;
-  /** Ends the server and deletes its folder. */
+  /** Stops the server and deletes its folder. */
   remove(): Promise<void>;
 }
 
 const PASSWORD = "s3cret-Wörd";
 const START_MS = 60_000;
-/** So small that it starts fast. Nothing is synced: tests end servers, not machines. */
+/** Small, so that it starts fast. Nothing is synced: tests stop servers, not machines. */
 const FLAGS = ["max_connections=150", "shared_buffers=32MB", "unix_socket_directories=", "fsync=off"];
 
-/** Makes and starts a server in a folder of its own. It fails, with what the server said, if it can't. */
+/** Creates and starts a server in its own folder. Throws with the server's output if it cannot start. */
 export function startPostgres(settings: readonly string[] = FLAGS): Promise<PostgresServer> {
   return start(settings);
 }
 
 /**
- * Starts a standby that replicates from a primary, by a cold copy of the primary's data: the package has no
- * `pg_basebackup`. The primary is stopped for it, and then started with these settings besides its own.
+ * Starts a standby that replicates from a primary, from a cold copy of the primary's data: the package has no
+ * `pg_basebackup`. The primary is stopped meanwhile, and restarted with these additional settings.
  */
 export async function startStandby(primary: PostgresServer, flags: readonly string[]): Promise<PostgresServer> {
   await primary.halt();
   const { hostname, port } = new URL(primary.url);
   const source = `host=${hostname} port=${port} user=postgres password=${PASSWORD} application_name=standby`;
-  // A standby cancels queries that hold up what it replays, unless it may wait for them.
+  // A standby cancels queries that delay its replay, unless it may wait for them.
   const waits = "max_standby_streaming_delay=-1";
-  const standby = await start([...FLAGS, waits, `primary_conninfo=${source}`], primary);
+  // A standby whose primary is gone sleeps for five seconds before it tries again, and is not promoted meanwhile.
+  const retries = "wal_retrieve_retry_interval=100ms";
+  const standby = await start([...FLAGS, waits, retries, `primary_conninfo=${source}`], primary);
   await primary.resume(flags);
   return standby;
 }
 
 async function start(settings: readonly string[], primary?: PostgresServer): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-postgres-"));
-  // As root the server runs as a user of its own, who must get there.
+  // For root, the server runs as another user, who needs access.
   await chmod(folder, 0o755);
   const data = join(folder, "data");
   const said: string[] = [];
@@ -64,7 +66,8 @@ async function start(settings: readonly string[], primary?: PostgresServer): Pro
       password: PASSWORD,
       authMethod: "scram-sha-256",
       createPostgresUser: process.getuid?.() === 0,
-      initdbFlags: ["--no-sync", "--encoding=UTF8", "--no-locale"],
+      // The password's hash is made of one round: a test makes hundreds of connections, and each checks it on both sides.
+      initdbFlags: ["--no-sync", "--encoding=UTF8", "--no-locale", "--set=scram_iterations=1"],
       postgresFlags: flags.flatMap((flag) => ["-c", flag]),
       onLog: (message: unknown) => said.push(String(message)),
       onError: (message: unknown) => said.push(String(message)),
@@ -79,7 +82,7 @@ async function start(settings: readonly string[], primary?: PostgresServer): Pro
     });
   };
   const url = `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`;
-  // The package takes a server for started when it can be written, which a standby never can.
+  // The package treats a server as started when it is writable, which a standby never is.
   const begin = () => (primary === undefined ? server.start() : Promise.race([server.start(), canBeRead(url)]));
   await within("be made", primary === undefined ? makeData(server, data) : copyForStandby(primary.data, data));
   await within("start", begin());
@@ -101,7 +104,7 @@ async function start(settings: readonly string[], primary?: PostgresServer): Pro
   };
 }
 
-/** Makes the data of a new server. The first one of a run of tests makes a copy, too, from which the others begin. */
+/** Creates the data of a new server. The first server of a run also saves a copy, which the others start from. */
 async function makeData(server: EmbeddedPostgres, data: string): Promise<void> {
   const run = process.env.PHASEGATE_RUN;
   const first = run === undefined ? undefined : join(run, "postgres-data");
@@ -110,11 +113,11 @@ async function makeData(server: EmbeddedPostgres, data: string): Promise<void> {
   if (first === undefined) return;
   const copy = `${first}-${process.pid}`;
   await copyData(data, copy);
-  // Another process may have been faster: its copy is as good.
+  // Another process may have been faster: its copy is equivalent.
   await rename(copy, first).catch(() => rm(copy, { recursive: true }));
 }
 
-/** Copies the data of a server that is stopped, and makes it a standby's. */
+/** Copies the data of a stopped server, and configures it as a standby. */
 async function copyForStandby(from: string, to: string): Promise<void> {
   await copyData(from, to);
   await writeFile(join(to, "standby.signal"), "");
@@ -122,7 +125,7 @@ async function copyForStandby(from: string, to: string): Promise<void> {
   await lchown(join(to, "standby.signal"), uid, gid);
 }
 
-/** Copies the data of a server that does not run, with its owner. */
+/** Copies the data of a stopped server, with its owner. */
 async function copyData(from: string, to: string): Promise<void> {
   cpSync(from, to, { recursive: true, verbatimSymlinks: true });
   await chmod(to, 0o700);
@@ -130,7 +133,7 @@ async function copyData(from: string, to: string): Promise<void> {
   for (const name of ["", ...(await readdir(to, { recursive: true }))]) await lchown(join(to, name), uid, gid);
 }
 
-/** Waits until a server takes connections. */
+/** Waits until a server accepts connections. */
 async function canBeRead(url: string): Promise<void> {
   for (;;) {
     const client = new Client({ connectionString: url });
@@ -145,7 +148,7 @@ async function canBeRead(url: string): Promise<void> {
   }
 }
 
-/** An immediate shutdown: every process of the server ends where it stands, and the next start recovers from the log. */
+/** Shuts the server down immediately: all of its processes end, and the next start recovers from the log. */
 function crash(server: EmbeddedPostgres): void {
   const pid: unknown = Reflect.get(Reflect.get(server, "process") ?? {}, "pid");
   if (typeof pid !== "number") throw new Error("the server's process is not known");

@@ -4,7 +4,7 @@ import type { PostgresServer } from "./postgres-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where test files ask for the run's PostgreSQL server. */
+    /** URL at which test files request the run's PostgreSQL server. */
     postgresAt: string;
   }
 }

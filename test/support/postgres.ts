@@ -3,7 +3,7 @@ import { inject } from "vitest";
 
 let schemas = 0;
 
-/** The URL of the run's server; fails with what the server said if it can't be started. */
+/** Returns the URL of the run's server; throws with the server's output if it cannot start. */
 export async function postgresUrl(): Promise<string> {
   const answer = await fetch(inject("postgresAt"));
   const text = await answer.text();
@@ -11,13 +11,19 @@ export async function postgresUrl(): Promise<string> {
   return text;
 }
 
-/** The name of a schema that nobody else uses. */
+/** Returns a new schema name. */
 export function newSchema(): string {
   schemas += 1;
   return `test_${process.pid}_${Math.random().toString(36).slice(2, 8)}_${schemas}`;
 }
 
-/** Runs statements on a connection of their own; gives the rows of the last one. */
+/** Empties the tables of a schema, which takes a tenth of the time that new ones take. */
+export async function emptySchema(client: Pick<Client, "query">, schema: string): Promise<void> {
+  const tables = ["sessions", "commits", "payloads", "listeners"];
+  await client.query(tables.map((table) => `DELETE FROM ${schema}.${table}`).join(";"));
+}
+
+/** Runs statements on a separate connection; returns the rows of the last one. */
 export async function runSql(url: string, ...statements: readonly string[]): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -30,7 +36,7 @@ export async function runSql(url: string, ...statements: readonly string[]): Pro
   }
 }
 
-/** The URL of a database in which there is nothing yet. */
+/** Returns the URL of an empty database. */
 export async function emptyDatabase(): Promise<string> {
   const url = await postgresUrl();
   const name = newSchema();

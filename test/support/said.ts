@@ -1,6 +1,6 @@
 import { failure } from "./failure.js";
 
-/** What an answer, or a refusal, says, as JSON. */
+/** Returns an answer, or a refusal, as JSON. */
 export async function said(answer: unknown): Promise<unknown> {
   try {
     return JSON.parse(
@@ -12,7 +12,7 @@ export async function said(answer: unknown): Promise<unknown> {
   }
 }
 
-/** Every value in an answer with the path to it, and the object that it is in. */
+/** Yields every value in an answer with its path and its object. */
 export function* valuesIn(
   value: unknown,
   path = "",
@@ -24,7 +24,7 @@ export function* valuesIn(
   }
 }
 
-/** The names of a class's own methods. */
+/** Returns the names of a class's own methods. */
 export function methodsOf({ prototype }: { readonly prototype: object }): string[] {
   return Object.getOwnPropertyNames(prototype)
     .filter((name) => name !== "constructor")

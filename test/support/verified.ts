@@ -5,7 +5,7 @@ import { type EngineOptions, MemoryContent } from "phasegate";
 import { createVerifiers } from "phasegate/verify";
 import { makeEngine } from "./make-engine.js";
 
-/** A workflow's files, with a gate file for each phase in turn. */
+/** Returns the files of a workflow, with a gate file for each phase. */
 export function gatedFiles(type: string, gates: readonly string[]): Record<string, string> {
   const phases = gates.map((_, index) => ({ phase_number: index + 1, phase_name: `Phase ${index + 1}` }));
   const metadata = { workflow_type: type, name: "Verified", description: "Looks", version: "1.0.0", phases };
@@ -16,7 +16,7 @@ export function gatedFiles(type: string, gates: readonly string[]): Record<strin
   };
 }
 
-/** An engine in memory on a workflow `verified` with these gates, and its session. */
+/** Creates an engine in memory on a workflow `verified` with these gates, and starts a session. */
 export async function startVerified(gates: readonly string[], options: Partial<EngineOptions> = {}) {
   const content = new MemoryContent({ sources: { verified: gatedFiles("verified", gates) } });
   const made = makeEngine({ content, ...options });
@@ -26,7 +26,7 @@ export async function startVerified(gates: readonly string[], options: Partial<E
   return { ...made, content, sessionId, submit };
 }
 
-/** A folder of its own, with the built-in verifiers that look at it; `node` may be run in it. */
+/** Creates a project folder with the built-in verifiers for it; `node` is an allowed command. */
 export async function makeProject() {
   const root = await mkdtemp(join(tmpdir(), "phasegate-verified-"));
   const verifiers = await createVerifiers({ projectRoot: root, commands: { node: process.execPath } });

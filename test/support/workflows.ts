@@ -1,7 +1,7 @@
 import { defineWorkflow } from "phasegate";
 import * as z from "zod";
 
-/** Phase 1 wants a summary and a passing test run; phase 2 takes any evidence. */
+/** Phase 1 requires a summary and a passing test run; phase 2 accepts any evidence. */
 export const twoPhases = defineWorkflow({
   type: "two_phases",
   revision: "1",

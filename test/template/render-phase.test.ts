@@ -37,13 +37,13 @@ const PHASE: PhaseDefinition = {
   plan: { number: 3, goal: "Read every plan", estimatedDuration: "3 days" },
 };
 
-describe("what templates show", () => {
-  it("is a value for each placeholder", () => {
+describe("the values of placeholders", () => {
+  it("exist for each placeholder", () => {
     expect(Object.keys(phaseValues(PHASE, 5))).toEqual(PHASE_PLACEHOLDERS);
     expect(Object.keys(taskValues(PHASE, TASK))).toEqual(TASK_PLACEHOLDERS);
   });
 
-  it("comes from the plan, with the session's phase number and the plan's task id", () => {
+  it("come from the plan, with the session's phase number and the plan's task id", () => {
     const template =
       "[PHASE_NUMBER] [PHASE_NAME]: [PHASE_DESCRIPTION], [ESTIMATED_DURATION], [TASK_COUNT]\n[VALIDATION_GATE]\n[NEXT_PHASE_NUMBER]";
     expect(renderPhase(template, PHASE, 5)).toBe(
@@ -56,7 +56,7 @@ describe("what templates show", () => {
     );
   });
 
-  it("has a word for what the plan doesn't say", () => {
+  it("are a default text if the plan lacks them", () => {
     const task: TaskDefinition = { number: 1, name: "Dig" };
     const phase: PhaseDefinition = { ...PHASE, plan: { number: 3 }, gate: { kind: "open", allowOverride: false } };
     expect(phaseValues(phase, 5)).toMatchObject({ PHASE_DESCRIPTION: "Parsing", ESTIMATED_DURATION: "Variable" });
@@ -72,11 +72,11 @@ describe("what templates show", () => {
   });
 });
 
-describe.skipIf(REASON !== "")(`templates that people use${REASON}`, () => {
+describe.skipIf(REASON !== "")(`templates from real projects${REASON}`, () => {
   const template = (name: string) =>
     readFileSync(join(CORPUS, "spec_execution_v1", "phases", "dynamic", `${name}-template.md`), "utf8");
 
-  it("are filled, and keep their prose in brackets", () => {
+  it("are rendered, and keep prose in brackets", () => {
     const phase = renderPhase(template("phase"), PHASE, 5);
     expect(phase).toContain("# Phase 4: Parsing");
     expect(phase).toContain("\n- [ ] All green\n- [ ] Reviewed\n\nAdditional mandatory validation:");

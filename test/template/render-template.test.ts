@@ -2,20 +2,20 @@ import fc from "fast-check";
 import { renderTemplate } from "phasegate/plan";
 import { describe, expect, it } from "vitest";
 
-/** A name that a template may hold, and one that it may not. */
+/** A valid name of a placeholder, and an invalid one. */
 const name = fc.stringMatching(/^[A-Z][A-Z0-9_]{0,12}$/);
 const noName = fc.stringMatching(/^[a-z0-9 .,_-][A-Za-z0-9 .,_-]{0,20}$/);
-/** Texts that would do harm if they were read again: placeholders, and what `replace` gives a meaning to. */
+/** Values that would do harm if they were expanded again: placeholders, and patterns of `replace`. */
 const hostile = fc.oneof(
   fc.string(),
   name.map((found) => `[${found}]`),
   fc.constantFrom("$&", "$1", "$$", "$`", "$'", "\\1"),
 );
-/** Prose without anything that could be a placeholder, or become one beside what is put in. */
+/** Prose that contains no placeholder, and forms none next to a value. */
 const prose = fc.string().map((text) => text.replaceAll(/[[\]]/g, ""));
 
 describe("renderTemplate", () => {
-  it("puts values in, in one pass, as they are", () => {
+  it("inserts values literally, in one pass", () => {
     fc.assert(
       fc.property(fc.dictionary(name, hostile), fc.array(fc.tuple(prose, name)), prose, (values, parts, end) => {
         const template = [...parts.map(([text, key]) => `${text}[${key}]`), end].join("");
@@ -26,7 +26,7 @@ describe("renderTemplate", () => {
     );
   });
 
-  it("leaves what has no value, and prose in brackets, as they are", () => {
+  it("keeps placeholders without a value, and prose in brackets", () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -48,7 +48,7 @@ describe("renderTemplate", () => {
     );
   });
 
-  it("makes checklists of lists, with every item in its own lines", () => {
+  it("renders lists as checklists, each item on its own lines", () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: fc.constantFrom("a", " ", "\n", "$", "[", "X", "]") }), { minLength: 1 }),
@@ -61,7 +61,7 @@ describe("renderTemplate", () => {
     );
   });
 
-  it("says None for an empty list, and takes numbers", () => {
+  it("renders an empty list as None, and accepts numbers", () => {
     expect(renderTemplate("[A] [B] [C]", { A: [], B: 0, C: "" })).toBe("None 0 ");
   });
 });

@@ -37,7 +37,7 @@ async function atTheGate() {
 
 const NEXT = { action: "complete_phase", phase: 1 };
 
-it("an agent that follows `next` after one wrong field hands in all of its evidence again, and passes", async () => {
+it("an agent that follows `next` after one wrong field submits all of its evidence again, and passes", async () => {
   const complete = await atTheGate();
   const before: Record<string, unknown> = { plan_file: "plan.md", hours: 8, tasks_planned: 1 };
   const refused = await complete(before);
@@ -51,7 +51,7 @@ it("an agent that follows `next` after one wrong field hands in all of its evide
   expect(await complete(Object.fromEntries(again))).toMatchObject({ checkpoint_passed: true });
 });
 
-it("what is wrong between two fields is told in words, and makes up no field", async () => {
+it("a rule about two fields is reported as text, and `next` contains no made-up field", async () => {
   const complete = await atTheGate();
   const refused = await complete({ plan_file: "plan.md", hours: 80, tasks_planned: 3 });
   const blank = "<as validation_errors want it>";
@@ -63,7 +63,7 @@ it("what is wrong between two fields is told in words, and makes up no field", a
   expect(refused.validation_errors).toEqual([expect.stringContaining("no task takes more than a day")]);
 });
 
-it("says that there is more than it names", async () => {
+it("`next` says that there are more fields than it names", async () => {
   const complete = await atTheGate();
   const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`note_${index}`, "more"]));
   const { next } = await complete({ ...many, plan_file: "plan.md", hours: 8, tasks_planned: 1 });
@@ -72,7 +72,7 @@ it("says that there is more than it names", async () => {
   expect(evidence["<all other fields>"]).toBe("<as before>");
 });
 
-it("an answer that is told once more under its key says so", async () => {
+it("an answer that is repeated for its key has `replayed: true`", async () => {
   const complete = await atTheGate();
   const key = { idempotency_key: "once" };
   const evidence = { plan_file: "plan.md", hours: 8, tasks_planned: 1 };

@@ -5,7 +5,7 @@ import { workflowTool } from "../support/fits-schema.js";
 
 const ID = "asking_src_a_ts_20260304_050607";
 
-/** The tool on an engine at whose first gate somebody must be asked. */
+/** Creates the tool on an engine whose first gate requires an approval. */
 async function makeTool(options: Parameters<typeof makeAsking>[0] = {}) {
   const made = await makeAsking(options);
   const tool = workflowTool(made.engine);
@@ -26,8 +26,8 @@ const WAITING = {
 };
 const POLL = { action: "get_state", session_id: ID, brief: true };
 
-describe("an agent at a gate that asks a person", () => {
-  it("is told to wait, for what, and whom to ask", async () => {
+describe("an agent at a gate that requires an approval", () => {
+  it("is told to wait, with the reason and the approvers", async () => {
     const { tool, submit, engine } = await makeTool();
     const answer = await tool.dispatch(submit);
     expect(answer).toEqual({
@@ -44,7 +44,7 @@ describe("an agent at a gate that asks a person", () => {
     expect(await tool.dispatch(submit)).toEqual(answer);
   });
 
-  it("sees it wherever it looks, and is led nowhere else", async () => {
+  it("gets the same state from every action, and no other next call", async () => {
     const { tool, submit } = await makeTool();
     await tool.dispatch(submit);
     for (const action of ["get_state", "get_phase"]) {
@@ -61,7 +61,7 @@ describe("an agent at a gate that asks a person", () => {
     });
   });
 
-  it("goes on once somebody has said yes", async () => {
+  it("continues once the phase is approved", async () => {
     const { tool, submit, engine, signed } = await makeTool();
     await tool.dispatch(submit);
     await engine.approve(ID, await signed(ID));
@@ -70,7 +70,7 @@ describe("an agent at a gate that asks a person", () => {
     expect(state).not.toHaveProperty("awaiting_approval");
   });
 
-  it("learns why somebody has said no", async () => {
+  it("gets the note of a denial", async () => {
     const { tool, submit, engine, signed } = await makeTool();
     await tool.dispatch(submit);
     const note = "no rollback plan";
@@ -83,7 +83,7 @@ describe("an agent at a gate that asks a person", () => {
     });
   });
 
-  it("says of a no that nobody has signed that it is so", async () => {
+  it("is told that an unsigned denial is not authenticated", async () => {
     const { tool, submit, engine, question } = await makeTool({ allowUnsignedApprovals: true });
     await tool.dispatch(submit);
     const { evidenceHash } = await question(ID);
@@ -91,12 +91,12 @@ describe("an agent at a gate that asks a person", () => {
     expect(await tool.dispatch(POLL)).toMatchObject({ approval_denied: { by: "bob", authenticated: false } });
   });
 
-  it("gets a short answer, however long the gate's words are", async () => {
+  it("gets a short answer, even for a long gate", async () => {
     const { tool, submit } = await makeTool();
     expect(JSON.stringify(await tool.dispatch(submit)).length).toBeLessThan(900);
   });
 
-  it("is asked for any approver where the gate names none", async () => {
+  it("is told to ask any approver if the gate names none", async () => {
     const { tool, submit, engine, signed } = await makeTool();
     await tool.dispatch(submit);
     await engine.approve(ID, await signed(ID));
@@ -107,12 +107,12 @@ describe("an agent at a gate that asks a person", () => {
 });
 
 describe("the agent's tool has no way to approve", () => {
-  it("knows no action and no parameter that sounds like one", () => {
+  it("has no action and no parameter with a name of an approval", () => {
     const words = [...ACTION_NAMES, ...Object.keys(PARAMETERS)];
     expect(words.filter((word) => /approv|deny|denied|sign|confirm|accept|grant|allow|by\b/i.test(word))).toEqual([]);
   });
 
-  it("with any action, also an unknown one, and any parameter of an approval", async () => {
+  it("with any action, known or unknown, and any parameter of an approval", async () => {
     const { tool, submit, engine, question, signed } = await makeTool({ allowUnsignedApprovals: true });
     await tool.dispatch(submit);
     const { evidenceHash, request } = await question(ID);
@@ -165,7 +165,7 @@ describe("the agent's tool has no way to approve", () => {
         };
         await tool.dispatch({ action, ...ids, evidence: { tests_pass: true }, [String(key)]: value });
         await tool.dispatch({ action, session_id: ID, [String(key)]: value });
-        // Whatever an agent may do to its own session is undone, so that each call meets one that waits.
+        // Changes of the agent's own session are undone, so that each call meets a waiting session.
         if ((await engine.getState(ID)).head.status === "paused") await engine.resume(ID);
         const state = await engine.getState(ID);
         expect(state, `${action} ${String(key)}`).toMatchObject({ awaitingApproval: true, completedPhases: [] });
@@ -177,7 +177,7 @@ describe("the agent's tool has no way to approve", () => {
     expect(await engine.approve(ID, word)).toMatchObject({ passed: true });
   });
 
-  it("nor with evidence that says that it was approved", async () => {
+  it("with evidence that claims to be approved", async () => {
     const { tool, submit, engine } = await makeTool({ allowUnsignedApprovals: true });
     const claims = [
       { tests_pass: true, approved: true, approved_by: "ann" },

@@ -14,8 +14,8 @@ You must provide \`function_count\` (integer, greater than 0) and \`functions_li
 \`\`\`
 `;
 
-describe("a gate out of a phase's text, on the wire", () => {
-  it("shows the author's example before and after a refusal, and passes it", async () => {
+describe("a gate that is defined in the text of a phase", () => {
+  it("is shown with the author's example before and after a refusal, and passes with it", async () => {
     const metadata = {
       workflow_type: "counted",
       name: "Counted",

@@ -4,17 +4,17 @@ import { errorAnswer } from "../../src/tools/phased/refusals.js";
 
 const SESSION = "garden_v1_bed_20260304_050607";
 
-/** An error as the tool answers it. */
+/** Returns an error as the tool answers it. */
 function told<C extends ErrorCode>(code: C, details: ErrorDetails[C]) {
   const error = new PhasegateError(code, "What is wrong", { remedy: "Do this.", details });
   return errorAnswer("workflow", "get_task", error, SESSION);
 }
 
-/** What every error says, whatever else it does. */
+/** The fields of every error. */
 const COMMON = { status: "error", action: "get_task", session_id: SESSION, remediation: "Do this." };
 
 describe("errors of plans", () => {
-  it("are told in one body: kind, message, hint, source and line", () => {
+  it("are returned with kind, message, hint, source and line", () => {
     expect(told("PLAN_PARSE", { file: "specs/tasks.md", line: 45, column: 3 })).toEqual({
       ...COMMON,
       error: "parse_error",
@@ -37,7 +37,7 @@ describe("errors of plans", () => {
     });
   });
 
-  it("say of a phase that there is not which plan has no such phase, if there is a plan", () => {
+  it("name the plan of a phase that does not exist, if there is a plan", () => {
     const next = { action: "get_phase", session_id: SESSION };
     const both = {
       ...COMMON,

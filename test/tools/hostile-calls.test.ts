@@ -39,7 +39,7 @@ const open = defineWorkflow({
   phases: [1, 2].map((number) => ({ number, name: `Phase ${number}`, content: "# Open" })),
 });
 
-/** Follows `next` while it asks for pages of the same action. */
+/** Follows `next` through the pages of one action. */
 async function follow(call: (input: unknown) => Promise<Answer>, first: Answer): Promise<Answer[]> {
   const answers = [first];
   for (let answer = first; (answer.next as Answer | undefined)?.cursor !== undefined; ) {
@@ -52,7 +52,7 @@ async function follow(call: (input: unknown) => Promise<Answer>, first: Answer):
 }
 
 describe("answers to calls that change something", () => {
-  it("never repeat what was handed in, and stay inside their budget", async () => {
+  it("never repeat the evidence, and stay within their budget", async () => {
     const { call, start } = makeTool({}, [open]);
     const evidence = Object.fromEntries(
       Array.from({ length: 300 }, (_, i) => [`${i}`.padEnd(300, "k"), "x".repeat(10_000)]),
@@ -62,7 +62,7 @@ describe("answers to calls that change something", () => {
     expect(answer.next).toMatchObject({ action: "get_phase" });
   });
 
-  it("leave out, by name, what does not fit, and lead to the call that shows it", async () => {
+  it("name the fields that do not fit, and the call that returns them", async () => {
     const { call } = makeTool({}, [wide]);
     const started = await call({ action: "start", workflow_type: "wide", target_file: "a" });
     expect(started).toMatchObject({ status: "success", left_out: ["phase_content"], next: { action: "get_phase" } });
@@ -73,8 +73,8 @@ describe("answers to calls that change something", () => {
   });
 });
 
-describe("pages of pages", () => {
-  it("are all reached where one item of a list is longer than an answer", async () => {
+describe("pages", () => {
+  it("reach everything, even if one item of a list is longer than an answer", async () => {
     const { call, start, engine } = makeTool({ limits: { maxAttempts: 9 } }, [wide]);
     const id = await start("wide");
     for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -101,7 +101,7 @@ function isWhole(json: string): boolean {
   }
 }
 
-describe("what comes in is not given back at any length", () => {
+describe("an answer is short, however long the input is", () => {
   it.each([
     ["a session id", { action: "get_state", session_id: "x".repeat(1_000_000) }],
     ["a category", { action: "list_workflows", category: "x".repeat(1_000_000) }],
@@ -117,14 +117,14 @@ describe("what comes in is not given back at any length", () => {
     expect(JSON.stringify(answer).length).toBeLessThan(4000);
   });
 
-  it("and a call that was nearly right comes back right, with what was right in it", async () => {
+  it("an answer to a nearly correct call contains the corrected call, with the correct parameters kept", async () => {
     const answer = await makeTool().call({ action: "get_task", session_id: "abc", phase: "1", task_number: 2 });
     expect(answer.example).toEqual({ action: "get_task", session_id: "abc", phase: 1, task_number: 2 });
   });
 });
 
-describe("`next` goes by where the session stands", () => {
-  it("asks for a person, and for no call, when the attempts are used up", async () => {
+describe("`next` fits the state of the session", () => {
+  it("asks for a person, and names no call, when the attempts are used up", async () => {
     const { call, start } = makeTool({ limits: { maxAttempts: 2, maxAttemptsTotal: 2 } });
     const id = await start();
     const wrong = { action: "complete_phase", session_id: id, phase: 1, evidence: {} };
@@ -145,7 +145,7 @@ describe("`next` goes by where the session stands", () => {
     expect(await call({ action: "get_phase", session_id: id })).toMatchObject({ next: null });
   });
 
-  it("resumes a paused session, goes on from a completed phase, and ends with a completed session", async () => {
+  it("resumes a paused session, continues after a completed phase, and ends with a completed session", async () => {
     const { call, start } = makeTool();
     const id = await start();
     await call({ action: "pause", session_id: id });
@@ -162,7 +162,7 @@ describe("`next` goes by where the session stands", () => {
     expect((await call({ action: "get_phase", session_id: id })).next).toBeNull();
   });
 
-  it("names no action that the host has not given", async () => {
+  it("names no action that the host has excluded", async () => {
     const actions = ["start", "get_phase", "complete_phase"] as const;
     const { call, start, tool } = makeTool({}, [twoPhases], { actions });
     expect(tool.description).not.toMatch(/list_|get_state|get_task|retry/);
@@ -179,7 +179,7 @@ describe("`next` goes by where the session stands", () => {
     expect(() => workflowTool(makeEngine().engine, { actions: ["nope" as never] })).toThrow("nope");
   });
 
-  it("starts what a filter has left", async () => {
+  it("starts a workflow that matches the filter", async () => {
     const { call } = makeTool({}, [open, twoPhases]);
     expect((await call({ action: "list_workflows", category: "testing" })).next).toMatchObject({
       workflow_type: "two_phases",
@@ -188,7 +188,7 @@ describe("`next` goes by where the session stands", () => {
 });
 
 describe("brief state", () => {
-  it("fits 400 tokens whatever the numbers of the phases", async () => {
+  it("fits 400 tokens for any phase numbers", async () => {
     const gaps = defineWorkflow({
       ...{ type: "gaps", revision: "1", name: "Gaps", description: "Numbers far apart" },
       phases: Array.from({ length: 300 }, (_, index) => ({ number: index * 2, name: `Phase ${index}`, content: "" })),
@@ -205,8 +205,8 @@ describe("brief state", () => {
   });
 });
 
-describe("a failure beside the engine", () => {
-  it("is told to the host", async () => {
+describe("a failure outside the engine", () => {
+  it("is reported to the host", async () => {
     const { engine, call } = makeTool();
     const told: string[] = [];
     engine.on("internalError", ({ operation }) => told.push(operation));

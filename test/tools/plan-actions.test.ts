@@ -4,7 +4,7 @@ import { claims, makePlanned, PLAN, PLAN_PATH, type PlannedOptions } from "../su
 
 type Answer = Record<string, unknown>;
 
-/** A tool on an engine with a plan; `call` fails the test unless the answer has the status, and fits. */
+/** Creates a tool on an engine with a plan; `call` fails unless the answer has the status, and fits the budget. */
 function makeTool(options: PlannedOptions = {}, maxTokens = 6000) {
   const made = makePlanned(options);
   const tool = workflowTool(made.engine, { maxTokens });
@@ -19,7 +19,7 @@ function makeTool(options: PlannedOptions = {}, maxTokens = 6000) {
   return { ...made, tool, call, refused };
 }
 
-/** One phase with so many tasks, each of which needs the one before it. */
+/** Returns a phase with the given number of tasks, each of which depends on the one before it. */
 const chain = (count: number) =>
   `### Phase 1: Long\n\n${Array.from(
     { length: count },
@@ -30,7 +30,7 @@ const chain = (count: number) =>
   ).join("")}\n**Validation Gate**:\n- [ ] All is well\n`;
 
 describe("the tool on a session with a plan", () => {
-  it("says which option has the plan, and starts with what the plan says", async () => {
+  it("names the option for the plan, and starts with the tasks of the plan", async () => {
     const { call } = makeTool({ plan: PLAN.replace("Phase 1", "Phase 0").replace("Phase 2", "Phase 1") });
     expect(await call({ action: "list_workflows" })).toMatchObject({
       workflows: [{ workflow_type: "spec", plan_option: "spec_path" }],
@@ -46,7 +46,7 @@ describe("the tool on a session with a plan", () => {
     expect(started).not.toHaveProperty("plan_warnings");
   });
 
-  it("counts the plan's warnings, and shows the first", async () => {
+  it("counts the plan's warnings, and shows the first ones", async () => {
     const odd = Array.from({ length: 8 }, (_, index) => `- [ ] Stray ${index}\n`).join("");
     const { call } = makeTool({ plan: `# Tasks\n\n${odd}\n${PLAN}` });
     const started = await call({ action: "start", workflow_type: "spec", target_file: "specs/one" });
@@ -56,7 +56,7 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
-  it("shows tasks as they stand, and leads to one that is ready", async () => {
+  it("shows the current state of the tasks, and names one that is ready", async () => {
     const { call, start, edit } = makeTool();
     const session_id = await start(1);
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
@@ -85,7 +85,7 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
-  it("shows a task with what it needs, and what is ready instead", async () => {
+  it("shows a task with its dependencies, and tasks that are ready instead", async () => {
     const { call, start, edit } = makeTool();
     const session_id = await start(1);
     const task = { action: "get_task", session_id, phase: 1, task_number: 2 };
@@ -102,7 +102,7 @@ describe("the tool on a session with a plan", () => {
     expect(ready).toMatchObject({ next: { action: "complete_phase" } });
   });
 
-  it("says what a task is done for and that it may be left out, only where the plan says so", async () => {
+  it("shows the requirements of a task, and that it is optional, only if the plan has them", async () => {
     const words = "a sentence that goes on and on, ".repeat(10).trim();
     const plan = PLAN.replace("Task 1.3**: Write the docs", "Task 1.3**: Write the docs (optional)").replace(
       "  - **Dependencies**: Task 1.1\n",
@@ -123,7 +123,7 @@ describe("the tool on a session with a plan", () => {
     expect(await task(3)).not.toHaveProperty("requirements");
   });
 
-  it("refuses a locked task with those that are ready", async () => {
+  it("refuses a locked task, and names the tasks that are ready", async () => {
     const { refused, start } = makeTool({ config: { enforce_dependencies: true } });
     const session_id = await start(1);
     expect(await refused({ action: "get_task", session_id, phase: 1, task_number: 2 })).toMatchObject({
@@ -133,7 +133,7 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
-  it("names every task and item that is missing at a gate, and what was ticked when it passes", async () => {
+  it("names every missing task and item at a gate, and the ticked ones when it passes", async () => {
     const { call, refused, start } = makeTool();
     const session_id = await start(1);
     const complete = { action: "complete_phase", session_id, phase: 1 };
@@ -155,7 +155,7 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ ...complete, evidence: claims[1] })).toMatchObject({ plan_ticked: ["1.1", "1.2", "1.3"] });
   });
 
-  it("never shows a next call that would pass as it stands", async () => {
+  it("never names a next call that would pass unchanged", async () => {
     const { call, refused, start } = makeTool();
     const session_id = await start(1);
     const { next } = await refused({ action: "complete_phase", session_id, phase: 1, evidence: {} });
@@ -163,7 +163,7 @@ describe("the tool on a session with a plan", () => {
     await call({ action: "get_phase", session_id });
   });
 
-  it("says what could not be ticked yet, and what was taken back", async () => {
+  it("reports ticks that are pending, and ticks that were removed", async () => {
     const { call, start, plans } = makeTool();
     const session_id = await start(1);
     plans.fault = () => {
@@ -189,7 +189,7 @@ describe("the tool on a session with a plan", () => {
     expect(back).toMatchObject({ plan_unticked: ["1.1", "1.2", "1.3"], artifacts_cleared: [1] });
   });
 
-  it("syncs: told by get_phase and get_state, previewed, done, and then at one with the plan", async () => {
+  it("reports a changed plan in get_phase and get_state, previews the sync, does it, and then reports no change", async () => {
     const { call, start, edit } = makeTool();
     const session_id = await start(2);
     edit((text) =>
@@ -227,7 +227,7 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ action: "get_phase", session_id })).not.toHaveProperty("plan_changed");
   });
 
-  it("leads to no sync that only the host may ask for", async () => {
+  it("does not suggest a sync that only the host can do", async () => {
     const { call, refused, start, edit } = makeTool();
     const session_id = await start(1);
     edit((text) => text.replace("- [ ] All tests pass\n", ""));
@@ -242,7 +242,7 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
-  it("names nothing of phases ahead in a preview, a refusal or a sync, and counts it", async () => {
+  it("counts changes in later phases without naming them, in a preview, a refusal and a sync", async () => {
     const { call, refused, start, edit } = makeTool();
     const session_id = await start(1);
     edit((text) =>
@@ -270,7 +270,7 @@ describe("the tool on a session with a plan", () => {
     }
   });
 
-  it("says in a word that nothing has changed, and refuses a sync of what is complete", async () => {
+  it("reports that nothing has changed, and refuses a sync of a completed session", async () => {
     const { call, refused, start, pass } = makeTool();
     const session_id = await start(2);
     expect(await call({ action: "sync_plan", session_id })).toMatchObject({
@@ -284,7 +284,7 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
-  it("says of a phase that there is not in which plan to look", async () => {
+  it("names the plan in the error for a phase that does not exist", async () => {
     const { refused, start } = makeTool();
     const session_id = await start(1);
     const body = {
@@ -299,7 +299,7 @@ describe("the tool on a session with a plan", () => {
     expect(await refused({ action: "complete_phase", session_id, phase: 99, evidence: {} })).toMatchObject(body);
   });
 
-  it("names a call that failed as agents know it, and what the plan names as it stands there", async () => {
+  it("names a failed call as agents know it, and keeps names of the plan unchanged", async () => {
     const plan = PLAN.replace("Phase 2: Print", "Phase 2: syncPlan is not possible");
     const { refused, start, content, edit } = makeTool({ plan });
     const session_id = await start(2);
@@ -312,7 +312,7 @@ describe("the tool on a session with a plan", () => {
     expect((await refused({ action: "get_phase", session_id })).error).toMatch(/^get_phase failed: internal error/);
   });
 
-  it("names no call that agents are not given", async () => {
+  it("names no call that the host has excluded", async () => {
     const { engine, start, edit } = makeTool();
     const session_id = await start(1);
     edit((text) => text.replace("Write the printer", "Write a printer"));
@@ -322,8 +322,8 @@ describe("the tool on a session with a plan", () => {
   });
 });
 
-describe("answers about long plans stay in their budget", () => {
-  it("a phase with sixty tasks comes whole, and says all that is missing at its gate", async () => {
+describe("an answer about a long plan stays within its budget", () => {
+  it("a phase with sixty tasks is returned whole, with everything that is missing at its gate", async () => {
     const { call, refused, start } = makeTool({ plan: chain(60) });
     const session_id = await start(1);
     const { phase_content: content } = await call({ action: "get_phase", session_id });
@@ -332,7 +332,7 @@ describe("answers about long plans stay in their budget", () => {
     expect(failed).toMatchObject({ missing_tasks: { length: 60 }, unclaimed_items: { 1: "All is well" } });
   });
 
-  it("a refusal that says more than fits leads to where all of it is said", async () => {
+  it("a refusal that is too long names the call that returns all of it", async () => {
     const tasks = Array.from({ length: 500 }, (_, index) => `- [ ] **Task 1.${index + 1}**: Do it\n`).join("");
     const words = "and this is shown to somebody who has not written it, in writing, with the date and the place of it";
     const items = Array.from({ length: 200 }, (_, index) => `- [ ] Thing ${index + 1} works, ${words}\n`).join("");
@@ -355,7 +355,7 @@ describe("answers about long plans stay in their budget", () => {
     expect((await tool.dispatch(failed)).next).toMatchObject({ action: "complete_phase" });
   });
 
-  it("or in pages, which put together are the whole", async () => {
+  it("a longer phase is returned in pages, which together are the whole", async () => {
     const { call, start } = makeTool({ plan: chain(150) }, 1000);
     const session_id = await start(1);
     let page = await call({ action: "get_phase", session_id });
@@ -367,7 +367,7 @@ describe("answers about long plans stay in their budget", () => {
     expect(JSON.parse(json)).toMatchObject({ phase_content: { tasks: { length: 150 } } });
   });
 
-  it("a sync with hundreds of differences counts what it does not list", async () => {
+  it("a sync with hundreds of changes counts the ones that it does not list", async () => {
     const { call, start, edit } = makeTool({ plan: chain(10) }, 2000);
     const session_id = await start(1);
     edit(() => chain(300).replaceAll("Dependencies**: Task", "Estimated Time**: 1 hour\n  - **Dependencies**: Task"));
@@ -379,7 +379,7 @@ describe("answers about long plans stay in their budget", () => {
     });
   });
 
-  it("a preview of it names every one of them, in pages that are good as long as the plan is the same", async () => {
+  it("a preview names every change, in pages whose cursors are valid while the plan is unchanged", async () => {
     const { call, refused, start, edit, engine } = makeTool({ plan: chain(10) }, 2000);
     const session_id = await start(1);
     edit(() => chain(300).replaceAll("thing", "other thing"));
@@ -406,7 +406,7 @@ describe("answers about long plans stay in their budget", () => {
     expect(stale).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("has changed") });
   });
 
-  it("the ticks of a long phase are counted where not all are listed", async () => {
+  it("the ticks of a long phase are counted if not all are listed", async () => {
     const { call, start } = makeTool({ plan: chain(150) });
     const session_id = await start(1);
     const ids = Array.from({ length: 150 }, (_, index) => `1.${index + 1}`);
@@ -417,7 +417,7 @@ describe("answers about long plans stay in their budget", () => {
     });
   });
 
-  it("the state in short is short whatever the plan has to say", async () => {
+  it("a brief state stays short for any plan", async () => {
     const { call, start, edit, plans } = makeTool({ plan: chain(100) });
     const session_id = await start(1);
     plans.fault = (operation) => {

@@ -22,7 +22,7 @@ const THREE = {
   ),
 };
 
-/** A phased session of three phases, each of which takes any note. */
+/** Creates a phased session of three phases, each of which accepts any note. */
 async function phased() {
   const { engine } = makeEngine({ content: new MemoryContent({ sources: { three: THREE } }) });
   const tool = workflowTool(engine);
@@ -37,8 +37,8 @@ async function phased() {
   return { call, start, session_id, pass };
 }
 
-describe("an answer of a phased session that is given once more", () => {
-  it("says where the session is after a rollback, and the call that fits", async () => {
+describe("a repeated answer of a phased session", () => {
+  it("contains the current state after a rollback, and the next call for it", async () => {
     const { call, session_id, pass } = await phased();
     const first = await pass(1, "one");
     expect(first).toMatchObject({ checkpoint_passed: true, next_phase: { phase_number: 2 } });
@@ -56,7 +56,7 @@ describe("an answer of a phased session that is given once more", () => {
     });
   });
 
-  it("asks for no fixed evidence at a gate that has been passed since", async () => {
+  it("asks for no corrected evidence at a gate that was passed since", async () => {
     const { session_id, pass } = await phased();
     const refused = await pass(1, "one", "");
     expect(refused).toMatchObject({ code: "GATE_FAILED", next: { action: "complete_phase" } });
@@ -75,7 +75,7 @@ describe("an answer of a phased session that is given once more", () => {
     expect(again).not.toHaveProperty("remediation");
   });
 
-  it("leads to no call where the attempts are used up", async () => {
+  it("names no next call if the attempts are used up", async () => {
     const { session_id, pass, call } = await phased();
     await pass(1, "one");
     for (let attempt = 0; attempt < 30; attempt += 1) {
@@ -85,7 +85,7 @@ describe("an answer of a phased session that is given once more", () => {
     expect(await pass(1, "one")).toMatchObject({ replayed: true, next: null, blocked: expect.any(String) });
   });
 
-  it("shows the phase that the session is in, after a start, a rollback, a resume and a retry", async () => {
+  it("shows the current phase, after a start, a rollback, a resume and a retry", async () => {
     const { call, start, session_id, pass } = await phased();
     await pass(1);
     const here = { current_phase: 2, session_status: "active" };
@@ -122,7 +122,7 @@ describe("an answer of a phased session that is given once more", () => {
     expect(await call(start)).toMatchObject({ replayed: true, session_now: over });
   });
 
-  it("does not say after a sync that the session is where it was", async () => {
+  it("does not contain an outdated phase after a sync", async () => {
     const { tool, start, edit, pass } = makePlanned();
     const session_id = await start(1);
     edit((text) => text.replace("- [ ] **Task 1.3**", "- [ ] **Task 1.4**: Read them\n- [ ] **Task 1.3**"));
@@ -137,8 +137,8 @@ describe("an answer of a phased session that is given once more", () => {
   });
 });
 
-describe("an answer of a routed instance that is given once more", () => {
-  /** An instance, and its tools as functions. */
+describe("a repeated answer of a routed session", () => {
+  /** Creates an instance, and its tools as functions. */
   async function garden() {
     const { engine } = routed(new Script("Sow", "Water", "FINISH"));
     const tools = new Map(routedTools(engine).map((tool) => [tool.name, tool]));
@@ -148,7 +148,7 @@ describe("an answer of a routed instance that is given once more", () => {
     return { call, instance_id };
   }
 
-  it("says what is to be done now, and what the earlier call led to", async () => {
+  it("contains the current step, and the step of the first answer", async () => {
     const { call, instance_id } = await garden();
     const keyed = { instance_id, ...DONE, idempotency_key: "k" };
     const first = await call("advance_workflow", keyed);
@@ -166,7 +166,7 @@ describe("an answer of a routed instance that is given once more", () => {
     expect(over).toMatchObject({ status: "COMPLETED", next_step: { step_name: "FINISH" }, allowed: [] });
   });
 
-  it("does not say of one that was taken up again that it is suspended", async () => {
+  it("does not show a resumed session as suspended", async () => {
     const { call, instance_id } = await garden();
     const suspend = { instance_id, reason: "lunch", idempotency_key: "k" };
     expect(await call("suspend_workflow", suspend)).toMatchObject({ status: "SUSPENDED" });

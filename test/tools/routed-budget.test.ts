@@ -6,7 +6,7 @@ import { routedTools } from "../support/fits-schema.js";
 const ROOM = 1000 * 4;
 const LONG = Array.from({ length: 900 }, (_, line) => `Row ${line}: dig on.`).join("\n");
 
-/** A garden with so long instructions that no answer has room for them. */
+/** Creates a workflow with instructions that are too long for any answer. */
 async function longGarden(...moves: ConstructorParameters<typeof Script>) {
   const workflows = routedWorkflows(
     defineRoutedWorkflow({
@@ -32,7 +32,7 @@ async function longGarden(...moves: ConstructorParameters<typeof Script>) {
   return { ask, engine, id: String(instanceId) };
 }
 
-/** Follows the pages of an answer to their end. */
+/** Follows the pages of an answer to the end. */
 async function wholeOf(ask: (input: object) => Promise<Record<string, unknown>>, input: object): Promise<unknown> {
   let text = "";
   for (let cursor: unknown; ; ) {
@@ -43,8 +43,8 @@ async function wholeOf(ask: (input: object) => Promise<Record<string, unknown>>,
   }
 }
 
-describe("answers in a budget", () => {
-  it("leave out what does not fit, and name the call that shows it", async () => {
+describe("answers within a budget", () => {
+  it("leave out what does not fit, and name the call that returns it", async () => {
     const { ask } = await longGarden();
     const started = await ask("start_workflow", { workflow_name: "GARDEN", context: { notes: "n".repeat(9000) } });
     expect(started).toMatchObject({
@@ -54,7 +54,7 @@ describe("answers in a budget", () => {
     });
   });
 
-  it("leave instructions in as long as there is room for them", async () => {
+  it("keep the instructions as long as they fit", async () => {
     const { ask, id } = await longGarden({ nextStep: "Sow", reasoning: "r".repeat(4000) });
     const context_updates = { notes: "n".repeat(9000) };
     const sown = await ask("advance_workflow", { instance_id: id, report: { status: "ok" }, context_updates });
@@ -62,7 +62,7 @@ describe("answers in a budget", () => {
     expect(sown).toMatchObject({ left_out: expect.arrayContaining(["current_context"]) });
   });
 
-  it("come in pages where they are read, which together are the whole", async () => {
+  it("of reading calls are returned in pages, which together are the whole", async () => {
     const { ask, id } = await longGarden();
     const whole = await wholeOf((input) => ask("get_workflow_status", input), { instance_id: id });
     expect(whole).toMatchObject({ instance_id: id, next_step: { step_name: "Dig", instructions: LONG } });
@@ -70,7 +70,7 @@ describe("answers in a budget", () => {
     expect(first).toMatchObject({ next: { tool: "get_workflow_status", instance_id: id, cursor: first.cursor } });
   });
 
-  it("have a history by entries, and an entry that is too long in pages", async () => {
+  it("contain a history by entries, and a long entry in pages", async () => {
     const { ask, engine, id } = await longGarden("Sow", "Sow", "Sow");
     for (const message of ["a".repeat(2500), "b".repeat(2500), "c".repeat(9000)]) {
       await engine.advance(id, { report: { status: "ok", message } });
@@ -91,7 +91,7 @@ describe("answers in a budget", () => {
     expect([...all.matchAll(/c/g)].length).toBeGreaterThanOrEqual(9000);
   });
 
-  it("say so of a cursor that is none", async () => {
+  it("refuse an invalid cursor", async () => {
     const { ask, id } = await longGarden();
     for (const name of ["get_workflow_status", "get_workflow_history"]) {
       expect(await ask(name, { instance_id: id, cursor: "abc" })).toMatchObject({

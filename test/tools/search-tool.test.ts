@@ -5,7 +5,7 @@ import { type Chunk, createSearchTool, type SearchQuery, type SearchToolOptions 
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 
-/** A retriever that has some chunks, and remembers what it was asked. */
+/** Returns a retriever with some chunks, which records its queries. */
 function retrieverOf(chunks: readonly Partial<Chunk>[]) {
   const asked: SearchQuery[] = [];
   const whole = { text: "# A\n", headings: ["A", "B"], lines: [3, 9], tokens: 1, score: 0.5, tags: [] } as const;
@@ -26,7 +26,7 @@ const filesIn = (answer: { readonly [key: string]: unknown }) =>
   resultsSchema.parse(answer.results).map(({ file }) => file);
 
 describe("createSearchTool", () => {
-  it("answers with file, headings, lines, score and text, and how many tokens that is", async () => {
+  it("returns file, headings, lines, score and text, and the number of tokens", async () => {
     const retriever = retrieverOf([{ workflow: "w", tags: ["style"], score: 1.23456 }, { text: "xxxxxxxx" }]);
     const answer = await createSearchTool(retriever).handler({
       query: "names",
@@ -63,13 +63,13 @@ describe("createSearchTool", () => {
     });
   });
 
-  it("has the host's name and words", () => {
+  it("uses the host's name and description", () => {
     const tool = toolOf([], { name: "find_docs", description: "Finds docs." });
     expect([tool.name, tool.description]).toEqual(["find_docs", "Finds docs."]);
     expect(toolOf([]).name).toBe("search_standards");
   });
 
-  it("hides phases and tasks unless the host shows them: an agent must not read ahead", async () => {
+  it("hides phases and tasks unless the host shows them, so that an agent cannot read ahead", async () => {
     const chunks = [{ phase: 2 }, { phase: 1, task: 1 }, ...Array.from({ length: 30 }, () => ({ phase: 3 })), {}, {}];
     const retriever = retrieverOf(chunks);
     const hidden = await createSearchTool(retriever).handler({ query: "x", limit: 1 });
@@ -85,14 +85,14 @@ describe("createSearchTool", () => {
     expect(retriever.asked.at(-1)).toEqual({ query: "x", phase: 2, task: 1, limit: 2 });
   });
 
-  it("stops asking when hidden ones have no end", async () => {
+  it("stops after some queries if all results are hidden", async () => {
     const retriever = retrieverOf(Array.from({ length: 100_000 }, () => ({ phase: 1 })));
     const answer = await createSearchTool(retriever).handler({ query: "x" });
     expect(answer).toMatchObject({ status: "success", found: 0, hint: expect.any(String) });
     expect(retriever.asked).toHaveLength(6);
   });
 
-  it("leaves out what has nothing of the query, and says when nothing is left", async () => {
+  it("leaves out results with score 0, and says when none is left", async () => {
     expect(filesIn(await toolOf([{}, { score: 0 }]).handler({ query: "x" }))).toEqual(["standards/0.md"]);
     const none = await toolOf([{ score: 0 }]).handler({ query: "x" });
     expect(none).toMatchObject({
@@ -103,7 +103,7 @@ describe("createSearchTool", () => {
     });
   });
 
-  it("stays in its budget, in pages that together are everything", async () => {
+  it("stays within its budget, in pages that together are everything", async () => {
     const chunks = Array.from({ length: 20 }, (_, index) => ({ text: `${index} ${"word ".repeat(150)}` }));
     const tool = toolOf(chunks, { maxTokens: 1500 });
     const found: string[] = [];
@@ -120,7 +120,7 @@ describe("createSearchTool", () => {
     expect(pages).toBeGreaterThan(2);
   });
 
-  it("shows the beginning of a piece that is too long alone, and says so", async () => {
+  it("truncates a chunk that is too long by itself, and marks it", async () => {
     const tool = toolOf([{ text: `${"\u0000".repeat(20_000)}end` }, { text: `a${"😀".repeat(9_000)}` }], {
       maxTokens: 1,
     });
@@ -137,15 +137,15 @@ describe("createSearchTool", () => {
   });
 
   it.each([
-    ["no object", undefined, "must be an object"],
+    ["an input that is not an object", undefined, "must be an object"],
     ["a list", [], "must be an object"],
-    ["no query", {}, "'query'"],
+    ["an input without a query", {}, "'query'"],
     ["an empty query", { query: "" }, "'query'"],
-    ["a query that is none", { query: 7, limit: 0 }, "'limit'"],
+    ["a query that is not a text", { query: 7, limit: 0 }, "'limit'"],
     ["a wrong limit", { query: "x", limit: 51 }, "'limit'"],
     ["tags as a text", { query: "x", tags: "style" }, "'tags'"],
     ["an unknown parameter", { query: "x", limt: 3 }, "did you mean 'limit'?"],
-  ])("says what is wrong with %s", async (_, input, message) => {
+  ])("names the error in %s", async (_, input, message) => {
     const answer = await toolOf([{}]).handler(input);
     expect(answer).toMatchObject({
       status: "error",
@@ -157,7 +157,7 @@ describe("createSearchTool", () => {
     expect(answer.remediation).toContain("query");
   });
 
-  it("takes null for what isn't given, and refuses a cursor that is none", async () => {
+  it("accepts null for an omitted parameter, and refuses an invalid cursor", async () => {
     expect(await toolOf([{}]).handler({ query: "x", tags: null, limit: undefined })).toMatchObject({ found: 1 });
     expect(await toolOf([{}]).handler({ query: "x", cursor: "!" })).toMatchObject({
       status: "error",
@@ -165,7 +165,7 @@ describe("createSearchTool", () => {
     });
   });
 
-  it("never throws: failures are told to the host, and to the agent without a word of theirs", async () => {
+  it("never throws: failures are reported to the host in full, and to the agent without details", async () => {
     const heard: unknown[] = [];
     const bug = new Error("no network at 10.0.0.1");
     const known = new PhasegateError("FILE_NOT_FOUND", "none of the folders is there", {
@@ -186,7 +186,7 @@ describe("createSearchTool", () => {
     expect(await silent.handler({ query: "x" })).toMatchObject({ code: "INTERNAL" });
   });
 
-  it("is a tool of an MCP server as it stands", async () => {
+  it("can be registered as a tool of an MCP server", async () => {
     const tool = toolOf([{ text: "# Naming\n" }]);
     const server = new McpServer({ name: "s", version: "1" });
     server.registerTool(tool.name, { description: tool.description, inputSchema: tool.inputSchema }, async (input) => ({

@@ -22,8 +22,8 @@ async function start(gate: string) {
   return { ...made, write, call, complete };
 }
 
-describe("a refusal by verifiers on the wire", () => {
-  it("says what was looked up, what came of it and what to fix", async () => {
+describe("a refusal by verifiers", () => {
+  it("contains what was checked, the results and what to fix", async () => {
     const { complete, call, write } = await start(GATE());
     const refused = await complete({ count: 3, report: "report.md" });
     expect(refused).toMatchObject({
@@ -61,7 +61,7 @@ describe("a refusal by verifiers on the wire", () => {
     });
   });
 
-  it("says where a verifier could not run, and leaves results out of an answer that has no room for them", async () => {
+  it("names a verifier that could not run, and leaves out results that do not fit", async () => {
     const loud: Verifier = {
       verify: async () => ({ ok: false, message: "m", output: Array.from({ length: 50 }, () => "x".repeat(400)) }),
     };
@@ -79,7 +79,7 @@ describe("a refusal by verifiers on the wire", () => {
   });
 });
 
-describe("what agents see of a gate", () => {
+describe("the description of a gate for agents", () => {
   it("is a JSON Schema and one filled-in example", async () => {
     const { call } = await start(GATE());
     expect(await call("get_phase")).toMatchObject({
@@ -93,7 +93,7 @@ describe("what agents see of a gate", () => {
     });
   });
 
-  it("is only names with reveal: names, and nothing with reveal: none; hosts have the whole", async () => {
+  it("contains only names with `reveal: names`, and nothing with `reveal: none`; hosts get everything", async () => {
     for (const [reveal, named] of [
       ["names", true],
       ["none", false],

@@ -7,7 +7,7 @@ import { built, twoPhases } from "../support/workflows.js";
 
 type Answer = Record<string, unknown>;
 
-/** A tool on an engine in memory; `call` fails the test unless the answer has the status. */
+/** Creates a tool on an engine in memory; `call` fails the test unless the answer has the status. */
 function makeTool(
   options: Partial<EngineOptions> = {},
   workflows: readonly Workflow[] = [twoPhases],
@@ -35,8 +35,8 @@ function makeTool(
   return { ...made, tool, dispatch, call, refused, start };
 }
 
-describe("every action, as seed 000 has it", () => {
-  it("list_workflows: metadata, filtered by category, with a warning for an unknown one", async () => {
+describe("every action", () => {
+  it("list_workflows returns metadata, filtered by category, with a warning for an unknown category", async () => {
     const { call } = makeTool();
     expect(await call({ action: "list_workflows" })).toMatchObject({
       workflows: [
@@ -66,7 +66,7 @@ describe("every action, as seed 000 has it", () => {
     expect(unknown).toMatchObject({ count: 1, warning: expect.stringContaining("testing") });
   });
 
-  it("start: the session, its first phase, and what to call", async () => {
+  it("start returns the session, its first phase and the next call", async () => {
     const { call, start } = makeTool();
     const answer = await call({
       action: "start",
@@ -94,7 +94,7 @@ describe("every action, as seed 000 has it", () => {
     expect(second.open_sessions).toHaveLength(2);
   });
 
-  it("get_phase and get_task: `next` leads through the tasks to the gate", async () => {
+  it("get_phase and get_task name the next call through all tasks up to the gate", async () => {
     const { call, start } = makeTool();
     const id = await start();
     const phase = await call({ action: "get_phase", session_id: id });
@@ -119,14 +119,14 @@ describe("every action, as seed 000 has it", () => {
     expect(copied.code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("complete_phase: a call that is copied from `next` does not pass", async () => {
+  it("complete_phase is refused if it is copied from `next`", async () => {
     const { refused, start, call } = makeTool();
     const id = await start();
     const task = await call({ action: "get_task", session_id: id, phase: 1, task_number: 2 });
     expect(await refused(task.next)).toMatchObject({ checkpoint_passed: false });
   });
 
-  it("complete_phase: what is missing, what is wrong, and the attempts that are left", async () => {
+  it("complete_phase returns what is missing, what is wrong and the attempts that are left", async () => {
     const { call, refused, start } = makeTool();
     const id = await start();
     const failed = await refused({
@@ -163,7 +163,7 @@ describe("every action, as seed 000 has it", () => {
     expect(done).toMatchObject({ workflow_complete: true, next_phase: null });
   });
 
-  it("a failed session says how to go on, and a retry does", async () => {
+  it("retry_phase continues a failed session, whose state names it", async () => {
     const { call, refused, start } = makeTool();
     const id = await start();
     const wrong = { action: "complete_phase", session_id: id, phase: 1, evidence: {} };
@@ -187,7 +187,7 @@ describe("every action, as seed 000 has it", () => {
     });
   });
 
-  it("get_state: whole with artifacts, brief in 400 tokens", async () => {
+  it("get_state returns everything with artifacts, or a brief state within 400 tokens", async () => {
     const { call, start } = makeTool();
     const id = await start("two_phases", `src/${"long-name/".repeat(90)}a.ts`);
     const evidence = { ...built, outputs: ["a.md"], commands_executed: ["npm test"] };
@@ -216,7 +216,7 @@ describe("every action, as seed 000 has it", () => {
     expect(brief).toMatchObject({ current_phase: 2, title: "Ship", completed_phases: "1", phases: "1 of 2 complete" });
   });
 
-  it("list_sessions and get_session", async () => {
+  it("list_sessions and get_session return the sessions", async () => {
     const { call, start, clock } = makeTool();
     const id = await start();
     clock.advance(888_000);
@@ -249,7 +249,7 @@ describe("every action, as seed 000 has it", () => {
     expect(session).toMatchObject({ status: "paused", paused_at: expect.any(String) });
   });
 
-  it("pause, resume, rollback, delete_session, get_errors, get_history, get_metrics", async () => {
+  it("pause, resume, rollback, delete_session, get_errors, get_history and get_metrics return their results", async () => {
     const { call, refused, start, clock } = makeTool();
     const id = await start();
     expect(await call({ action: "pause", session_id: id, checkpoint_note: "review" })).toMatchObject({
@@ -292,7 +292,7 @@ describe("every action, as seed 000 has it", () => {
 });
 
 describe("refusals", () => {
-  it("of a phase that lies ahead carry the phase to be done, progress and the next call", async () => {
+  it("of a later phase contain the current phase, the progress and the next call", async () => {
     const { call, refused, start } = makeTool();
     const id = await start();
     const expected = {
@@ -328,7 +328,7 @@ describe("refusals", () => {
     expect(answer.valid_actions).toHaveLength(17);
   });
 
-  it("of an action that nearly exists name it, with a right call", async () => {
+  it("of a misspelled action name the right one, with a valid call", async () => {
     expect(await makeTool().refused({ action: "getPhase" })).toMatchObject({
       error: expect.stringContaining("getPhase"),
       error_type: "ValueError",
@@ -337,7 +337,7 @@ describe("refusals", () => {
     });
   });
 
-  it("of parameters say all that is missing, unknown or wrong at once, with a right call", async () => {
+  it("of parameters list everything that is missing, unknown or wrong, with a valid call", async () => {
     const { refused } = makeTool();
     expect(await refused({ action: "complete_phase", sesion_id: "x", phase: "1", evidence: "{}" })).toMatchObject({
       error: expect.stringMatching(
@@ -355,11 +355,11 @@ describe("refusals", () => {
     expect((await refused({ action: "get_state", session_id: 1, brief: "yes" })).error).toContain("true or false");
   });
 
-  it("let null stand for a parameter that is not given", async () => {
+  it("do not happen for a parameter that is null", async () => {
     await makeTool().call({ action: "list_workflows", category: null });
   });
 
-  it("of an unknown session or workflow name the nearest and how to list them", async () => {
+  it("of an unknown session or workflow name the nearest one and how to list them", async () => {
     const { refused, start } = makeTool();
     const id = await start();
     const session = await refused({ action: "get_state", session_id: `${id}x` });
@@ -370,7 +370,7 @@ describe("refusals", () => {
     expect(workflow.remediation).toContain("'two_phases'");
   });
 
-  it("hold no path, stack or secret of the server", async () => {
+  it("contain no path, stack trace or secret of the server", async () => {
     const { refused, start, storage } = makeTool();
     const id = await start();
     storage.read = () => Promise.reject(new Error("ENOENT /home/me/.secrets/db password=hunter2"));
@@ -379,7 +379,7 @@ describe("refusals", () => {
     expect(answer).not.toMatch(/home|secret|hunter2|at \w+ \(/);
   });
 
-  it("never throw, whatever comes in", async () => {
+  it("are returned, never thrown, for any input", async () => {
     const { tool } = makeTool();
     const hostile = {
       get action(): string {
@@ -390,8 +390,8 @@ describe("refusals", () => {
   });
 });
 
-describe("the host's choice of actions", () => {
-  it("leaves out the others from schema, description and dispatch", async () => {
+describe("the host's selection of actions", () => {
+  it("removes the others from schema, description and dispatch", async () => {
     const { engine } = makeEngine();
     const tool = workflowTool(engine, { name: "gate", actions: ["start", "get_phase", "complete_phase"] });
     expect(JSON.stringify(tool.inputSchema)).not.toContain("rollback");
@@ -433,13 +433,13 @@ describe("the budget", () => {
     ],
   });
 
-  it("the whole listing stays under 900 tokens", () => {
+  it("limits the listing of the tool to 900 tokens", () => {
     const { tool } = makeTool();
     const { name, description, inputSchema, outputSchema } = tool;
     expect(JSON.stringify({ name, description, inputSchema, outputSchema }).length / 4).toBeLessThan(900);
   });
 
-  it("long texts come in pages that put together are the text", async () => {
+  it("splits long texts into pages that together are the text", async () => {
     const { call } = makeTool({}, [wordy], 2500);
     const started = await call({ action: "start", workflow_type: "wordy", target_file: "a" });
     for (const [first, key] of [
@@ -459,7 +459,7 @@ describe("the budget", () => {
     }
   });
 
-  it("a refusal with many problems stays inside, and get_errors pages through all", async () => {
+  it("limits a refusal with many problems, and get_errors returns all of them in pages", async () => {
     const { call, refused, start, engine } = makeTool(
       { limits: { maxAttempts: 99, maxAttemptsTotal: 99 } },
       [wordy],
@@ -482,7 +482,7 @@ describe("the budget", () => {
     expect([found, (await engine.errors(id)).length]).toEqual([8, 8]);
   });
 
-  it("an answer that can't be paged otherwise comes as pages of its JSON", async () => {
+  it("splits an answer without another page unit into pages of its JSON", async () => {
     const { call, start } = makeTool({}, [wordy], 2500);
     const id = await start("wordy");
     const evidence = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field_${index}`, "x".repeat(500)]));
@@ -497,7 +497,7 @@ describe("the budget", () => {
     }
   });
 
-  it("cursors that are none, or of another page, are refused", async () => {
+  it("refuses invalid cursors, and cursors of another page", async () => {
     const { call, refused } = makeTool({}, [wordy], 2500);
     const started = await call({ action: "start", workflow_type: "wordy", target_file: "a" });
     const { cursor } = started.next as { cursor: string };
@@ -510,7 +510,7 @@ describe("the budget", () => {
     expect(await refused(task)).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("changed") });
   });
 
-  it("many sessions come in pages", async () => {
+  it("splits a list of many sessions into pages", async () => {
     const { call, start } = makeTool({ limits: { maxActiveSessions: 200 } }, [twoPhases], 1500);
     for (let index = 0; index < 30; index += 1) await start("two_phases", `src/${index}.ts`);
     const seen = new Set<unknown>();

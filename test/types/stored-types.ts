@@ -31,11 +31,11 @@ import type {
 } from "../../src/workspace/tools/sessions.js";
 import type { WorkspaceFunctions } from "../../src/workspace/workspace.js";
 
-/** The request of a workspace's function, and the same by the schema of the tool. */
+/** The request of a workspace function, and the input of its tool's schema. */
 type Request<Name extends keyof WorkspaceFunctions> = NonNullable<Parameters<WorkspaceFunctions[Name]>[0]>;
 type Input<T extends { readonly input: z.core.$ZodObject }> = z.input<T["input"]>;
 
-/** The same type with its intersections resolved, without `readonly`, and with JSON as a word: its type has no end. */
+/** The same type with intersections resolved, without `readonly`, and with a name for JSON, a recursive type. */
 type Flat<T> = [JsonValue] extends [T] ? "JSON" : [JsonObject] extends [T] ? "JSON object" : Members<T>;
 type Members<T> = T extends object ? { -readonly [K in keyof T]: Flat<T[K]> } : T;
 

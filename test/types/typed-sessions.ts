@@ -1,5 +1,5 @@
 /**
- * What the compiler must accept and refuse. `tsc` checks this file; an unused `@ts-expect-error` is an
+ * Code that the compiler must accept or refuse. `tsc` checks this file; an unused `@ts-expect-error` is an
  * error, so each of them is a test that can fail.
  */
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage, type PhaseNumberOf } from "phasegate";
@@ -22,7 +22,7 @@ const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryC
 export async function typed(id: string): Promise<void> {
   const session = engine.session(workflow, id);
   await session.completePhase(1, { tests: 3, ok: true });
-  // The input of a schema is wanted, not its output.
+  // The input type of a schema is required, not its output type.
   await session.completePhase(3, { when: "3" });
   await session.completePhase(4, { anything: ["at all"] });
   await session.phase(3);

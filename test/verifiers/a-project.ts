@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "phasegate";
 import { createVerifiers, type VerifierName, type VerifiersOptions, type VerifyResult } from "phasegate/verify";
 import { expect } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
-/** What a test asks of a verifier. */
+/** The arguments of a verifier. */
 export interface Ask {
   readonly value?: JsonValue;
   readonly evidence?: JsonObject;
@@ -15,7 +15,7 @@ export interface Ask {
 
 const session = { id: "release_a_1", workflowType: "release", target: "src/a.ts", phase: 1 };
 
-/** A project with files in a folder of its own, and its verifiers. */
+/** Creates a project with files, and its verifiers. */
 export async function aProject(
   files: Readonly<Record<string, string>> = {},
   options: Omit<VerifiersOptions, "projectRoot"> = {},
@@ -45,7 +45,7 @@ export async function aProject(
       },
       { signal },
     );
-    // Nothing that an agent is told says where the project lies.
+    // No message for agents contains the path of the project.
     expect(JSON.stringify(result)).not.toContain(base);
     return result;
   };
@@ -55,7 +55,7 @@ export async function aProject(
   return { base, root, write, verifiers, verify, snapshot, check };
 }
 
-/** Expects a refusal, and gives its message. */
+/** Expects a refusal, and returns its message. */
 export function refused(result: VerifyResult): string {
   expect(result).toMatchObject({ ok: false });
   return result.message;

@@ -6,7 +6,7 @@ import { aProject, refused } from "./a-project.js";
 
 const NAME = "changed_since_phase_start";
 
-/** A project at the beginning of a phase, and what the verifier says at its end. */
+/** Creates a project at the start of a phase, and a function that runs the verifier. */
 async function aPhase(files: Readonly<Record<string, string>>, params: JsonObject) {
   const project = await aProject(files);
   const snapshot = await project.snapshot(NAME, params);
@@ -17,14 +17,14 @@ async function aPhase(files: Readonly<Record<string, string>>, params: JsonObjec
 }
 
 describe("changed_since_phase_start", () => {
-  it("takes a file that was changed, and one that was created", async () => {
+  it("accepts a changed file, and a created one", async () => {
     const { write, ask } = await aPhase({ "a.md": "old" }, { paths: ["a.md", "b.md"] });
     await write("a.md", "new");
     await write("b.md", "b");
     expect(await ask()).toEqual({ ok: true, message: "a.md changed, b.md created", ran: "a.md, b.md" });
   });
 
-  it("doesn't take a file that was only touched, or changed and changed back", async () => {
+  it("refuses a file that was only touched, or changed and changed back", async () => {
     const { root, write, ask } = await aPhase({ "a.md": "same" }, { path: "a.md" });
     await utimes(join(root, "a.md"), 1, 1);
     await chmod(join(root, "a.md"), 0o755);
@@ -37,7 +37,7 @@ describe("changed_since_phase_start", () => {
     expect(refused(await ask())).toContain("has not changed");
   });
 
-  it("doesn't take what any earlier beginning of the phase had, nor a file that one of them hadn't, deleted", async () => {
+  it("refuses content of any earlier start of the phase, and a file deleted since one of them", async () => {
     const params = { paths: ["a.md", "b.md"], allow_deleted: true };
     const { root, write, snapshot, verify } = await aProject({ "a.md": "original" });
     const first = (await snapshot(NAME, params)) ?? null;
@@ -63,13 +63,13 @@ describe("changed_since_phase_start", () => {
     );
   });
 
-  it("takes each of the paths by itself", async () => {
+  it("checks each path", async () => {
     const { write, ask } = await aPhase({ "a.md": "a", "b.md": "b" }, { paths: ["a.md", "./b.md"] });
     await write("a.md", "new");
     expect(refused(await ask())).toBe("b.md has not changed since this phase was entered");
   });
 
-  it("doesn't take a deleted or emptied file, unless the author allows it", async () => {
+  it("refuses a deleted or emptied file, unless the author allows it", async () => {
     const { root, write, ask, verify, snapshot } = await aPhase({ "a.md": "a" }, { path: "a.md" });
     const before = await snapshot(NAME, { path: "a.md" });
     const allowed = () => verify(NAME, { path: "a.md", allow_deleted: true }, { snapshot: before ?? null });
@@ -81,7 +81,7 @@ describe("changed_since_phase_start", () => {
     expect(await allowed()).toMatchObject({ ok: true });
   });
 
-  it("doesn't take a new empty file, or a file that never was", async () => {
+  it("refuses a new empty file, and a file that never existed", async () => {
     const { write, ask } = await aPhase({}, { path: "new.md" });
     expect(refused(await ask())).toContain("has not changed");
     await write("new.md", "");
@@ -90,7 +90,7 @@ describe("changed_since_phase_start", () => {
     expect(await ask()).toMatchObject({ ok: true, message: "new.md created" });
   });
 
-  it("looks at whole folders, hidden files too, but not at .git and node_modules", async () => {
+  it("checks whole folders, hidden files too, but not .git and node_modules", async () => {
     const files = { "src/a.ts": "a", "src/.hidden": "h", "src/.git/x": "x", "src/node_modules/y": "y" };
     const { write, ask } = await aPhase(files, { path: "src" });
     await write("src/.git/x", "new");
@@ -102,7 +102,7 @@ describe("changed_since_phase_start", () => {
     expect((await ask()).message).toContain("3 more");
   });
 
-  it("takes the files that the evidence names, inside the folder that the gate names", async () => {
+  it("accepts files of the evidence inside the folder of the gate", async () => {
     const { write, ask } = await aPhase({ "src/a.ts": "a", "src/b.ts": "b", "out.ts": "o" }, { within: "src" });
     await write("src/a.ts", "new");
     await write("out.ts", "new");
@@ -117,7 +117,7 @@ describe("changed_since_phase_start", () => {
     expect(refused(await ask([]))).toContain("empty");
   });
 
-  it("doesn't take an old file under a new name", async () => {
+  it("refuses an old file under a new name", async () => {
     const { root, base, ask } = await aPhase({ "src/a.ts": "a", "lib/b.ts": "b" }, { within: "." });
     await symlink("a.ts", join(root, "src/link.ts"));
     await symlink("../lib", join(root, "src/alias"));
@@ -129,19 +129,19 @@ describe("changed_since_phase_start", () => {
     }
   });
 
-  it("doesn't go through a link that was put in the place of a folder", async () => {
+  it("does not follow a link that replaced a folder", async () => {
     const { root, ask } = await aPhase({ "lib/a.ts": "a" }, { path: "src/a.ts" });
     await symlink("lib", join(root, "src"));
     expect(refused(await ask())).toContain("src is a symbolic link");
   });
 
-  it("refuses where nothing was recorded", async () => {
+  it("fails if no snapshot was recorded", async () => {
     const { verify } = await aProject({ a: "a" });
     expect(refused(await verify(NAME, { path: "a" }))).toContain("no snapshot was recorded");
     expect(refused(await verify(NAME, { path: "a" }, { snapshot: { a: "x" } }))).toContain("no snapshot was recorded");
   });
 
-  it("refuses more than can be hashed", async () => {
+  it("refuses files above the hashing limit", async () => {
     const { root, write, snapshot } = await aProject();
     await write("huge", "x");
     await truncate(join(root, "huge"), 2 ** 40);
@@ -159,12 +159,12 @@ describe("changed_since_phase_start", () => {
     [{ path: "{evidence.file}" }, "there is no evidence when the phase begins"],
     [{ path: "../a" }, "refused"],
     [{ paths: [] }, "paths"],
-  ])("says at load what is wrong with %j", async (params, message) => {
+  ])("refuses %j when the definition is loaded", async (params, message) => {
     const { check } = await aProject();
     expect(() => check(NAME, params)).toThrow(message);
   });
 
-  it("takes the session's own placeholders", async () => {
+  it("accepts the placeholders of a session", async () => {
     const { check } = await aProject();
     check(NAME, { path: "{target_file}" });
     check(NAME, { within: "specs/{session_id}" });

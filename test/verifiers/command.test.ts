@@ -10,12 +10,22 @@ import { type Ask, aProject, refused } from "./a-project.js";
 type Options = Omit<VerifiersOptions, "projectRoot">;
 const LINUX = process.platform === "linux";
 
-/** A project that may run node, and runs a script in it. */
+/** Creates a project that may run node, and a function that runs a script in it. */
 async function withNode(options: Options = {}) {
   const project = await aProject({}, { commands: { node: process.execPath }, ...options });
   const run = async (script: string, params: JsonObject = {}, args: readonly string[] = [], ask: Ask = {}) => {
     await project.write("script.mjs", script);
     return project.verify("command", { argv: ["node", "script.mjs", ...args], ...params }, ask);
+  };
+  return { ...project, run };
+}
+
+/** Creates a project that may run sh, which starts in a tenth of the time that node takes. */
+async function withShell(options: Options = {}) {
+  const project = await aProject({}, { commands: { sh: "/bin/sh" }, ...options });
+  const run = async (script: string, params: JsonObject = {}, ask: Ask = {}) => {
+    await project.write("script.sh", script);
+    return project.verify("command", { argv: ["sh", "script.sh"], ...params }, ask);
   };
   return { ...project, run };
 }
@@ -29,37 +39,32 @@ function isRunning(pid: number): boolean {
   }
 }
 
-const STAY = "setInterval(() => {}, 1000);";
-/** Starts a process that stays, tells its number and ends. */
-const FORK = (options: string) => `
-  import { spawn } from "node:child_process";
-  const child = spawn(process.execPath, ["-e", ${JSON.stringify(STAY)}], ${options});
-  console.log(child.pid);
-  child.unref();
-`;
+const STAY = "while :; do sleep 1; done";
+/** A script that starts a process which keeps running, prints its id and ends. */
+const FORK = (command: string) => `${command} & echo $!\n`;
+const SHARED = "sleep 1000";
+const SILENT = "sleep 1000 </dev/null >/dev/null 2>&1";
 
 describe("command", () => {
-  it("takes a command that ends as it should, with what it wrote", async () => {
-    const { run } = await withNode();
-    const result = await run('console.log("12 passed"); console.error("warned");');
+  it("accepts a command with the expected exit code, and records its output", async () => {
+    const { run } = await withShell();
+    const result = await run("echo 12 passed; echo warned >&2");
     expect(result).toEqual({
       ok: true,
-      message: "node script.mjs exited as expected",
-      ran: "node script.mjs",
+      message: "sh script.sh exited as expected",
+      ran: "sh script.sh",
       exit: 0,
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
       output: expect.arrayContaining(["12 passed", "warned"]),
     });
   });
 
-  it("doesn't take another exit code than the one that is wanted", async () => {
-    const { run } = await withNode();
-    expect(refused(await run("process.exit(3)"))).toContain("exit code 3, expected 0");
-    expect(await run("process.exit(3)", { exit: 3 })).toMatchObject({ ok: true, exit: 3 });
+  it("refuses another exit code than the expected one", async () => {
+    const { run } = await withShell();
+    expect(refused(await run("exit 3"))).toContain("exit code 3, expected 0");
+    expect(await run("exit 3", { exit: 3 })).toMatchObject({ ok: true, exit: 3 });
     expect(refused(await run("", { exit: 1 }))).toContain("exit code 0, expected 1");
-    expect(refused(await run('process.kill(process.pid, "SIGSEGV"); setInterval(() => {}, 9);'))).toMatch(
-      /killed by SIG|exit code/,
-    );
+    expect(refused(await run(`kill -SEGV $$; ${STAY}`))).toMatch(/killed by SIG|exit code/);
   });
 
   it("removes the project's path in every spelling from the output of commands and git", async () => {
@@ -98,9 +103,9 @@ describe("command", () => {
     expect(JSON.stringify(git)).not.toContain("caf");
   });
 
-  it("wants of the output what the gate says", async () => {
-    const { run } = await withNode();
-    const script = 'console.log("1 passed\\n2 passed")';
+  it("checks the output against the gate's requirements", async () => {
+    const { run } = await withShell();
+    const script = "echo 1 passed; echo 2 passed";
     expect(await run(script, { output: { pattern: "^\\d passed$", count: 2 } })).toMatchObject({ ok: true });
     expect(refused(await run(script, { output: { pattern: "failed" } }))).toContain("matches failed 0 times");
     expect(await run(script, { output: { pattern: "failed", max: 0 } })).toMatchObject({ ok: true });
@@ -117,18 +122,16 @@ describe("command", () => {
     expect(refused(await run(script, { output: { rule: "int(output) > 1" } }))).toContain(
       "can't be converted to a whole number",
     );
-    const long = 'console.log("passed\\n".repeat(9000) + "12 in all")';
+    const long = "yes passed | head -n 9000; echo 12 in all";
     const lines = 'output.split("\\n").exists(line, line.startsWith("12 in"))';
     expect(await run(long, { output: { rule: lines } })).toMatchObject({ ok: true });
     const nested = 'output.split("\\n").all(a, output.split("\\n").all(b, a != b))';
     expect(refused(await run(long, { output: { rule: nested } }))).toContain("was not run");
-    // Output can't make up for the exit code.
-    expect(refused(await run(`${script}; process.exitCode = 1`, { output: { pattern: "passed" } }))).toContain(
-      "code 1",
-    );
+    // A matching output does not replace the exit code.
+    expect(refused(await run(`${script}; exit 1`, { output: { pattern: "passed" } }))).toContain("code 1");
   });
 
-  it("runs only what is on the host's list", async () => {
+  it("runs only commands on the host's list", async () => {
     const { verify, check, write, root } = await withNode();
     await write("evil", "#!/bin/sh\nexit 0\n");
     await chmod(join(root, "evil"), 0o755);
@@ -158,7 +161,7 @@ describe("command", () => {
     check("command", { argv: ["node", "{evidence.file}"], cwd: "{target_file}", output: { pattern: "{name}" } });
   });
 
-  it("gives an argument on as it is: nothing in it is read by a shell", async () => {
+  it("passes arguments unchanged: no shell reads them", async () => {
     const { run, root } = await withNode();
     const nasty = ["; touch pwned", "$(touch pwned)", "`touch pwned`", "| cat", "a b", "*", "", "'", '"', "\n", "--x"];
     const result = await run("console.log(JSON.stringify(process.argv.slice(2)))", {}, nasty);
@@ -167,26 +170,26 @@ describe("command", () => {
     expect(refused(await run("", {}, ["a\0b"]))).toContain("NUL");
   });
 
-  it("gets only the environment variables that the host names, and no stdin", async () => {
+  it("passes only the host's environment variables, and no stdin", async () => {
     process.env.PHASEGATE_SECRET = "secret";
     const { run } = await withNode({ env: { CI: "1" } });
     const env = await run("console.log(JSON.stringify(process.env))");
     const got: JsonObject = JSON.parse(env.output?.[0] ?? "");
     delete process.env.PHASEGATE_SECRET;
-    // macOS puts its own in.
+    // macOS adds its own.
     expect(Object.keys(got).filter((name) => !name.startsWith("__"))).toEqual(["PATH", "CI"]);
     expect(got.PATH).toBe([...new Set([dirname(process.execPath), "/usr/bin", "/bin"])].join(":"));
     const stdin = await run('process.stdin.on("data", () => {}).on("end", () => console.log("ended"));');
     expect(stdin.output).toEqual(["ended"]);
   });
 
-  it("works in the project, or in a folder of it, and in no other", async () => {
+  it("runs in the project or a folder of it, and in no other", async () => {
     const { run, root, verify, base } = await withNode();
     await mkdir(join(root, "sub"));
     await mkdir(join(base, "out"));
     await symlink("../out", join(root, "exit"));
     await symlink("sub", join(root, "alias"));
-    // Where the project lies is not for agents: it stands for itself as `.`.
+    // Agents do not learn the path of the project: it is shown as `.`.
     expect((await run("console.log(process.cwd())")).output).toEqual(["."]);
     await writeFile(join(root, "sub", "s.mjs"), "console.log(process.cwd())");
     const inside = (cwd: string) => verify("command", { argv: ["node", "s.mjs"], cwd });
@@ -195,67 +198,65 @@ describe("command", () => {
     for (const cwd of ["exit", "..", "/", "none", "script.mjs"]) expect(refused(await inside(cwd))).not.toBe("");
   });
 
-  it("is stopped when it takes too long, though it ignores SIGTERM", async () => {
-    const { run } = await withNode();
-    const script = `process.on("SIGTERM", () => {}); process.on("SIGINT", () => {}); console.log(process.pid); ${STAY}`;
-    const result = await run(script, { timeout_ms: 1500 });
-    expect(refused(result)).toContain("stopped after 1500 ms");
+  it("is stopped at its time limit, even if it ignores SIGTERM", async () => {
+    const { run } = await withShell();
+    const script = `trap "" TERM INT; echo $$; ${STAY}`;
+    const result = await run(script, { timeout_ms: 400 });
+    expect(refused(result)).toContain("stopped after 400 ms");
     expect(result.exit).toBeUndefined();
     if (LINUX) await expect.poll(() => isRunning(Number(result.output?.[0]))).toBe(false);
   });
 
-  it("is stopped when it floods its output", async () => {
-    const { run } = await withNode({ limits: { maxOutputBytes: 10_000 } });
-    const flood =
-      'const write = () => { while (process.stdout.write("x".repeat(1000) + "\\n")); }; process.stdout.on("drain", write); write();';
-    const result = await run(flood);
+  it("is stopped at the limit of its output", async () => {
+    const { run } = await withShell({ limits: { maxOutputBytes: 10_000 } });
+    const result = await run('yes "$(printf %01000d 0)"');
     expect(refused(result)).toContain("wrote more than 10000 bytes");
     expect(result.output?.length).toBeLessThan(30);
-    expect(await run('process.stdout.write("x".repeat(10000))')).toMatchObject({ ok: true });
+    expect(await run("printf %010000d 0")).toMatchObject({ ok: true });
   });
 
-  it.for(['{ stdio: "inherit" }', '{ stdio: "ignore" }'])(
-    "ends with all that it has started (%s)",
-    async (options, { skip }) => {
-      skip(!LINUX, "only Linux tells in /proc whether a process runs");
-      const { run } = await withNode();
-      const result = await run(FORK(options));
-      expect(result).toMatchObject({ ok: true });
-      const pid = Number(result.output?.[0]);
-      expect(pid).toBeGreaterThan(1);
-      await expect.poll(() => isRunning(pid)).toBe(false);
-    },
-  );
+  it.for([SHARED, SILENT])("ends with all processes that it started (%s)", async (command, { skip }) => {
+    skip(!LINUX, "only Linux tells in /proc whether a process runs");
+    const { run } = await withShell();
+    const result = await run(FORK(command));
+    expect(result).toMatchObject({ ok: true });
+    const pid = Number(result.output?.[0]);
+    expect(pid).toBeGreaterThan(1);
+    await expect.poll(() => isRunning(pid)).toBe(false);
+  });
 
-  it("doesn't wait for a process that has left its group and holds the output open", async ({ skip }) => {
+  it("does not wait for a process that left its group and keeps the output open", async ({ skip }) => {
     skip(!LINUX, "the process is started as on Linux");
-    const { run } = await withNode();
-    const result = await run(FORK('{ stdio: "inherit", detached: true }'));
+    const { run } = await withShell();
+    // It waits until the other has left: before that, it would be killed with the group.
+    const leaves = `setsid sh -c 'echo $$; touch left; exec ${SHARED}' & until [ -e left ]; do sleep 0.01; done`;
+    const result = await run(leaves);
+    expect(isRunning(Number(result.output?.[0]))).toBe(true);
     expect(result).toMatchObject({ ok: true });
     process.kill(Number(result.output?.[0]), "SIGKILL");
   });
 
-  it("is ended with its group when it is told to stop", async () => {
-    const { run } = await withNode();
-    const signal = AbortSignal.timeout(500);
-    await expect(run(`${FORK('{ stdio: "inherit" }')} ${STAY}`, {}, [], { signal })).rejects.toThrow("timeout");
-    await expect(run("", {}, [], { signal })).rejects.toThrow("timeout");
+  it("is stopped with its process group when it is aborted", async () => {
+    const { run } = await withShell();
+    const signal = AbortSignal.timeout(200);
+    await expect(run(FORK(SHARED) + STAY, {}, { signal })).rejects.toThrow("timeout");
+    await expect(run("", {}, { signal })).rejects.toThrow("timeout");
   });
 
-  it("makes what is written harmless, and shows its beginning and its end", async () => {
-    const { run } = await withNode();
+  it("escapes the output, and keeps its start and its end", async () => {
+    const { run } = await withShell();
     const colours = await run(
-      'console.log("\\u001b[31mred\\u001b[0m \\u001b]0;title\\u0007bell\\u0007 \\u202eabc\\u200b");',
+      String.raw`printf "\033[31mred\033[0m \033]0;title\007bell\007 \342\200\256abc\342\200\213\n"`,
     );
     expect(colours.output).toEqual(["red bell\\u0007 \\u202eabc\\u200b"]);
-    const long = await run('for (let i = 1; i <= 100; i++) console.log(i + "y".repeat(500));');
+    const long = await run('y="$(printf %0500d 0 | tr 0 y)"; for i in $(seq 100); do echo "$i$y"; done');
     expect(long.output).toHaveLength(21);
     expect(long.output?.[10]).toBe("…");
     expect(long.output?.at(-1)).toMatch(/^100y+…$/);
     expect((await run("")).output).toEqual([]);
   });
 
-  it("says that it can't be started, without paths", async () => {
+  it("reports that it cannot be started, without paths", async () => {
     const { root, run, verify } = await withNode({ commands: ["/bin/true"] });
     await expect(run("", {}, [])).resolves.toMatchObject({ ok: false });
     const long = { argv: ["/bin/true", "x".repeat(5_000_000)] };
@@ -279,7 +280,7 @@ describe("the host's list of commands", () => {
       await expect(createVerifiers({ projectRoot: root, commands: ["only-here"] })).rejects.toMatchObject({
         code: "INVALID_INPUT",
       });
-      // The host's own word.
+      // A path that the host gives is accepted.
       const named = await createVerifiers({ projectRoot: root, commands: { mine: join(root, "only-here") } });
       named.command.check?.({ argv: ["mine"] });
     } finally {

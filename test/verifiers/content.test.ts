@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { aProject, refused } from "./a-project.js";
 
 describe("file_matches", () => {
-  it("counts the lines that match", async () => {
+  it("counts the matching lines", async () => {
     const { verify } = await aProject({ log: "ok 1\r\nok 2\nnot ok 3\nOK 4\n" });
     const ask = (params: object) => verify("file_matches", { path: "log", ...params });
     expect(await ask({ pattern: "^ok" })).toMatchObject({
@@ -17,11 +17,11 @@ describe("file_matches", () => {
     expect(refused(await ask({ pattern: "^not ok", max: 0 }))).toContain("expected: at most 0");
     expect(await ask({ pattern: "^fail", max: 0 })).toMatchObject({ ok: true });
     expect(refused(await ask({ pattern: "ok", min: 5, max: 9 }))).toContain("expected: 5 to 9");
-    // A line end at the end begins no empty line.
+    // A trailing line end does not start an empty line.
     expect(await ask({ pattern: "^$", max: 0 })).toMatchObject({ ok: true });
   });
 
-  it("looks at the whole text where the author says so", async () => {
+  it("searches the whole text with `scope: file`", async () => {
     const { verify } = await aProject({ log: "\ufeffbegin\nend" });
     const ask = (params: object) => verify("file_matches", { path: "log", ...params });
     expect(await ask({ pattern: "^begin.end$", scope: "file", flags: "s" })).toMatchObject({ ok: true });
@@ -29,19 +29,19 @@ describe("file_matches", () => {
     expect(refused(await ask({ pattern: "^end$", scope: "file" }))).toContain("0 matches of the whole file");
   });
 
-  it("doesn't take look-alikes and invisible letters for what is asked for", async () => {
+  it("does not accept look-alikes and invisible characters", async () => {
     const { verify } = await aProject({ report: "Status: РАSS\nStatus: PA\u200bSS\n" });
     expect(refused(await verify("file_matches", { path: "report", pattern: "PASS" }))).toContain("0 matching lines");
   });
 
-  it("ends in time with any pattern and text", async () => {
+  it("needs limited time for any pattern and text", async () => {
     const { verify } = await aProject({ evil: `${"a".repeat(100_000)}!\n${"ab".repeat(8_000)}\n` });
     expect(await verify("file_matches", { path: "evil", pattern: "^(a+)+$", max: 0 })).toMatchObject({ ok: true });
     const wide = { path: "evil", pattern: "(?:a[ab]{500}|b[ab]{400})[cd]", max: 0 };
     expect(refused(await verify("file_matches", wide))).toContain("too many for this pattern");
   });
 
-  it("stops between lines when it is told to", async () => {
+  it("stops between lines when it is aborted", async () => {
     let state = 1;
     const letter = () => {
       state = (state * 48271) % 2147483647;
@@ -49,7 +49,7 @@ describe("file_matches", () => {
     };
     const line = () => Array.from({ length: 4000 }, letter).join("");
     const { verify } = await aProject({ long: Array.from({ length: 250 }, line).join("\n") });
-    // Half a minute of work; a timer can only end it if it lets others have their turn.
+    // Half a minute of work: a timer can end it only if it yields.
     const signal = AbortSignal.timeout(100);
     const running = verify("file_matches", { path: "long", pattern: "(?:a[ab]{500}|b[ab]{400})[cd]" }, { signal });
     await expect(running).rejects.toThrow("aborted due to timeout");
@@ -71,18 +71,18 @@ describe("file_matches", () => {
     [{ pattern: "a", min: 2, max: 1 }, "less than min"],
     [{ pattern: "a", minimum: 2 }, "no such parameter"],
     [{ pattern: "a", path: "/x" }, "absolute"],
-  ])("says at load what is wrong with %j", async (params, message) => {
+  ])("refuses %j when the definition is loaded", async (params, message) => {
     const { check } = await aProject();
     expect(() => check("file_matches", params)).toThrow(message);
   });
 
-  it("takes braces in a pattern for what they are", async () => {
+  it("reads braces in a pattern as part of it", async () => {
     const { check, verifiers } = await aProject();
     check("file_matches", { pattern: "a{2,3}{name}?" });
     expect(verifiers.file_matches.verbatim).toContain("pattern");
   });
 
-  it("doesn't take what isn't text", async () => {
+  it("refuses a file that is not text", async () => {
     const { root, verify } = await aProject();
     const { writeFile } = await import("node:fs/promises");
     await writeFile(`${root}/raw`, Uint8Array.of(0x61, 0xe9));
@@ -127,7 +127,7 @@ describe("markdown_headings", () => {
     expect(await ask({ under: "Findings", names: ["first finding", "**Second**:"] })).toMatchObject({ ok: true });
   });
 
-  it("doesn't count text that only resembles a heading", async () => {
+  it("does not count text that only resembles a heading", async () => {
     const { verify } = await aProject({ "spec.md": SPEC });
     const ask = (params: object) => verify("markdown_headings", { path: "spec.md", ...params });
     expect(refused(await ask({ under: "Setext" }))).toContain("0 headings under Setext");
@@ -146,21 +146,21 @@ describe("markdown_headings", () => {
     "<!-- Findings -->",
     "<!-- a > b --><b></b>",
     '<a id="findings"></a>',
-  ])("doesn't count a heading without visible text: %j", async (heading) => {
+  ])("does not count a heading without visible text: %j", async (heading) => {
     const { verify } = await aProject({ "a.md": `# A\n\n## ${heading}\n`, "b.md": "# B\n\n## `<T>` <b>bold</b>\n" });
     const ask = (path: string) => verify("markdown_headings", { path, level: 2 });
     expect(refused(await ask("a.md"))).toContain("0 headings of level 2");
     expect(await ask("b.md")).toMatchObject({ ok: true });
   });
 
-  it("counts a heading once where sections of one name stand in one another", async () => {
+  it("counts a heading once if sections of the same name are nested", async () => {
     const { verify } = await aProject({ "a.md": "# A\n## A\n### B\n" });
     expect(await verify("markdown_headings", { path: "a.md", under: "A", level: 3, count: 1 })).toMatchObject({
       ok: true,
     });
   });
 
-  it("reads its limit of text in time, and refuses what nests too deep", async () => {
+  it("reads a text of the maximum size in limited time, and refuses one that is nested too deep", async () => {
     const { verify } = await aProject({
       "deep.md": `${"> ".repeat(5000)}# x`,
       "long.md": "# *a_[`< and some more of these words\n".repeat(6000),

@@ -8,7 +8,7 @@ import { aProject, refused } from "./a-project.js";
 const HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
 describe("file_exists", () => {
-  it("takes a file by its param, by the evidence, and a list of them", async () => {
+  it("accepts a file of its params, of the evidence, and a list of files", async () => {
     const { verify } = await aProject({ "docs/a.md": "hello", "b.md": "more" });
     expect(await verify("file_exists", { path: "docs/a.md" })).toEqual({
       ok: true,
@@ -22,14 +22,14 @@ describe("file_exists", () => {
     expect(refused(await verify("file_exists", {}, { value: ["docs/a.md", "c.md"] }))).toContain("no file c.md");
   });
 
-  it("doesn't take an empty file, unless the author wants it", async () => {
+  it("refuses an empty file, unless the author allows it", async () => {
     const { verify } = await aProject({ empty: "" });
     expect(refused(await verify("file_exists", { path: "empty" }))).toContain("the file is too small");
     expect(await verify("file_exists", { path: "empty", min_bytes: 0 })).toMatchObject({ ok: true });
     expect(refused(await verify("file_exists", { path: "empty", min_bytes: 2 }))).toContain("at least 2");
   });
 
-  it("counts bytes of large files, but no holes, and reads no more than it must", async () => {
+  it("counts bytes of large files without holes, and reads no more than needed", async () => {
     const { root, write, verify } = await aProject({ "large.txt": "x".repeat(3 * 2 ** 20) });
     const ask = (path: string, least: number) => verify("file_exists", { path, min_bytes: least });
     expect(await ask("large.txt", 3 * 2 ** 20)).toMatchObject({ ok: true, message: "large.txt: there, 3145728 bytes" });
@@ -45,7 +45,7 @@ describe("file_exists", () => {
     expect(await ask("holes", 4000)).toMatchObject({ ok: true, message: "holes: there, 1099511627776 bytes" });
   });
 
-  it("takes no folder for two", async () => {
+  it("refuses the same folder under two names", async () => {
     const { root, verify } = await aProject({ "docs/a.md": "a", "src/a.md": "a" });
     await symlink("docs", join(root, "alias"));
     expect(await verify("directory_exists", {}, { value: ["docs", "src"] })).toMatchObject({ ok: true });
@@ -57,14 +57,14 @@ describe("file_exists", () => {
     expect(refused(await linked)).toContain("alias is the same folder as docs");
   });
 
-  it("takes a hard link for what it is: the file", async () => {
+  it("accepts a hard link as a file", async () => {
     const { root, write, verify } = await aProject({ "good.md": "good" });
     await write("../other.md", "other");
     await link(join(root, "../other.md"), join(root, "mine.md"));
     expect(await verify("file_exists", { path: "mine.md" })).toMatchObject({ ok: true });
   });
 
-  it("doesn't take a path that ends as a folder's does, but for a folder", async () => {
+  it("accepts a path with a trailing slash only for a folder", async () => {
     const { verify } = await aProject({ "docs/a.md": "# A" });
     for (const path of ["docs/a.md/", "docs/a.md/.", "docs/a.md\\"]) {
       expect(refused(await verify("file_exists", { path }))).toContain("ends like the path of a folder");
@@ -73,7 +73,7 @@ describe("file_exists", () => {
     expect(await verify("directory_exists", { path: "docs/" })).toMatchObject({ ok: true });
   });
 
-  it("doesn't take a link to a good file, inside or outside", async () => {
+  it("refuses a link to a file, inside or outside", async () => {
     const { base, root, write, verify } = await aProject({ "good.md": "good" });
     await write("../secret.md", "secret");
     await symlink("good.md", join(root, "inside.md"));
@@ -87,7 +87,7 @@ describe("file_exists", () => {
     }
   });
 
-  it("goes through a folder that is a link inside the project, and not out of it", async () => {
+  it("follows a linked folder inside the project, and not to the outside", async () => {
     const { root, write, verify } = await aProject({ "real/a.md": "a" });
     await write("../out/a.md", "secret");
     await symlink("real", join(root, "alias"));
@@ -97,7 +97,7 @@ describe("file_exists", () => {
   });
 
   it.each([["../secret.md"], ["/etc/passwd"], ["a\0b"], ["C:\\x"], [""], [5], [null], [{}], [[]], [["a", 1]], [true]])(
-    "doesn't take %j for a path",
+    "refuses %j as a path",
     async (value) => {
       const { verify } = await aProject();
       expect(refused(await verify("file_exists", {}, { value }))).not.toBe("");
@@ -106,13 +106,13 @@ describe("file_exists", () => {
     },
   );
 
-  it("doesn't take another name that only looks the same", async () => {
+  it("refuses another name that only looks the same", async () => {
     const { verify } = await aProject({ "rероrt.md": "with Cyrillic letters" });
     expect(refused(await verify("file_exists", { path: "report.md" }))).toContain("no file report.md");
     expect(refused(await verify("file_exists", {}, { value: "re\u200bport.md" }))).toContain("no file");
   });
 
-  it("doesn't take a folder, a FIFO, a socket or a device, and doesn't wait for one", async () => {
+  it("refuses a folder, a FIFO, a socket and a device, without waiting", async () => {
     const { root, verify } = await aProject({ "folder/a": "a" });
     execFileSync("mkfifo", [join(root, "pipe")]);
     const server = createServer();
@@ -124,7 +124,7 @@ describe("file_exists", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("says of a huge file that it is there, without reading it", async () => {
+  it("accepts a huge file without reading it", async () => {
     const { root, verify, write } = await aProject();
     await write("huge", "x");
     await truncate(join(root, "huge"), 2 ** 40);
@@ -139,7 +139,7 @@ describe("file_exists", () => {
     }
   });
 
-  it("is bounded in how many paths the evidence names", async () => {
+  it("limits the number of paths in the evidence", async () => {
     const { verify } = await aProject();
     const value = Array.from({ length: 101 }, (_, index) => `f${index}`);
     expect(refused(await verify("file_exists", {}, { value }))).toContain("more than 100");
@@ -147,7 +147,7 @@ describe("file_exists", () => {
 });
 
 describe("directory_exists", () => {
-  it("takes folders, with as many entries as are wanted", async () => {
+  it("accepts folders with the required number of entries", async () => {
     const { verify } = await aProject({ "docs/a.md": "a", "docs/b.md": "b" });
     expect(await verify("directory_exists", { path: "docs" })).toEqual({
       ok: true,
@@ -158,7 +158,7 @@ describe("directory_exists", () => {
     expect(refused(await verify("directory_exists", { path: "docs", min_entries: 3 }))).toContain("at least 3");
   });
 
-  it("doesn't take what isn't there, a file, or a link", async () => {
+  it("refuses a missing folder, a file and a link", async () => {
     const { root, verify } = await aProject({ "a.md": "a" });
     await mkdir(join(root, "real"));
     await symlink("real", join(root, "alias"));

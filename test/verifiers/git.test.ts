@@ -4,19 +4,13 @@ import { chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
+import { copyRepository } from "../support/a-repository.js";
 import { aProject, refused } from "./a-project.js";
 
-/** A repository with one commit. */
-async function aRepository(format = "sha1") {
-  const project = await aProject({ "a.md": "a\n", "sub/b.md": "b\n" });
-  const env = { PATH: process.env.PATH, HOME: project.base, GIT_CONFIG_NOSYSTEM: "1" };
-  const git = (...args: string[]) =>
-    execFileSync("git", args, { cwd: project.root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
-  git("init", "--quiet", `--object-format=${format}`, "--initial-branch=main");
-  git("config", "user.email", "a@example.org");
-  git("config", "user.name", "A");
-  git("add", ".");
-  git("commit", "--quiet", "-m", "first");
+/** A project that is a repository with one commit. */
+async function aRepository(format?: string) {
+  const project = await aProject();
+  const git = await copyRepository(project.root, format);
   return { ...project, git, clean: (params = {}) => project.verify("git_clean", params) };
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { httpOk, isPublicAddress, readHosts } from "../../src/verifiers/http-ok.js";
 import { aProject, refused } from "./a-project.js";
 
-/** A server on this machine; its port, and the hosts that it was asked by. */
+/** Starts a server on this machine; returns its port, and the hosts that it was requested by. */
 async function aServer(answer: RequestListener) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -18,7 +18,7 @@ async function aServer(answer: RequestListener) {
     server.closeAllConnections();
     server.close();
   });
-  // listen() on a port gives an address of this kind.
+  // listen() on a port gives an address of this type.
   const { port } = server.address() as AddressInfo;
   return { port, asked, url: `http://127.0.0.1:${port}/` };
 }
@@ -29,7 +29,7 @@ async function asking(hosts: readonly AllowedHost[], limits = {}) {
 }
 
 describe("http_ok", () => {
-  it("takes a server that answers", async () => {
+  it("accepts a server that answers", async () => {
     const { port, url, asked } = await aServer((_, response) => response.end("hello\nworld\n"));
     const { ask } = await asking([{ host: `127.0.0.1:${port}`, private: true }]);
     expect(await ask({ url: `${url}health?deep=1#top` })).toEqual({
@@ -44,7 +44,7 @@ describe("http_ok", () => {
     expect(asked[0]).toBe(`127.0.0.1:${port} /health?deep=1`);
   });
 
-  it("wants the status that the gate says", async () => {
+  it("requires the status of the gate", async () => {
     const { port, url } = await aServer((request, response) => {
       response.statusCode = Number(request.url?.slice(1));
       response.end();
@@ -65,7 +65,7 @@ describe("http_ok", () => {
     expect(secret.asked).toEqual([]);
   });
 
-  it("asks only servers on the host's list, at their port", async () => {
+  it("requests only servers on the host's list, at their port", async () => {
     const { port, asked } = await aServer((_, response) => response.end());
     const { ask, check } = await asking(["example.org", { host: `localhost:${port}`, private: true }]);
     const others = [
@@ -96,7 +96,7 @@ describe("http_ok", () => {
     expect(() => check("http_ok", { method: "POST" })).toThrow("no such parameter");
   });
 
-  it("asks no private address that the host hasn't allowed, by number or by name", async () => {
+  it("requests no private address that the host has not allowed, by number or by name", async () => {
     const { port, asked } = await aServer((_, response) => response.end());
     const names = ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "169.254.169.254"];
     const { ask } = await asking(names.map((name) => `${name}:${port}`));
@@ -108,12 +108,12 @@ describe("http_ok", () => {
     expect(asked).toEqual([]);
   });
 
-  it("resolves a name once, and calls the address that was checked", async () => {
+  it("resolves a name once, and connects to the address that was checked", async () => {
     const { port, asked } = await aServer((_, response) => response.end());
     const lookups: string[] = [];
     const rebinding = async (name: string) => {
       lookups.push(name);
-      // Public when it is checked, this machine when it is asked for again.
+      // Public for the check, this machine for a second lookup.
       return lookups.length > 1 ? ["127.0.0.1"] : ["192.0.2.1"];
     };
     const request = { evidence: {}, session: { id: "s", workflowType: "w", target: "t", phase: 1 } };
@@ -123,12 +123,12 @@ describe("http_ok", () => {
     expect(refused(await strict.verify({ ...request, params: { url } }, options))).toContain("no public address");
     expect(lookups).toEqual(["rebind.test"]);
     expect(asked).toEqual([]);
-    // No system knows this name: only the address that was given can have been asked, under the name.
+    // No system knows this name: the request must have gone to the given address, under the name.
     const hosts = readHosts([{ host: `rebind.test:${port}`, private: true }]);
     const allowed = httpOk({ hosts, maxBytes: 9, resolve: async () => ["127.0.0.1"] });
     expect(await allowed.verify({ ...request, params: { url } }, options)).toMatchObject({ ok: true });
     expect(asked).toEqual([`rebind.test:${port} /`]);
-    // One private address among public ones is enough to refuse.
+    // One private address among public ones is refused.
     const mixed = httpOk({
       hosts: readHosts([`rebind.test:${port}`]),
       maxBytes: 9,
@@ -139,7 +139,7 @@ describe("http_ok", () => {
     expect(refused(await nowhere.verify({ ...request, params: { url } }, options))).toContain("no public address");
   });
 
-  it("is bounded in what it reads and how long it waits", async () => {
+  it("limits what it reads, and how long it waits", async () => {
     const flood = await aServer((_, response) => {
       const write = (): void => {
         while (response.write("x".repeat(1000)));
@@ -161,7 +161,7 @@ describe("http_ok", () => {
     await expect(ask({ url: silent.url }, { signal })).rejects.toThrow("timeout");
   });
 
-  it("says that nobody answers, in words without addresses", async () => {
+  it("reports that no server answers, without addresses", async () => {
     const gone = await aServer(() => {});
     const broken = await aServer((request) => request.socket.destroy());
     const hosts = [
@@ -174,7 +174,7 @@ describe("http_ok", () => {
     expect(refused(await ask({ url: "http://127.0.0.1:1/" }))).toContain("no answer (ECONNREFUSED)");
     expect(refused(await ask({ url: broken.url }))).toContain("no answer (ECONNRESET)");
     expect(refused(await ask({ url: "http://name.invalid/" }))).toMatch(/no answer \(E\w+\)/);
-    // TLS against a server that speaks none.
+    // TLS to a server without TLS.
     expect(refused(await ask({ url: `https://127.0.0.1:${broken.port}/` }))).toContain("no answer");
   });
 
@@ -185,7 +185,7 @@ describe("http_ok", () => {
     },
   );
 
-  it("reads a port that is the usual one for its protocol", () => {
+  it("reads a port that is the default of its protocol", () => {
     expect([...readHosts(["a.example:80", "b.example:443", "[::1]", "c.example"]).keys()]).toEqual([
       "a.example:80",
       "b.example:443",

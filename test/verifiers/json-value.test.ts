@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isEqualJson, parsePointer, valueAt } from "../../src/verifiers/json-value.js";
 import { aProject, refused } from "./a-project.js";
 
-/** What a call throws. */
+/** Returns the error that a call throws. */
 function catchError(call: () => unknown): Error | undefined {
   try {
     call();
@@ -16,7 +16,7 @@ function catchError(call: () => unknown): Error | undefined {
 const REPORT = JSON.stringify({ total: { failed: 0, passed: 12 }, "a/b": { "m~n": [true, null] }, name: "x" });
 
 describe("json_value", () => {
-  it("compares with equals, and with what the evidence says", async () => {
+  it("compares a value with `equals`, or with the evidence", async () => {
     const { verify } = await aProject({ "report.json": REPORT });
     const ask = (params: object, value?: number | string) =>
       verify("json_value", { path: "report.json", ...params }, value === undefined ? {} : { value });
@@ -37,7 +37,7 @@ describe("json_value", () => {
     expect(await verify("json_value", named, { value: "report.json" })).toMatchObject({ ok: true });
   });
 
-  it("asks a rule over value, claimed and evidence", async () => {
+  it("checks a rule on value, claimed and evidence", async () => {
     const { verify } = await aProject({ "r.json": REPORT });
     const ask = (rule: string, pointer = "/total/passed", value: JsonValue = 12) =>
       verify("json_value", { path: "r.json", pointer, rule }, { value, evidence: { n: 3, names: ["a"] } });
@@ -76,7 +76,7 @@ describe("json_value", () => {
     expect(() => check("json_value", { pointer: "", rule: "true", equals: 1 })).toThrow("use equals or rule, not both");
   });
 
-  it("doesn't run a rule that would take too long on the file at hand", async () => {
+  it("does not run a rule that would take too long on the file", async () => {
     const list = JSON.stringify(Array.from({ length: 3000 }, (_, index) => index));
     const { check, verify } = await aProject({ "r.json": list });
     const params = { path: "r.json", pointer: "", rule: "value.all(a, value.exists(b, a == b))" };
@@ -94,7 +94,7 @@ describe("json_value", () => {
     ["1.00000000000000000001", 1],
     ["123456789012345678901234567890.5", 3],
     ["0.1234567890123456789", 0.12345678901234568],
-  ])("claims nothing of %s: it can't be told from its neighbours", async (text, value) => {
+  ])("refuses %s, which has too many digits to be compared", async (text, value) => {
     const { verify } = await aProject({ "r.json": `{"n": [${text}], "other": 1}` });
     const ask = (params: object, claim: JsonValue) =>
       verify("json_value", { path: "r.json", ...params }, { value: claim });
@@ -102,7 +102,7 @@ describe("json_value", () => {
     expect(refused(await ask({ pointer: "/n/0" }, value))).toContain(says);
     expect(refused(await ask({ pointer: "/n" }, [value]))).toContain(says);
     expect(refused(await ask({ pointer: "/n/0", rule: "value > 0 || true" }, 1))).toContain(says);
-    // What isn't looked at may be as large as it likes.
+    // A value that is not compared may have any number of digits.
     expect(await ask({ pointer: "/other", equals: 1 }, 1)).toMatchObject({ ok: true });
   });
 
@@ -132,7 +132,7 @@ describe("json_value", () => {
     expect(refused(await verify("json_value", { path: "r.json", pointer: "/failed", equals: 0 }))).toContain(message);
   });
 
-  it("sees own keys only", async () => {
+  it("reads own keys only", async () => {
     const { verify } = await aProject({ "r.json": '{"__proto__": {"failed": 0}, "list": [1]}' });
     const ask = (pointer: string) => verify("json_value", { path: "r.json", pointer });
     expect(refused(await ask("/failed"))).toContain("is missing");
@@ -143,7 +143,7 @@ describe("json_value", () => {
 });
 
 describe("isEqualJson", () => {
-  it("compares as JSON does, without the order of keys", () => {
+  it("compares as JSON, in any order of keys", () => {
     expect(isEqualJson([1, { a: [true, null], b: "x" }], [1, { b: "x", a: [true, null] }])).toBe(true);
     expect(isEqualJson(1.0, 1)).toBe(true);
     const unlike: [JsonValue | undefined, JsonValue][] = [
@@ -166,7 +166,7 @@ describe("isEqualJson", () => {
 });
 
 describe("a JSON pointer", () => {
-  it("is read as RFC 6901 has it", () => {
+  it("is resolved according to RFC 6901", () => {
     const value = { foo: ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "m~n": 8, "~1": 9 };
     const at = (pointer: string) => valueAt(value, parsePointer("x", pointer));
     expect(at("")).toBe(value);

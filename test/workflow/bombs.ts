@@ -1,6 +1,6 @@
-/** Texts that try to stop whoever reads them: by depth, by what they expand to, by their number of parts. */
+/** Texts that try to stop a parser: by depth, by expansion, by the number of their parts. */
 
-/** A chain of names, each of which is given what the one before it is put into, as a rule of CEL. */
+/** Returns a chain of names in CEL, each bound to an expression with the previous one. */
 function bindings(count: number, each: (before: string) => string): string {
   const names = Array.from({ length: count }, (_, index) => (index === 0 ? "value" : `a${index}`));
   return names.reduceRight((body, before, index) => `cel.bind(a${index + 1}, ${each(before)}, ${body})`, "true");
@@ -8,7 +8,7 @@ function bindings(count: number, each: (before: string) => string): string {
 
 const lines = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, at) => line(at));
 
-/** Rules, each of which was once fatal. */
+/** Rules, each of which was fatal once. */
 export const RULE_BOMBS: Readonly<Record<string, string>> = {
   "types that double": bindings(32, (a) => `{${a}: ${a}}`),
   "values that double": bindings(32, (a) => `true ? ${a} : ${a}`),
@@ -19,7 +19,7 @@ export const RULE_BOMBS: Readonly<Record<string, string>> = {
   "a pattern without end": `value.matches('${"(".repeat(900)}a${")".repeat(900)}')`,
 };
 
-/** Texts of any format, by what they are. */
+/** Texts of any format, by kind. */
 export const TEXT_BOMBS: Readonly<Record<string, string>> = {
   "nothing at all": "",
   "a NUL": "\u0000",
@@ -54,7 +54,7 @@ export const TEXT_BOMBS: Readonly<Record<string, string>> = {
   "values that double": `${lines(60, (at) => `v${at}: "{v${at + 1}}{v${at + 1}}"`).join("\n")}\nv60: "0123456789"\n`,
 };
 
-/** A gate file with a rule as the validator of a field. */
+/** Returns a gate file with a rule as the validator of a field. */
 export function ruled(rule: string): string {
   return `evidence_schema:\n  x: {type: any, validator: ${JSON.stringify(rule)}}\n`;
 }

@@ -37,12 +37,12 @@ const METADATA = JSON.stringify({
   phases: [{ phase_number: 1, phase_name: "One", required_evidence: ["done"] }],
 });
 
-/** A workflow's folder in which one file is a bomb. */
+/** Returns a workflow's folder in which one file is a bomb. */
 function folderWith(path: string, text: string): Record<string, string> {
   return { "metadata.json": METADATA, "phases/1/phase.md": "# Phase 1: One\n", [path]: text };
 }
 
-/** Each thing in each place; in the short form each in one place, and each place has some. */
+/** Combines each bomb with each place; in the short form each bomb has one place, and each place has some bombs. */
 function placed<Thing, Place, Result>(
   things: readonly Thing[],
   places: readonly Place[],
@@ -54,12 +54,12 @@ function placed<Thing, Place, Result>(
   );
 }
 
-/** All of them; in the short form every third: enough where the same reader was given all of them elsewhere. */
+/** Returns all of them; in the short form every third, where another test gives the same reader all of them. */
 function some<T>(things: readonly T[]): T[] {
   return things.filter((_, at) => at % howOften(3, 1) === 0);
 }
 
-/** Each bomb in the files of a phased workflow. */
+/** Returns folders of phased workflows with each bomb in one of their files. */
 function brokenFolders(): Record<string, Record<string, string>> {
   const files = ["metadata.json", "phases/1/gate-definition.yaml", "phases/1/phase.md", "phases/1/task-1-a.md"];
   const texts = placed(Object.values(TEXT_BOMBS), files, (text, _, path) => folderWith(path, text));
@@ -75,7 +75,7 @@ function brokenFolders(): Record<string, Record<string, string>> {
 
 const GOOD = Object.fromEntries(Object.entries(SMALL).map(([path, text]) => [path.slice("small/".length), text]));
 
-/** Lists the workflows over the tool, starts the good one, and completes it. */
+/** Lists the workflows with the tool, starts the good one, and completes it. */
 async function runGood(content: ContentProvider, type = "small"): Promise<readonly unknown[]> {
   const engine = createEngine({ storage: new MemoryStorage(), content });
   const tool = createWorkflowTool(engine, { maxTokens: 100_000 });
@@ -103,8 +103,8 @@ async function written(files: Readonly<Record<string, string>>): Promise<string>
 
 const never = () => new Promise<never>(() => {});
 
-describe("one bad definition next to a good one", () => {
-  it("stops nothing as folders in memory, in any of their files", { timeout: 300_000 }, async () => {
+describe("one broken definition next to a good one", () => {
+  it("does not affect the others as folders in memory, in any file", { timeout: 300_000 }, async () => {
     await loadRuleLanguage();
     const sources = { ...brokenFolders(), small: GOOD };
     const workflows = await runGood(new MemoryContent({ sources }));
@@ -112,7 +112,7 @@ describe("one bad definition next to a good one", () => {
     expect(workflows).toContainEqual(expect.objectContaining({ workflow_type: "small", phases: 2 }));
   });
 
-  it("stops neither the engine nor the server, as folders on disk", { timeout: 300_000 }, async () => {
+  it("does not affect the engine or the server as folders on disk", { timeout: 300_000 }, async () => {
     const folders = Object.entries({ ...Object.fromEntries(some(Object.entries(brokenFolders()))), small: GOOD });
     const files = folders.flatMap(([type, texts]) => {
       return Object.entries(texts).map(([path, text]) => [`${type}/${path}`, text] as const);
@@ -148,7 +148,7 @@ describe("one bad definition next to a good one", () => {
     expect(said).toContain("small");
   });
 
-  it("is said to be broken by what it expands to, at its line, and what to do", async () => {
+  it("is reported with the size of its expansion, its line and a hint", async () => {
     for (const rule of ["types that double", "a lambda that doubles"] as const) {
       const bad = folderWith("phases/1/gate-definition.yaml", ruled(RULE_BOMBS[rule] ?? ""));
       const [listing] = await new MemoryContent({ sources: { bad } }).list();
@@ -161,7 +161,7 @@ describe("one bad definition next to a good one", () => {
     }
   });
 
-  it("stops nothing as routed workflows", { timeout: 300_000 }, async () => {
+  it("does not affect the others as routed workflows", { timeout: 300_000 }, async () => {
     const bombs = [
       ...Object.values(TEXT_BOMBS),
       ...Object.values(RULE_BOMBS).map((rule) => `---\ngate:\n  ${ruled(rule).replaceAll("\n", "\n  ")}\n---\n`),
@@ -186,7 +186,7 @@ describe("one bad definition next to a good one", () => {
     expect(await engine.start({ workflow: "GARDEN" })).toMatchObject({ currentStep: "Dig" });
   });
 
-  it("stops nothing in a workspace", { timeout: 300_000 }, async () => {
+  it("does not affect the others in a workspace", { timeout: 300_000 }, async () => {
     const bombs = some(Object.values(TEXT_BOMBS));
     const places: readonly ((text: string, at: number) => [string, string][])[] = [
       (text, at) => [[`bundle/workflows/y${at}/workflow.yaml`, text]],
@@ -214,7 +214,7 @@ describe("one bad definition next to a good one", () => {
     expect(await workspace.preloadWorkflow({ workflow: "release" })).toMatchObject({ success: true });
   });
 
-  it("stops nothing as bundles", { timeout: 300_000 }, async () => {
+  it("does not affect the others as bundles", { timeout: 300_000 }, async () => {
     const good = "type: standalone\nname: good\nagent: {id: clerk, file: clerk.md}\n";
     const bad = some(Object.values(TEXT_BOMBS)).map((text, at) => [`b${at}/bundle.yaml`, text]);
     const root = await written({ ...Object.fromEntries(bad), "good/bundle.yaml": good, "good/clerk.md": "# Clerk\n" });
@@ -234,7 +234,7 @@ describe("a definition in code", () => {
       phases: [{ number: 1, name: "One", content }],
     });
 
-  it("whose texts throw or hang keeps nobody from the others", async () => {
+  it("whose texts throw or hang does not affect the others", async () => {
     const thrown = coded("throws", () => Promise.reject(new Error("gone")));
     const hung = coded("hangs", never);
     const good = coded("good", () => Promise.resolve("Do it."));
@@ -250,10 +250,10 @@ describe("a definition in code", () => {
   });
 });
 
-describe("a provider of the host's own", () => {
+describe("a custom content provider", () => {
   const good = () => new MemoryContent({ sources: { small: GOOD } });
 
-  /** A provider whose definitions fail in ways of their own. */
+  /** Returns a provider whose definitions fail in the given ways. */
   function provider(definitions: Readonly<Record<string, () => Promise<unknown>>>): ContentProvider {
     const inner = good();
     return {
@@ -261,14 +261,14 @@ describe("a provider of the host's own", () => {
       list: () => inner.list(),
       text: (type, part) => inner.text(type, part),
       definition: async (type) => {
-        // As plain JavaScript hands it in.
+        // Plain JavaScript is not checked by the compiler.
         const made = (await definitions[type]?.()) as WorkflowDefinition | undefined;
         return made ?? inner.definition(type);
       },
     };
   }
 
-  it("may throw and hang over some types: the others are listed, each of these is broken alone", async () => {
+  it("may throw or hang for some types: the others are listed, and only these are broken", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const secret = new Error("/home/ann/.env");
     const content = provider({
@@ -297,7 +297,7 @@ describe("a provider of the host's own", () => {
     expect(said.get("number")).toMatchObject(brokenBy("failed"));
     expect(said.get("getter")).toMatchObject(brokenBy("(Error)"));
     expect(JSON.stringify([...said.values()])).not.toContain(".env");
-    // Nobody waits a second time for what hangs.
+    // A type that hangs is not waited for again.
     const again = await engine.listWorkflows();
     expect(again.map(({ type, status }) => `${type} ${status}`)).toContain("hangs broken");
     vi.useRealTimers();
@@ -305,7 +305,7 @@ describe("a provider of the host's own", () => {
     expect(await engine.start({ workflowType: "small", target: "a.ts" })).toMatchObject({ workflowType: "small" });
   });
 
-  it("may list what is none: that is broken alone", async () => {
+  it("may list invalid entries, which alone are broken", async () => {
     const inner = good();
     const garbage: readonly unknown[] = [
       null,
@@ -325,19 +325,19 @@ describe("a provider of the host's own", () => {
   });
 });
 
-describe("texts of the host's own", () => {
-  /** A source that does something else for some paths. */
+describe("a custom source of texts", () => {
+  /** Returns a source that behaves differently for some paths. */
   function source(special: Readonly<Record<string, () => Promise<unknown>>>): TextSource {
     const texts = Object.fromEntries(Object.keys(special).map((path) => [path, ""]));
     const inner = new FolderOfTexts({ ...texts, ...gardenTexts() });
     return {
       list: (folder) => inner.list(folder),
-      // As plain JavaScript hands it in.
+      // Plain JavaScript is not checked by the compiler.
       read: async (path) => (special[path] === undefined ? inner.read(path) : ((await special[path]()) as string)),
     };
   }
 
-  it("may throw, hang and be no texts: the others are listed and run", async () => {
+  it("may throw, hang or return no text: the others are listed and run", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const texts = source({
       "THROWS/index.md": () => Promise.reject(new Error("/home/ann/.env")),

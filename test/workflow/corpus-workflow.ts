@@ -5,12 +5,12 @@ import { fileURLToPath } from "node:url";
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 const PLACE = "../shared/corpus/praxis-os/workflows";
 
-/** Real workflows of other people's; not part of the repository. */
+/** Real workflows of other projects; not part of the repository. */
 export const CORPUS = join(REPOSITORY, PLACE);
 
 /**
- * Why tests on real workflows are skipped; empty if they aren't. It stands in their names and, since the
- * reporter shows no names of skipped tests, in the output.
+ * Reason why tests on real workflows are skipped; empty if they run. It is part of their names and, since the
+ * reporter shows no names of skipped tests, of the output.
  */
 export function skipReason(...types: string[]): string {
   const missing = types.find((type) => !existsSync(join(CORPUS, type)));

@@ -15,8 +15,8 @@ function filesOf(type: string) {
     .map((path) => ({ path: path.split(sep).join("/"), text: readFileSync(join(root, path), "utf8") }));
 }
 
-describe.skipIf(REASON !== "")(`workflows that people use${REASON}`, () => {
-  it("reads one with six phases, from 0 on", async () => {
+describe.skipIf(REASON !== "")(`workflows from real projects${REASON}`, () => {
+  it("are read: six phases, starting with 0", async () => {
     const { definition, diagnostics } = await readWorkflow("spec_creation_v1", filesOf("spec_creation_v1"));
     expect(hasErrors(diagnostics)).toBe(false);
     const phases = definition?.structure.phases ?? [];
@@ -43,7 +43,7 @@ describe.skipIf(REASON !== "")(`workflows that people use${REASON}`, () => {
     expect(phases[0]).toMatchObject({ skippable: true, name: "Supporting Documents Integration" });
   });
 
-  it("reads one whose phases come from a plan, and takes no prose in its templates for placeholders", async () => {
+  it("are read: phases from a plan, with prose in templates that is not a placeholder", async () => {
     const { definition, diagnostics } = await readWorkflow("spec_execution_v1", filesOf("spec_execution_v1"));
     expect(hasErrors(diagnostics)).toBe(false);
     expect([...new Set(diagnostics.map(({ code, file }) => `${code} ${file}`))]).toEqual([
@@ -63,7 +63,7 @@ describe.skipIf(REASON !== "")(`workflows that people use${REASON}`, () => {
     });
   });
 
-  it("reads a claim out of each box of a phase's text, and nothing else", () => {
+  it("are read: one claim for each checkbox of a phase's text, and nothing else", () => {
     for (const type of ["spec_creation_v1", "spec_execution_v1"]) {
       const phases = filesOf(type).filter(({ path }) => /^phases\/\d+\/phase\.md$/.test(path));
       expect(phases.length).toBeGreaterThan(0);
@@ -76,7 +76,7 @@ describe.skipIf(REASON !== "")(`workflows that people use${REASON}`, () => {
         expect(requirements.every(({ field, certainty }) => field.type === "boolean" && certainty === "sure")).toBe(
           true,
         );
-        // The one sentence that says "must provide" is about the system to be built.
+        // The only sentence with "must provide" is about the system to be built.
         expect(faults.map(({ code }) => code)).toEqual(text.includes("must provide") ? ["REQUIREMENT_UNCLEAR"] : []);
       }
     }

@@ -14,7 +14,7 @@ const input = (more: Partial<WorkflowInput>): WorkflowInput => ({
   ...more,
 });
 
-/** What a definition is refused for. */
+/** Returns the diagnostics of a refused definition. */
 function problemsOf(more: Partial<WorkflowInput>): readonly string[] {
   try {
     defineWorkflow(input(more));
@@ -26,7 +26,7 @@ function problemsOf(more: Partial<WorkflowInput>): readonly string[] {
 }
 
 describe("defineWorkflow", () => {
-  it("says all that is wrong at once", () => {
+  it("reports all problems at once", () => {
     const phases = [
       phase(2),
       phase(2),
@@ -51,7 +51,7 @@ describe("defineWorkflow", () => {
     expect(problemsOf({})).toEqual([]);
   });
 
-  it("keeps what is given, and nothing else", () => {
+  it("keeps the given values, and nothing else", () => {
     const facts = {
       category: "c",
       estimatedDuration: "d",
@@ -80,7 +80,7 @@ describe("defineWorkflow", () => {
     expect(defineWorkflow(input({})).definition.structure).not.toHaveProperty("category");
   });
 
-  it("gives texts, from strings and from functions, and undefined where there is none", async () => {
+  it("returns texts, from strings and from functions, and undefined if there is none", async () => {
     const tasks = [{ name: "t", content: async () => "later" }];
     const workflow = defineWorkflow(input({ phases: [phase(1, { content: "now", tasks })] }));
     expect(workflow.text({ phase: 1 })).toBe("now");
@@ -91,7 +91,7 @@ describe("defineWorkflow", () => {
     expect(described?.tasks[0]).not.toHaveProperty("textRevision");
   });
 
-  it("takes the JSON Schema of a schema that has one, without noise, and does without where it has none", () => {
+  it("uses the JSON Schema of a schema that has one, simplified, and works without one", () => {
     const gateOf = (evidence: StandardSchemaV1) =>
       defineWorkflow(input({ phases: [phase(1, { gate: { evidence } })] })).definition.structure.phases[0]?.gate;
     const n = { type: "integer" };
@@ -106,9 +106,9 @@ describe("defineWorkflow", () => {
     expect(gateOf({ "~standard": odd })).not.toHaveProperty("jsonSchema");
   });
 
-  it("refuses keys of gates that nobody reads", () => {
+  it("refuses unknown keys of gates", () => {
     const evidence = z.object({ n: z.number() });
-    // As plain JavaScript hands them in.
+    // Plain JavaScript is not checked by the compiler.
     const strange: readonly (readonly [object, string])[] = [
       [
         { gate: { evidence, aproval: { prompt: "Good?" } } },
@@ -130,9 +130,9 @@ describe("defineWorkflow", () => {
     expect(defineWorkflow(input({ phases: [phase(1), { ...phase(2), gate: allowed }] })).phases).toHaveLength(2);
   });
 
-  it("says of a gate without a schema what is wrong with it", () => {
+  it("reports what is wrong with a gate without a schema", () => {
     for (const evidence of [undefined, null, 1, {}, { n: 1 }]) {
-      // As plain JavaScript hands it in.
+      // Plain JavaScript is not checked by the compiler.
       const gate = { evidence } as unknown as GateInput;
       expect(() => defineWorkflow(input({ phases: [phase(1), phase(2, { gate })] }))).toThrow(
         expect.objectContaining({

@@ -10,13 +10,13 @@ describe.each([
   ["the runtime's own", NATIVE],
   ["portable ones", PORTABLE],
 ])("digests by %s", (_, by) => {
-  it("are those of the text as UTF-8, of any length and after any other text", () => {
+  it("are those of the text in UTF-8, of any length and after any other text", () => {
     for (const text of [...TEXTS, ...TEXTS.toReversed()]) {
       expect(digest(text, by)).toBe(createHash("sha256").update(text, "utf8").digest("hex"));
     }
   });
 
-  it("under a key are HMACs", () => {
+  it("with a key are HMACs", () => {
     for (const key of [new Uint8Array(32).fill(7), new Uint8Array(100).fill(9)]) {
       for (const text of TEXTS) {
         expect(keyedDigest(key, text, by)).toBe(createHmac("sha256", key).update(text, "utf8").digest("hex"));
@@ -25,8 +25,8 @@ describe.each([
   });
 });
 
-describe("a runtime", () => {
-  it("has hashes of its own only where it has both", () => {
+describe("nativeHashes", () => {
+  it("returns hashes only if the runtime has both functions", () => {
     expect(NATIVE).toBeDefined();
     expect(nativeHashes({})).toBeUndefined();
     expect(nativeHashes({ getBuiltinModule: () => undefined })).toBeUndefined();

@@ -5,7 +5,7 @@ import { read } from "./workflow-texts.js";
 
 const page = await readFile(new URL("../../docs/workflows.md", import.meta.url), "utf8");
 
-/** The keys of the table below a heading, with their examples. */
+/** Returns the keys of the table below a heading, with their examples. */
 function table(heading: string): Record<string, unknown> {
   const [, below = ""] = page.split(`\n### ${heading}\n`);
   const [section = ""] = below.split("\n#");
@@ -20,15 +20,15 @@ const config = table("dynamic_config");
 const json = (...parts: Record<string, unknown>[]) => JSON.stringify(Object.assign({}, ...parts));
 
 describe("docs/workflows.md", () => {
-  it("names keys alone that metadata.json has, with examples that are right", async () => {
+  it("names only keys that metadata.json has, with valid examples", async () => {
     const { codes, structure } = await read({ "metadata.json": json(workflow) });
-    // Of the phases, which the files alone describe here.
+    // For the phases, which only the files describe here.
     expect(codes).toEqual(["warning GATE_OPEN", "warning GATE_OPEN"]);
     expect(structure).toMatchObject({ startPhase: 1, targetLanguages: ["typescript"], tags: ["soil"] });
     expect(structure).not.toHaveProperty("extra");
   });
 
-  it("names those of a phase, and of a task", async () => {
+  it("names the keys of a phase and a task", async () => {
     const phases = [{ ...phase, tasks: [task] }];
     const metadata = json(workflow, { phases, total_phases: 1 });
     const none = { "phases/2/phase.md": undefined, "phases/2/task-1-dig.md": undefined };
@@ -39,7 +39,7 @@ describe("docs/workflows.md", () => {
     expect(structure?.phases[0]?.tasks[0]).not.toHaveProperty("extra");
   });
 
-  it("names those of dynamic_config, and every placeholder", async () => {
+  it("names the keys of dynamic_config, and every placeholder", async () => {
     const dynamic = { dynamic_phases: true, total_phases: "dynamic", dynamic_config: config };
     const of = (names: readonly string[]) => names.map((name) => `[${name}]`).join(" ");
     const { codes, structure } = await read({

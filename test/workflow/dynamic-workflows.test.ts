@@ -16,7 +16,7 @@ const DEFAULTS = {
   tickCriteria: false,
 };
 
-/** Reads the small workflow with phases from a plan after its own two. */
+/** Reads the small workflow with phases of a plan after its own two. */
 function readDynamic(changes: Record<string, unknown>, files: Record<string, string | undefined> = {}) {
   return read({
     "metadata.json": metadata({ dynamic_phases: true, dynamic_config: CONFIG, ...changes }),
@@ -25,13 +25,13 @@ function readDynamic(changes: Record<string, unknown>, files: Record<string, str
   });
 }
 
-describe("phases from a plan", () => {
+describe("phases of a plan", () => {
   it.each([
     ["a flag", { dynamic_phases: true }],
     ["a total", { dynamic_phases: undefined, total_phases: "dynamic" }],
     ["an entry", { dynamic_phases: undefined, phases: [phase(1), phase(2), { phase_number: "1-N", purpose: "x" }] }],
     ["all of them", { total_phases: "dynamic", phases: [phase(1), phase(2), { phase_number: "dynamic" }] }],
-  ])("are said by %s", async (_, changes) => {
+  ])("are declared by %s", async (_, changes) => {
     const { structure, lines } = await readDynamic(changes);
     expect(lines).toEqual([]);
     expect(structure?.phases.map(({ number }) => number)).toEqual([1, 2]);
@@ -40,7 +40,7 @@ describe("phases from a plan", () => {
     expect(structureSchema.parse(structure)).toEqual(structure);
   });
 
-  it("may be all that there are", async () => {
+  it("may be the only phases", async () => {
     const none = { "phases/1/phase.md": undefined, "phases/2/phase.md": undefined };
     const files = { ...none, "phases/1/task-1-dig.md": undefined, "phases/2/task-1-dig.md": undefined };
     for (const phases of [[{ phase_number: "1-N" }], [], undefined]) {
@@ -53,7 +53,7 @@ describe("phases from a plan", () => {
     expect((await readDynamic({ phases: 1 }, files)).codes).toContain("error PHASES_MISSING");
   });
 
-  it("come by what dynamic_config says", async () => {
+  it("are configured by dynamic_config", async () => {
     const { structure, codes } = await readDynamic(
       {
         dynamic_config: {
@@ -90,7 +90,7 @@ describe("phases from a plan", () => {
   it.each([
     ["no dynamic_config", { dynamic_config: undefined }, {}, "warning KEY_MISSING 1:1"],
     ["a config of the wrong kind", { dynamic_config: 1 }, {}, "error VALUE_WRONG 39:3"],
-    ["a total beside the flag", { total_phases: 3 }, {}, "warning DYNAMIC_CONTRADICTS 42:3"],
+    ["a total next to the flag", { total_phases: 3 }, {}, "warning DYNAMIC_CONTRADICTS 42:3"],
     ["a flag that says no", { dynamic_phases: false, total_phases: "dynamic" }, {}, "error DYNAMIC_CONTRADICTS 42:3"],
     [
       "an entry where the flag says no",
@@ -101,7 +101,7 @@ describe("phases from a plan", () => {
     ["a config that nothing asks for", { dynamic_phases: undefined }, {}, "warning DYNAMIC_CONTRADICTS 38:3"],
     ["no template", {}, { [PHASE]: undefined }, "error TEMPLATE_MISSING 39:3"],
     [
-      "a template that is named and isn't there",
+      "a named template that is missing",
       { dynamic_config: { templates: { task: "t.md" } } },
       {},
       "error TEMPLATE_MISSING 41:7",
@@ -119,27 +119,27 @@ describe("phases from a plan", () => {
       "warning KEY_UNKNOWN 39:7",
     ],
     [
-      "a gate file beside the templates",
+      "a gate file next to the templates",
       {},
       { "phases/dynamic/gate-definition.yaml": gateFile("a: {type: boolean}") },
       "error GATE_FILE_MISNAMED",
     ],
-    ["a start that is no static phase", { start_phase: 3 }, {}, "error START_PHASE_UNKNOWN"],
-  ])("are told of: %s", async (_, changes, files, expected) => {
+    ["a start phase that is not static", { start_phase: 3 }, {}, "error START_PHASE_UNKNOWN"],
+  ])("are reported: %s", async (_, changes, files, expected) => {
     const { diagnostics, structure } = await readDynamic(changes, files);
     const found = diagnostics.map(({ code, severity, line, column }) => `${severity} ${code} ${line}:${column}`);
     expect(found).toEqual([expect.stringContaining(expected)]);
     expect(structure === undefined).toBe(expected.startsWith("error"));
   });
 
-  it("name the template that is missing, and say what to write", async () => {
+  it("require their templates, with a hint", async () => {
     const { lines } = await readDynamic({}, { [TASK]: undefined });
     expect(lines[0]).toContain(`there is no "${TASK}" (Write it, as a .md file, or name another one`);
   });
 });
 
 describe("placeholders in templates", () => {
-  it("are reported where nothing is put in their place", async () => {
+  it("are reported if they have no value", async () => {
     const { diagnostics } = await readDynamic(
       {},
       { [PHASE]: "# [PHASE_NAME]\n\n[TASK_NAME] [PHASE_NAM]", [TASK]: "[X1]" },
@@ -156,7 +156,7 @@ describe("placeholders in templates", () => {
     ]);
   });
 
-  it("are not what prose, ticks and links have in brackets", async () => {
+  it("do not include prose, ticks and links in brackets", async () => {
     const prose =
       '- [X] [N.1] [list of files] [number]/[number] [N] [DEPENDENCIES or "None"] [TASK_STEPS or more] [README](x.md) [a]';
     expect((await readDynamic({}, { [PHASE]: prose, [TASK]: prose })).lines).toEqual([]);
@@ -164,7 +164,7 @@ describe("placeholders in templates", () => {
 });
 
 describe("a structure without phases", () => {
-  it("is one only while its plan is to come", async () => {
+  it("is valid only before its plan is read", async () => {
     const { structure } = await readDynamic({});
     const plan = { path: "tasks.md", hash: "x", dialect: "praxis-os", shift: 0 };
     expect(structureSchema.safeParse({ ...structure, phases: [] }).success).toBe(true);

@@ -5,7 +5,7 @@ import { fromMarkdown } from "../../src/workflow/from-markdown.js";
 
 type Events = Parameters<EditMap["consume"]>[0];
 
-/** Events only have to be told apart here. */
+/** Returns events that only differ from each other. */
 function eventsOf(names: readonly string[]): Events {
   return names.map((type) => {
     const parsed: unknown = ["enter", { type }];
@@ -20,18 +20,18 @@ function isEvent(value: unknown): value is Events[number] {
 
 const namesOf = (events: Events): string[] => events.map(([, { type }]) => type);
 
-describe("the parser's edits of its events", () => {
+describe("EditMap", () => {
   const edits = fc.uniqueArray(
     fc.record({
       at: fc.nat(6).map((place) => 3 * place),
       remove: fc.nat(2),
       add: fc.array(fc.string({ maxLength: 3 }), { maxLength: 2 }),
     }),
-    // Two edits that overlap mean nothing to the parser.
+    // Overlapping edits have no meaning for the parser.
     { selector: ({ at }) => at, maxLength: 5 },
   );
 
-  it("come to the same as when they are applied one by one, from the last to the first", () => {
+  it("has the same result as edits applied one by one, from the last to the first", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 3 }), { minLength: 24, maxLength: 30 }), edits, (names, changes) => {
         const map = new EditMap();
@@ -47,7 +47,7 @@ describe("the parser's edits of its events", () => {
     );
   });
 
-  it("touch nothing before the first of them, so that a long text costs no more for each", () => {
+  it("touches nothing before the first edit, so that a long text does not make each edit slower", () => {
     const events = eventsOf(Array.from({ length: 1000 }, (_, index) => String(index)));
     const touched: number[] = [];
     const watched = new Proxy(events, {

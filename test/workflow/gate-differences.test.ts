@@ -3,7 +3,7 @@ import { gateFile, metadata, phase, read } from "./workflow-texts.js";
 
 const FILE = "phases/1/gate-definition.yaml";
 
-/** What is said where metadata, text and gate file don't agree. */
+/** Returns the diagnostics if metadata, text and gate file differ. */
 async function told(changes: Record<string, unknown>, file: string, text = "# Phase 1: Dig\n"): Promise<string[]> {
   const json = metadata({ phases: [phase(1, { required_evidence: undefined, ...changes }), phase(2)] });
   const { diagnostics } = await read({ "metadata.json": json, [FILE]: file, "phases/1/phase.md": text });
@@ -13,10 +13,10 @@ async function told(changes: Record<string, unknown>, file: string, text = "# Ph
   });
 }
 
-describe("where a gate file and the metadata differ", () => {
+describe("a gate file that differs from the metadata", () => {
   const NAMED = { required_evidence: ["a", "b", "c"] };
 
-  it("says which fields are missing, added or optional", async () => {
+  it("is reported with the fields that are missing, added or optional", async () => {
     expect(
       await told(NAMED, gateFile("b: {type: bool}", "c: {type: bool, required: false}", "d: {type: int}")),
     ).toEqual([
@@ -79,20 +79,20 @@ describe("where a gate file and the metadata differ", () => {
     ["strict", true, "checkpoint: {strict: false}", ["it is true in the metadata and false in the gate file"]],
     ["allow_override", true, "", ["it is true in the metadata and false in the gate file"]],
     ["strict", false, "checkpoint: {strict: false}", []],
-  ])("says what is ignored of %s %j next to %j", async (key, value, more, expected) => {
+  ])("is reported with the ignored %s %j next to %j", async (key, value, more, expected) => {
     const lines = await told({ checkpoint: { [key]: value } }, `${gateFile("a: {type: bool}")}${more}\n`);
     expect(lines).toEqual(expected.map((line) => `"${key}" is ignored here: ${line}`));
   });
 
-  it("compares nothing with a gate file that can't be read", async () => {
+  it("is not compared if it cannot be read", async () => {
     expect(await told({ checkpoint: { strict: false, approval: "x" } }, "a: [")).toEqual([
       expect.stringMatching(/^YAML_SYNTAX/),
     ]);
   });
 });
 
-describe("where a gate file and the phase's text differ", () => {
-  it("says which field, type or validator it is, at the line of the text", async () => {
+describe("a gate file that differs from the phase's text", () => {
+  it("is reported with the field, type or validator, at the line of the text", async () => {
     const text = [
       "# Checkpoint",
       "| Evidence | Type | Validator |",
@@ -139,7 +139,7 @@ describe("examples in a phase's text", () => {
     };
   }
 
-  it("are taken from below the requirements' own heading, and in a list or quotation", async () => {
+  it("are read below the requirements' own heading, and in a list or block quote", async () => {
     const good = { depth: 6, tags: ["a"], ok: true, note: "x", other: "y" };
     expect(await examples(TABLE + fence(JSON.stringify(good)))).toEqual({ told: [], shown: good });
     expect(await examples(`${TABLE}\n> ${fence(JSON.stringify(good)).trim().replaceAll("\n", "\n> ")}\n`)).toEqual({
@@ -154,7 +154,7 @@ describe("examples in a phase's text", () => {
     ).toMatchObject({ depth: 7, tags: [-1] });
   });
 
-  it("that would not pass are warned of, and what is wrong in them is not shown", async () => {
+  it("that would not pass are reported, and not shown", async () => {
     const wrong = { depth: 5, tags: "a", ok: false, note: " ", unknown: 1 };
     const said = "warning EXAMPLE_REFUSED 11 the example would not pass:";
     expect(await examples(TABLE + fence(JSON.stringify(wrong)))).toEqual({
@@ -169,7 +169,7 @@ describe("examples in a phase's text", () => {
     });
   });
 
-  it("that break a rule between fields are warned of, but not for what only a session knows", async () => {
+  it("that break a rule between fields are reported, but not if the rule needs a session", async () => {
     const values = { depth: 6, tags: ["a"], ok: true, note: "x", other: "y" };
     const rules = ["evidence.depth > 10", 'artifacts["0"].x == 1', "int(evidence.note) > 0"];
     expect((await examples(TABLE + fence(JSON.stringify(values)), { cross_field_validation: rules })).told).toEqual([
@@ -178,7 +178,7 @@ describe("examples in a phase's text", () => {
     ]);
   });
 
-  it("that can't be read are warned of, where they name a field", async () => {
+  it("that cannot be read are reported if they name a field", async () => {
     expect((await examples(`${TABLE}${fence('{"depth": 6')}${fence("[1")}${fence("a: 1", "yaml")}`)).told).toEqual([
       "warning EXAMPLE_REFUSED 11 this example can't be read as JSON, YAML or a Python dict",
     ]);

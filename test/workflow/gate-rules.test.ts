@@ -10,8 +10,8 @@ const readGate = async (text: string) => {
   return { gate: structure?.phases[0]?.gate, lines };
 };
 
-describe("what a gate file says", () => {
-  it("is pinned as it was written, and in CEL", async () => {
+describe("the rules of a gate file", () => {
+  it("are pinned as written, and in CEL", async () => {
     const { gate, lines } = await readGate(
       [
         gateFile(
@@ -52,7 +52,7 @@ describe("what a gate file says", () => {
     });
   });
 
-  it("may stand in the checkpoint, too, and what is switched off is not there", async () => {
+  it("may be in the checkpoint, and are omitted if switched off", async () => {
     const checkpoint = "checkpoint: {approval: {prompt: Ready?}, reveal: names, verify: [git_clean]}\n";
     const { gate } = await readGate(`${checkpoint}${gateFile("a: {type: bool}")}approval: false\n`);
     expect(gate).toMatchObject({
@@ -69,7 +69,7 @@ describe("what a gate file says", () => {
     ).toEqual([]);
   });
 
-  it("needs no field where it asks for a check or a person", async () => {
+  it("may be verifiers or an approval alone, without fields", async () => {
     expect((await readGate("verify: git_clean\n")).gate).toMatchObject({
       fields: [],
       verify: [{ verifier: "git_clean" }],
@@ -78,7 +78,7 @@ describe("what a gate file says", () => {
     expect((await readGate("reveal: none\n")).gate).toBeUndefined();
   });
 
-  it("is warned of where it is ignored", async () => {
+  it("are reported if they are ignored", async () => {
     const unused = await readGate(
       `${gateFile("a: {type: int, validator_params: {min: 1}}")}validators: {x: value > 0}\n`,
     );
@@ -107,7 +107,7 @@ describe("what a gate file says", () => {
     ]);
   });
 
-  it("is told once where a validator of its own is wrong, and not at each field that names it", async () => {
+  it("are reported once for a wrong validator, not at each field that names it", async () => {
     const { lines } = await readGate(
       `${gateFile("a: {type: int, validator: x}", "b: {type: int, validator: x}")}validators: {x: valu > 0}\n`,
     );
@@ -118,7 +118,7 @@ describe("what a gate file says", () => {
     ]);
   });
 
-  it("calls fields what it likes", async () => {
+  it("may have any names of fields", async () => {
     const fields = gateFile(
       '"tests-pass": {type: bool}',
       '"a b": {type: int}',
@@ -133,8 +133,8 @@ describe("what a gate file says", () => {
   });
 });
 
-describe("a gate in code", () => {
-  it("may ask for checks and a person, and hide what it asks for", () => {
+describe("a gate defined in code", () => {
+  it("may have verifiers and an approval, and hide its requirements", () => {
     const gate = {
       evidence: z.object({ report: z.string() }),
       verify: [{ verifier: "git_clean" }, { verifier: "file_matches", params: { pattern: "x" }, field: "report" }],

@@ -90,7 +90,7 @@ describe("readMarkdownFacts", () => {
     });
   });
 
-  it("makes nothing up", () => {
+  it("returns nothing that is not in the text", () => {
     expect(readMarkdownFacts("")).toEqual({});
     expect(readMarkdownFacts("```\n# Not a title\n```\n\n**Label:** x\n\n## Steps\n\n- not numbered\n")).toEqual({});
     expect(readMarkdownFacts("## Checkpoint\n\nNothing to tick.\n\n## Step 1\n")).toEqual({
@@ -117,7 +117,7 @@ describe("readMarkdownFacts", () => {
     expect(readMarkdownFacts(`# X\n\n${line}\n`).estimatedDuration).toBe(expected);
   });
 
-  it("takes steps from a numbered list where no heading is one", () => {
+  it("takes steps from a numbered list if no heading is a step", () => {
     const text = "## Execution Steps\n\n3. Dig\n\n   ```sh\n   dig\n   ```\n4. **Sow** seeds\n5.\n\n- aside\n";
     expect(readMarkdownFacts(text).executionSteps).toEqual([
       { step: 3, description: "Dig", command: "dig" },
@@ -125,17 +125,17 @@ describe("readMarkdownFacts", () => {
     ]);
   });
 
-  it("leaves long commands to the text, and an expected output that says nothing", () => {
+  it("omits long commands, and an expected output without content", () => {
     const text = `### Step 1: Run\n\n\`\`\`bash\n${"x".repeat(241)}\n\`\`\`\n\nA word.\n\nExpected output:\n`;
     expect(readMarkdownFacts(text).executionSteps).toEqual([{ step: 1, description: "Run" }]);
   });
 
-  it("takes plain items of a gate without boxes, and the first gate that has any", () => {
+  it("takes plain items of a gate without checkboxes, and the first gate that has any", () => {
     const text = "## Checkpoint\n\nSee below.\n\n## 🛑 Validation Gate: Phase 1\n\n- All is well ✔\n- And more\n";
     expect(readMarkdownFacts(text).validation).toEqual(["All is well", "And more"]);
   });
 
-  it("reads on over lists whose items hold something else than words", () => {
+  it("continues after lists whose items are not plain text", () => {
     const steps = "## Steps\n\n1. ```sh\n   dig\n   ```\n2. Sow\n\n   Expected output: seeds\n\n";
     const text = `${steps}## Outputs\n\n- > quoted\n- 🌱️ A bed\n`;
     expect(readMarkdownFacts(text)).toMatchObject({
@@ -144,12 +144,12 @@ describe("readMarkdownFacts", () => {
     });
   });
 
-  it("keeps a slash that ends a path, and takes marks of all kinds off", () => {
+  it("keeps a slash at the end of a path, and removes marks of all kinds", () => {
     const text = "## Checkpoint\n\n- [ ] src/\n- [ ] Done ✅ / ❌\n- [ ] ✅\n- [ ] Fine ✔️\n";
     expect(readMarkdownFacts(text).validation).toEqual(["src/", "Done", "", "Fine"]);
   });
 
-  it("doesn't take the end of a step for its content", () => {
+  it("does not read text after a step as its content", () => {
     const text = "## Step 1: A\n\n## Step 2: B\n\n```sh\nb\n```\n\n# End\n\n```sh\nc\n```\n";
     expect(readMarkdownFacts(text).executionSteps).toEqual([
       { step: 1, description: "A" },
@@ -185,7 +185,7 @@ describe("readMarkdownFacts", () => {
     "  - b\n",
     "[a]: x\n",
     "\u0000",
-  ])("neither fails nor hangs over %j repeated", { timeout: 60_000 }, (piece) => {
+  ])("neither fails nor hangs on repeated %j", { timeout: 60_000 }, (piece) => {
     expect(readMarkdownFacts(piece.repeat(Math.ceil(howOften(200_000, 1_000_000) / piece.length)))).toBeDefined();
   });
 });

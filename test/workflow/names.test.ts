@@ -12,7 +12,7 @@ import {
 } from "../../src/workflow/names.js";
 
 describe("session ids", () => {
-  it("are made of type, target and an end, at most 128 characters", () => {
+  it("consist of type, target and an ending, at most 128 characters", () => {
     expect(sessionIdFor("test_generation_v3", "src/My File.py", "20251023_143022")).toBe(
       "test_generation_v3_src_my_file_py_20251023_143022",
     );
@@ -23,7 +23,7 @@ describe("session ids", () => {
     expect(long.startsWith(sessionIdPrefix("t".repeat(128), `${"d/".repeat(400)}last.ts`))).toBe(true);
   });
 
-  it("are checked where they come in", () => {
+  it("are validated when they are parsed", () => {
     for (const wrong of ["", "_a", "A", "a b", "../a", "a".repeat(129), 3, null, 10n]) {
       expect(() => parseSessionId(wrong)).toThrow("session_id is not valid");
     }
@@ -32,13 +32,13 @@ describe("session ids", () => {
 });
 
 describe("names", () => {
-  it("of workflows reach no prototype and no other folder", () => {
+  it("of workflows cannot reach a prototype or another folder", () => {
     for (const wrong of ["constructor", "__proto__", "a..b", "a/b", ".a", "", "a".repeat(129), 1])
       expect(isWorkflowType(wrong)).toBe(false);
     expect(isWorkflowType("release.v1-b_2")).toBe(true);
   });
 
-  it("are suggested only where they are near", () => {
+  it("are suggested only if they are similar", () => {
     expect(nearest("srdCreated", ["srd_created", "other"])).toBe("srd_created");
     expect(nearest("zz", ["o", "phase"])).toBeUndefined();
     expect(nearest("workflow_features", ["workflow_type"])).toBeUndefined();
@@ -46,7 +46,7 @@ describe("names", () => {
 });
 
 describe("a value in a message", () => {
-  it("is one line, short, and no JSON that there is not", () => {
+  it("is a single short line, and valid for values that are not JSON", () => {
     const itself: Record<string, unknown> = {};
     itself.itself = itself;
     expect(shown("a\u202eb\u0000")).toBe('"a\\u202eb\\u0000"');
@@ -67,7 +67,7 @@ describe("paths", () => {
     expect(parseRelativePath(".")).toBe(".");
   });
 
-  it("that are none are refused", () => {
+  it("that are invalid are refused", () => {
     for (const wrong of [
       3,
       "",
@@ -95,7 +95,7 @@ describe("paths", () => {
 });
 
 describe("a diagnostic", () => {
-  it("is printed as compilers do", () => {
+  it("is printed in the format of compilers", () => {
     const base = { file: "a.json", severity: "error", code: "X", message: "wrong" } as const;
     expect(formatDiagnostic(base)).toBe("a.json: error: wrong");
     expect(formatDiagnostic({ ...base, line: 2, column: 3, hint: "fix it" })).toBe("a.json:2:3: error: wrong (fix it)");

@@ -24,7 +24,7 @@ const META = metadata({
 });
 const TEMPLATE = "# [PHASE_NAME] [TASK_NAME] [N]";
 
-/** A text with a piece of it replaced by something that one may well find there. */
+/** Replaces a part of a text by a piece that may well occur there. */
 function damaged(text: string): fc.Arbitrary<string> {
   const pieces = fc.constantFrom(
     "",
@@ -52,7 +52,7 @@ function damaged(text: string): fc.Arbitrary<string> {
   });
 }
 
-it("never throws for what the files hold, and gives a definition exactly when there is no error", async () => {
+it("readWorkflow never throws for any files, and returns a definition exactly if there is no error", async () => {
   const whole = { "metadata.json": META, "p.md": TEMPLATE, "t.md": TEMPLATE, "phases/1/phase.md": TEXT };
   expect((await read(whole)).structure).toBeDefined();
   const gated = await read({ ...whole, "phases/1/gate-definition.yaml": GATE });
@@ -74,7 +74,7 @@ it("never throws for what the files hold, and gives a definition exactly when th
   );
 });
 
-it("never runs out of stack over nested YAML", async () => {
+it("parsing nested YAML never overflows the stack", async () => {
   for (const piece of ["[", "- ", "{a: ", "? ", "a:\n"]) {
     for (let count = 50; count < 6000; count = Math.ceil(count * howOften(2, 1.3))) {
       const close = piece === "[" ? "]" : piece === "{a: " ? "}" : "";
@@ -85,7 +85,7 @@ it("never runs out of stack over nested YAML", async () => {
   }
 });
 
-it("sorts diagnostics of one line by column", () => {
+it("diagnostics of one line are sorted by column", () => {
   const report = createReport();
   report.warn("BOM", { file: "b" }, "4", "hint");
   report.warn("BOM", { file: "a", line: 2, column: 9 }, "3", "hint");

@@ -5,7 +5,7 @@ const FILE = "phases/1/gate-definition.yaml";
 const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
 const readGate = (text: string) => read({ "metadata.json": LONELY, [FILE]: text });
 
-/** `CODE line:column` of the errors in the gate file. */
+/** Returns `CODE line:column` of the errors in the gate file. */
 async function errorsOf(text: string): Promise<string[]> {
   const { diagnostics, structure } = await readGate(text);
   const errors = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");
@@ -14,7 +14,7 @@ async function errorsOf(text: string): Promise<string[]> {
 }
 
 describe("a gate file", () => {
-  it("gives fields, with types in all their spellings", async () => {
+  it("defines fields, with types in all their spellings", async () => {
     const words = ["boolean", "bool", "integer", "int", "number", "float", "string", "str", "object", "dict"];
     const { structure, lines } = await readGate(
       [
@@ -32,7 +32,7 @@ describe("a gate file", () => {
     );
   });
 
-  it("is strict, and its fields are required, unless it says otherwise", async () => {
+  it("is strict with required fields by default", async () => {
     const { structure } = await readGate(
       gateFile('a: {type: str, description: "why", example: "so", validator: null}', "b: {type: int, required: false}"),
     );
@@ -48,7 +48,7 @@ describe("a gate file", () => {
     });
   });
 
-  it("may write a value once and name it again", async () => {
+  it("may use anchors and aliases", async () => {
     const { structure } = await readGate(gateFile("a: &flag {type: boolean}", "b: *flag"));
     expect(structure?.phases[0]?.gate).toMatchObject({ fields: [{ name: "a" }, { name: "b", type: "boolean" }] });
   });
@@ -56,78 +56,86 @@ describe("a gate file", () => {
   it.each([
     ["is empty", "", "GATE_EMPTY 1:1"],
     ["is a list", "- a", "GATE_EMPTY 1:1"],
-    ["asks for nothing", "checkpoint: {strict: true}", "GATE_EMPTY 1:1"],
-    ["asks for nothing at all", "evidence_schema: {}", "GATE_EMPTY 1:1"],
-    ["is no YAML", "a: [1", "YAML_SYNTAX 1:6"],
+    ["has no evidence", "checkpoint: {strict: true}", "GATE_EMPTY 1:1"],
+    ["has an empty evidence schema", "evidence_schema: {}", "GATE_EMPTY 1:1"],
+    ["is not YAML", "a: [1", "YAML_SYNTAX 1:6"],
     ["is two documents", "a: 1\n---\nb: 2", "YAML_SYNTAX 2:1"],
     ["is indented with tabs", "a:\n\tb: 1", "YAML_SYNTAX 2:1"],
     ["has a key twice", gateFile("a: {type: bool}", "a: {type: bool}"), "KEY_DUPLICATE 3:3"],
     ["has a list as a key", "? [1]\n: 2", "YAML_SYNTAX 1:3"],
     ["runs code by a tag", gateFile("a: {type: !!js/function 'x'}"), "YAML_TAG 2:13"],
-    ["has a tag of its own", gateFile("a: !field {type: bool}"), "YAML_TAG 2:6"],
+    ["has a custom tag", gateFile("a: !field {type: bool}"), "YAML_TAG 2:6"],
     ["is YAML 1.1", `%YAML 1.1\n---\n${gateFile("a: {type: bool}")}`, "YAML_VERSION 1:1"],
     ["merges", `x: &x {type: bool}\n${gateFile("a: {<<: *x}")}`, "YAML_MERGE 3:7"],
     ["merges into the prototype", "x: &x {__proto__: {required: false}}\n<<: *x", "NAME_RESERVED 1:8"],
-    ["names what isn't there", gateFile("a: *nothing"), "YAML_ALIASES 2:6"],
+    ["refers to a missing anchor", gateFile("a: *nothing"), "YAML_ALIASES 2:6"],
     ["names what comes later", gateFile("a: *later", "b: &later {type: bool}"), "YAML_ALIASES 2:6"],
     ["holds itself", gateFile("a: &a {type: bool, example: *a}"), "VALUE_NOT_JSON 2:22"],
     ["is not finite", gateFile("a: {type: bool, example: [1, {b: .inf}]}"), "VALUE_NOT_JSON 2:33"],
-    ["is nested without end", "[".repeat(20_000), "NESTED_TOO_DEEPLY"],
+    ["is nested too deep", "[".repeat(20_000), "NESTED_TOO_DEEPLY"],
     ["has an unknown type", gateFile("a: {type: date}"), "FIELD_TYPE_UNKNOWN 2:7"],
     ["has no type", gateFile("a: {required: true}"), "KEY_MISSING 2:3"],
     ["has a type of the wrong kind", gateFile("a: {type: [bool]}"), "VALUE_WRONG 2:7"],
-    ["has a field that is a word", gateFile("a: boolean"), "VALUE_WRONG 2:3"],
+    ["has a field that is a text", gateFile("a: boolean"), "VALUE_WRONG 2:3"],
     ["has fields that are a list", "evidence_schema: [a]", "VALUE_WRONG 1:1"],
-    ["requires with a word", gateFile("a: {type: bool, required: yes}"), "VALUE_WRONG 2:19"],
-    ["is strict with a word", `checkpoint: {strict: no}\n${gateFile("a: {type: bool}")}`, "VALUE_WRONG 1:14"],
-    ["has a checkpoint that is a word", `checkpoint: x\n${gateFile("a: {type: bool}")}`, "VALUE_WRONG 1:1"],
+    ['has "required" with a text', gateFile("a: {type: bool, required: yes}"), "VALUE_WRONG 2:19"],
+    ['has "strict" with a text', `checkpoint: {strict: no}\n${gateFile("a: {type: bool}")}`, "VALUE_WRONG 1:14"],
+    ["has a checkpoint that is a text", `checkpoint: x\n${gateFile("a: {type: bool}")}`, "VALUE_WRONG 1:1"],
     ["calls a field constructor", gateFile("constructor: {type: bool}"), "NAME_RESERVED 2:3"],
     ["calls a field nothing", gateFile('" ": {type: bool}'), "NAME_RESERVED 2:3"],
-    ["has a validator that is no rule", `${gateFile("a: {type: bool}")}validators: {x: "v >"}`, "RULE_INVALID 3:14"],
+    ["has a validator that is not a rule", `${gateFile("a: {type: bool}")}validators: {x: "v >"}`, "RULE_INVALID 3:14"],
     ["has a validator that is a number", `${gateFile("a: {type: bool}")}validators: {x: 5}`, "VALUE_WRONG 3:14"],
     ["has validators in a list", `${gateFile("a: {type: bool}")}validators: [x]`, "VALUE_WRONG 3:1"],
-    ["has a rule of nobody", `${gateFile("a: {type: bool}")}cross_field_validation: [x]`, "RULE_INVALID 3:26"],
+    [
+      "has a rule with an unknown name",
+      `${gateFile("a: {type: bool}")}cross_field_validation: [x]`,
+      "RULE_INVALID 3:26",
+    ],
     ["has a number as rule", `${gateFile("a: {type: bool}")}cross_field_validation: [1]`, "VALUE_WRONG 3:26"],
-    ["has a rule that isn't listed", `${gateFile("a: {type: bool}")}cross_field_validation: 1`, "VALUE_WRONG 3:1"],
-    ["asks nobody", `${gateFile("a: {type: bool}")}approval: true`, "VALUE_WRONG 3:1"],
+    ["has rules that are not a list", `${gateFile("a: {type: bool}")}cross_field_validation: 1`, "VALUE_WRONG 3:1"],
+    ["has an approval without a prompt", `${gateFile("a: {type: bool}")}approval: true`, "VALUE_WRONG 3:1"],
     ["asks a person nothing", `${gateFile("a: {type: bool}")}approval: {}`, "KEY_MISSING 3:1"],
-    ["asks nobody by name", `${gateFile("a: {type: bool}")}approval: {prompt: x, approvers: []}`, "VALUE_WRONG 3:23"],
+    [
+      "has an approval with an empty list of approvers",
+      `${gateFile("a: {type: bool}")}approval: {prompt: x, approvers: []}`,
+      "VALUE_WRONG 3:23",
+    ],
     ["asks for one at the checkpoint", `checkpoint: {approval: 1}\n${gateFile("a: {type: bool}")}`, "VALUE_WRONG 1:14"],
     ["verifies by nothing", gateFile("a: {type: bool, verify: {pattern: x}}"), "VALUE_WRONG 2:19"],
     ["verifies by a number in a list", gateFile("a: {type: bool, verify: [file_exists, 7]}"), "VALUE_WRONG 2:41"],
-    ["has parameters that are none", gateFile("a: {type: bool, validator_params: 1}"), "VALUE_WRONG 2:19"],
+    ["has invalid parameters", gateFile("a: {type: bool, validator_params: 1}"), "VALUE_WRONG 2:19"],
     ["reveals later", `${gateFile("a: {type: bool}")}reveal: after`, "VALUE_WRONG 3:1"],
     ["reveals a field", gateFile("a: {type: bool, reveal: names}"), "RULE_MISPLACED 2:19"],
     ["asks a person about a field", gateFile("a: {type: bool, approval: really}"), "RULE_MISPLACED 2:19"],
-    ["has a validator of no name", gateFile("a: {type: bool, validator: is_treu}"), "VALIDATOR_UNKNOWN 2:19"],
-    ["has one that doesn't fit", gateFile("a: {type: bool, validator: min_length_3}"), "RULE_INVALID 2:19"],
+    ["has an unknown validator", gateFile("a: {type: bool, validator: is_treu}"), "VALIDATOR_UNKNOWN 2:19"],
+    ["has a validator for another type", gateFile("a: {type: bool, validator: min_length_3}"), "RULE_INVALID 2:19"],
     ["has validators of the wrong kind", gateFile("a: {type: bool, validator: [1]}"), "VALUE_WRONG 2:19"],
-  ])("that %s is an error, at its place", async (_, text, expected) => {
+  ])("that %s is an error, at its position", async (_, text, expected) => {
     const errors = await errorsOf(text);
     expect(errors.find((line) => line.startsWith(expected)) ?? errors).toContain(expected);
   });
 
-  it("doesn't expand aliases without bound", async () => {
+  it("does not expand aliases without limit", async () => {
     const ten = (name: string) => `[${Array(10).fill(`*${name}`).join(", ")}]`;
     const bomb = ["a: &a [1, 1]", `b: &b ${ten("a")}`, `c: &c ${ten("b")}`, `d: &d ${ten("c")}`, `e: ${ten("d")}`];
     expect(await errorsOf(bomb.join("\n"))).toEqual(["YAML_ALIASES 2:8"]);
   });
 
-  it("isn't let grow beyond what a session can pin", async () => {
+  it("is limited to the size that a session can pin", async () => {
     const word = "x".repeat(60_000);
     const fields = Array.from({ length: 90 }, (_, index) => `f${index}: {type: str, example: *long}`);
     const { diagnostics } = await readGate(gateFile(`f: {type: str, example: &long ${word}}`, ...fields));
     expect(diagnostics.map(({ code }) => code)).toEqual(["DEFINITION_TOO_LARGE"]);
   });
 
-  // What takes quadratic time on so many takes longer than a test may.
-  it("takes many keys", { timeout: 60_000 }, async () => {
+  // Quadratic time would exceed the time limit of a test.
+  it("accepts many keys", { timeout: 60_000 }, async () => {
     const fields = Array.from({ length: 7000 }, (_, index) => `f${index}: {type: boolean}`);
     const { structure } = await readGate(gateFile(...fields));
     expect(structure?.phases[0]?.gate).toMatchObject({ fields: { length: 7000 } });
   });
 
-  it("finds the places of many mistakes", { timeout: 60_000 }, async () => {
+  it("reports the positions of many errors", { timeout: 60_000 }, async () => {
     const fields = Array.from({ length: 7000 }, (_, index) => `f${index}: {type: x}`);
     const { diagnostics } = await readGate(gateFile(...fields));
     expect(diagnostics.slice(0, 1000).map(({ code }) => code)).toEqual(Array(1000).fill("FIELD_TYPE_UNKNOWN"));
@@ -136,12 +144,12 @@ describe("a gate file", () => {
     ]);
   });
 
-  it("takes so many words and signs and no more", async () => {
+  it("has a limited number of tokens", async () => {
     expect(await errorsOf(`a: ${"[".repeat(150_000)}`)).toEqual(["DEFINITION_TOO_LARGE 1:120001"]);
     expect(await errorsOf(`${gateFile("a: {type: bool}")}# ${"x".repeat(400_000)}\n`)).toEqual([]);
   });
 
-  it("takes so many rules and no more", async () => {
+  it("has a limited number of rules", async () => {
     const fields = (count: number) => Array.from({ length: count }, (_, at) => `f${at}: {type: bool, validator: v}`);
     const rest = 'validators: {v: "value == true"}\ncross_field_validation: ["size(evidence.f0) > 0"]\n';
     const codes = async (count: number) => await errorsOf(gateFile(...fields(count)) + rest);
@@ -188,8 +196,8 @@ describe("a gate file", () => {
   });
 });
 
-describe("which gate", () => {
-  it("is the file's; where the metadata differs, it says how", async () => {
+describe("the gate of a phase", () => {
+  it("is that of the gate file; a difference in the metadata is reported", async () => {
     const changes = { "metadata.json": metadata({ phases: [phase(1, { required_evidence: ["a", "b"] }), phase(2)] }) };
     const same = await read({ ...changes, [FILE]: gateFile("b: {type: bool}", "a: {type: bool}") });
     expect(same.lines).toEqual([]);
@@ -204,7 +212,7 @@ describe("which gate", () => {
     expect(fewer.diagnostics[0]?.message).toMatch(/only the metadata has a$/);
   });
 
-  it("is never open because a file can't be read, stands twice or has a wrong name", async () => {
+  it("is never open because a gate file is unreadable, duplicate or misnamed", async () => {
     const good = gateFile("a: {type: bool}");
     expect((await read({ [FILE]: "a: [" })).structure).toBeUndefined();
     expect((await read({ [FILE]: good, "phases/1/gate-definition.yml": good })).codes).toEqual([
@@ -235,7 +243,7 @@ describe("which gate", () => {
     "g\u0430te-definition.yaml",
     "g\u200bate-definition.yaml",
     "\uff47ate-definition.yml",
-  ])("is an error if only %s resembles it, with or without metadata", async (name) => {
+  ])("is an error if only %s resembles a gate file, with or without metadata", async (name) => {
     for (const json of [metadata(), LONELY]) {
       const { diagnostics, structure } = await read({ "metadata.json": json, [`phases/1/${name}`]: "x" });
       expect(structure).toBeUndefined();
@@ -254,7 +262,7 @@ describe("which gate", () => {
     },
   );
 
-  it("is an error where a gate file lies above the phases, unless a phase's text is there, too", async () => {
+  it("is an error if a gate file is above the phases, unless a phase's text is there, too", async () => {
     const good = gateFile("done: {type: bool}");
     for (const file of ["gate-definition.yaml", "phases/gate-definition.yml"]) {
       const { diagnostics } = await read({ [file]: good });
@@ -269,7 +277,7 @@ describe("which gate", () => {
     expect(structure?.phases[0]?.gate).toMatchObject({ source: "gate-file" });
   });
 
-  it("accepts such names next to a gate file, and those of texts", async () => {
+  it("is not affected by such names next to a gate file, nor by names of texts", async () => {
     const beside = { [FILE]: gateFile("done: {type: bool}"), [`${FILE}.bak`]: "x", "phases/1/gate.json": "x" };
     expect((await read(beside)).lines).toEqual([]);
     const tasks = [{ task_number: 1, name: "define", file: "gate-definition.md" }];
@@ -284,7 +292,7 @@ describe("which gate", () => {
   });
 });
 
-describe("what to write", () => {
+describe("a hint", () => {
   it.each([
     [gateFile("tests_pass: boolean"), 'Write "tests_pass": {type: boolean}'],
     [gateFile("count: int"), 'Write "count": {type: int}'],
@@ -307,17 +315,17 @@ describe("what to write", () => {
     ["a:\n\tb: 1", "Indent with spaces."],
     ["a: @b", "Put the text into double quotes."],
     ["a: b: c", "Check quotes, brackets and indentation"],
-  ])("is said for %j", async (text, hint) => {
+  ])("is given for %j", async (text, hint) => {
     const { diagnostics } = await readGate(text);
     const errors = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");
     expect(errors[0]?.hint).toContain(hint);
   });
 
-  it("is said for what is nested without end", async () => {
+  it("is given for text that is nested too deep", async () => {
     expect((await readGate("[".repeat(20_000))).diagnostics.map(({ hint }) => hint)).toContain("Make it flatter.");
   });
 
-  it("is said in words of our own where the parser's are for programmers", async () => {
+  it("replaces the parser's technical messages", async () => {
     const words = async (text: string) => {
       const { diagnostics } = await readGate(text);
       const found = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");

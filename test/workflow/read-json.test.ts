@@ -22,7 +22,7 @@ function parses(text: string): boolean {
 }
 
 describe("readJson", () => {
-  it("knows where keys and elements stand, also with tabs and Windows line ends", () => {
+  it("knows the positions of keys and elements, with tabs and Windows line ends", () => {
     const { source } = read('{\r\n\t"a": [\r\n\t\t1,\r\n\t\t{"b": null}\r\n\t]\r\n}');
     expect(source?.value).toEqual({ a: [1, { b: null }] });
     const place = (...path: (string | number)[]) => source?.place(path);
@@ -46,14 +46,14 @@ describe("readJson", () => {
     ['["\\x"]', 3, "no character can be escaped like this"],
     ["[] []", 4, "expected the end of the file"],
     ["", 1, "expected a value"],
-  ])("says where %j stops being JSON", (text, column, message) => {
+  ])("reports where %j stops being JSON", (text, column, message) => {
     expect(read(text)).toMatchObject({
       source: undefined,
       problems: [{ severity: "error", code: "JSON_SYNTAX", column, message }],
     });
   });
 
-  it("says of each key that is there twice where it is", () => {
+  it("reports the position of each duplicate key", () => {
     const { problems } = read('{"a": 1, "b": {"c": 1, "\\u0063": 2}, "a": 3}');
     expect(problems.map(({ code, column }) => [code, column])).toEqual([
       ["KEY_DUPLICATE", 24],
@@ -61,7 +61,7 @@ describe("readJson", () => {
     ]);
   });
 
-  it("takes what JSON.parse takes, and nothing else", () => {
+  it("accepts exactly what JSON.parse accepts", () => {
     const pieces = fc.constantFrom(
       ...'{}[]:,"\\ \n\t0123456789.-+eEtrufalsn/b'.split(""),
       "true",
@@ -83,7 +83,7 @@ describe("readJson", () => {
     );
   });
 
-  it("passes on what is no fault of the text", () => {
+  it("throws errors that are not caused by the text", () => {
     expect(() => scanJson("[")).toThrow("expected a value");
     const failing = { ...createReport(), error: () => expect.fail("from the report") };
     expect(() => readJson("x.json", '{"a":1,"a":1}', failing)).toThrow("from the report");
@@ -91,7 +91,7 @@ describe("readJson", () => {
 });
 
 describe("notJson", () => {
-  it("finds what isn't JSON", () => {
+  it("finds the first value that is not JSON", () => {
     const round: unknown[] = [];
     round.push(round, round);
     for (const value of [null, 1, "a", true, [1, { a: [] }], {}]) expect(notJson(value)).toBeUndefined();

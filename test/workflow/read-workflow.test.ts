@@ -5,8 +5,8 @@ import { revisionOf } from "../../src/workflow/json.js";
 import { structureSchema } from "../../src/workflow/structure.js";
 import { gateFile, metadata, phase, read, texts } from "./workflow-texts.js";
 
-describe("a faultless workflow", () => {
-  it("has no diagnostics and the structure that its files say", async () => {
+describe("a valid workflow", () => {
+  it("has no diagnostics, and the structure of its files", async () => {
     const { structure, lines } = await read();
     expect(lines).toEqual([]);
     expect(structureSchema.parse(structure)).toEqual(structure);
@@ -37,7 +37,7 @@ describe("a faultless workflow", () => {
     });
   });
 
-  it("keeps all that the metadata can say", async () => {
+  it("keeps everything of the metadata", async () => {
     const { structure, lines } = await read({
       "metadata.json": metadata({
         version: 2,
@@ -86,7 +86,7 @@ describe("a faultless workflow", () => {
     });
   });
 
-  it("has a revision that depends on its content only", async () => {
+  it("has a revision that depends only on its content", async () => {
     const first = (await read()).structure?.revision;
     expect((await read({ "metadata.json": metadata().replaceAll("  ", "\t") })).structure?.revision).toBe(first);
     expect((await read({ "core/other.md": "not shown" })).structure?.revision).toBe(first);
@@ -95,10 +95,10 @@ describe("a faultless workflow", () => {
   });
 });
 
-describe("phases that are found", () => {
+describe("phases without a list", () => {
   const found = { "metadata.json": metadata({ phases: 2 }) };
 
-  it("takes names and tasks from the files where metadata gives a number", async () => {
+  it("have names and tasks from the files if the metadata has a number", async () => {
     const { structure, codes } = await read({ ...found, "phases/2/task-10-sow.md": "no title" });
     expect(codes).toEqual(["warning GATE_OPEN", "warning GATE_OPEN"]);
     expect(structure?.phases.map(({ name }) => name)).toEqual(["Dig", "Sow"]);
@@ -109,7 +109,7 @@ describe("phases that are found", () => {
     expect(structure?.phases[0]?.gate).toEqual({ kind: "open", allowOverride: false });
   });
 
-  it("may begin at 0 and have gaps", async () => {
+  it("may start at 0 and have gaps", async () => {
     const { structure } = await read({
       "metadata.json": metadata({ phases: undefined, total_phases: 3 }),
       "phases/0/phase.md": "# Zero",
@@ -127,7 +127,7 @@ describe("phases that are found", () => {
     expect(structure?.phases[0]?.tasks).toMatchObject([{ number: 0, name: "Task 0" }]);
   });
 
-  it("runs no workflow that has fewer phases than it says", async () => {
+  it("are an error if there are fewer than the metadata says", async () => {
     const three = {
       "phases/2/phase.md": undefined,
       "phases/2/task-1-dig.md": undefined,
@@ -147,12 +147,12 @@ describe("phases that are found", () => {
     expect(many.diagnostics.find(({ code }) => code === "PHASE_COUNT")?.hint).toContain("18, 19, …), or write");
   });
 
-  it("says nothing of the count where an entry of the list can't be read", async () => {
+  it("are not counted if an entry of the list is invalid", async () => {
     const { codes } = await read({ "metadata.json": metadata({ total_phases: 2, phases: [phase(1), phase(-2)] }) });
     expect(codes).toEqual(["error VALUE_WRONG"]);
   });
 
-  it("says where a number and the folders differ, and which phase has no text", async () => {
+  it("are reported if their number differs from the folders, or a text is missing", async () => {
     const { codes } = await read({ ...found, "phases/3/gate-definition.yaml": gateFile("a: {type: boolean}") });
     expect(codes).toContain("warning PHASE_COUNT");
     expect(codes).toContain("error PHASE_FILE_MISSING");
@@ -160,14 +160,14 @@ describe("phases that are found", () => {
   });
 });
 
-/** What a change of one file leads to: code, severity and the line that is named. */
+/** Changes of one file, and the expected code, severity and line. */
 const CASES: [string, Record<string, string | undefined>, string][] = [
   ["no metadata.json", { "metadata.json": undefined }, "error METADATA_MISSING"],
   ["metadata that is a list", { "metadata.json": "[]" }, "error VALUE_WRONG 1:1"],
   ["broken JSON", { "metadata.json": '{\n  "name": "x",\n}' }, "error JSON_SYNTAX 3:1"],
   ["a key twice", { "metadata.json": '{\n  "name": "x",\n  "name": "y"\n}' }, "error KEY_DUPLICATE 3:3"],
   ["__proto__", { "metadata.json": '{"tags": [], "usage": {"__proto__": {}}}' }, "error NAME_RESERVED 1:24"],
-  ["nesting without end", { "metadata.json": "[".repeat(100_000) }, "error NESTED_TOO_DEEPLY 1:65"],
+  ["nesting that is too deep", { "metadata.json": "[".repeat(100_000) }, "error NESTED_TOO_DEEPLY 1:65"],
   ["no workflow_type", { "metadata.json": metadata({ workflow_type: null }) }, "error KEY_MISSING 1:1"],
   ["no name", { "metadata.json": metadata({ name: " " }) }, "error KEY_MISSING 1:1"],
   ["no description", { "metadata.json": metadata({ description: undefined }) }, "error KEY_MISSING 1:1"],
@@ -177,8 +177,8 @@ const CASES: [string, Record<string, string | undefined>, string][] = [
   ["no duration", { "metadata.json": metadata({ estimated_duration: null }) }, "warning KEY_MISSING 1:1"],
   ["another type", { "metadata.json": metadata({ workflow_type: "x" }) }, "error WORKFLOW_TYPE_DIFFERS 2:3"],
   ["a name of the wrong kind", { "metadata.json": metadata({ name: 5 }) }, "error VALUE_WRONG 4:3"],
-  ["tags that are no list", { "metadata.json": metadata({ tags: ["a", 1] }) }, "error VALUE_WRONG"],
-  ["a phase that is no object", { "metadata.json": metadata({ phases: [phase(1), 5] }) }, "error VALUE_WRONG"],
+  ["tags that are not a list", { "metadata.json": metadata({ tags: ["a", 1] }) }, "error VALUE_WRONG"],
+  ["a phase that is not an object", { "metadata.json": metadata({ phases: [phase(1), 5] }) }, "error VALUE_WRONG"],
   ["an empty list of phases", { "metadata.json": metadata({ phases: [] }) }, "error PHASES_MISSING 8:3"],
   ["phases of the wrong kind", { "metadata.json": metadata({ phases: "two" }) }, "error VALUE_WRONG 8:3"],
   ["0 phases", { "metadata.json": metadata({ phases: 0 }) }, "error VALUE_WRONG 8:3"],
@@ -193,15 +193,15 @@ const CASES: [string, Record<string, string | undefined>, string][] = [
   ["an unknown key", { "metadata.json": metadata({ catgory: "x" }) }, "warning KEY_UNKNOWN"],
   ["no phase.md", { "phases/2/phase.md": undefined }, "error PHASE_FILE_MISSING"],
   ["a phase file that leads out", listed({ phase_file: "../../secret.md" }), "error PATH_REFUSED"],
-  ["a phase file that isn't there", listed({ phase_file: "phases/1/other.md" }), "error PHASE_FILE_MISSING"],
-  ["a phase that isn't listed", { "phases/9/phase.md": "# Nine" }, "warning PHASE_UNLISTED"],
+  ["a missing phase file", listed({ phase_file: "phases/1/other.md" }), "error PHASE_FILE_MISSING"],
+  ["an unlisted phase", { "phases/9/phase.md": "# Nine" }, "warning PHASE_UNLISTED"],
   ["a phase without a name", { ...listed({ phase_name: null }), "phases/1/phase.md": "x" }, "warning TITLE_MISSING"],
   ["no task file", { "phases/2/task-1-dig.md": undefined }, "error TASK_FILE_MISSING"],
   ["a task file that leads out", tasks({ task_number: 1, file: "../../../x.md" }), "error PATH_REFUSED"],
   ["a task without number", tasks({ file: "task-1-dig.md" }), "error KEY_MISSING"],
   ["a task without any file", tasks({ task_number: 4 }), "error TASK_FILE_MISSING"],
   ["a task twice", tasks({ task_number: 1 }, { task_number: 1 }), "error TASK_DUPLICATE"],
-  ["a task that isn't listed", { "phases/1/task-2-more.md": "x" }, "warning TASK_UNLISTED"],
+  ["an unlisted task", { "phases/1/task-2-more.md": "x" }, "warning TASK_UNLISTED"],
   ["tasks of the wrong kind", listed({ tasks: [1] }), "error VALUE_WRONG"],
   ["a reserved field", listed({ required_evidence: ["constructor"] }), "error NAME_RESERVED"],
   ["a rule in metadata", listed({ checkpoint: { validators: { a: "x" } } }), "error RULE_INVALID"],
@@ -222,7 +222,7 @@ function tasks(...entries: unknown[]): Record<string, string> {
   return listed({ tasks: entries });
 }
 
-describe("what is wrong", () => {
+describe("a problem of a workflow", () => {
   it.each(CASES)("%s", async (_, changes, expected) => {
     const { diagnostics, structure } = await read(changes);
     const found = diagnostics.map(({ code, severity, line, column }) => `${severity} ${code} ${line}:${column}`);
@@ -234,7 +234,7 @@ describe("what is wrong", () => {
     }
   });
 
-  it("is all said at once, in the order of the files, with what to write", async () => {
+  it("is reported together with all others, in the order of the files, with a hint", async () => {
     const { lines } = await read({
       "metadata.json": metadata({ name: undefined, catgory: "x", total_phases: 3, category: undefined }),
       "phases/1/gate-definition.yaml": gateFile("a: {type: bolean}", "b: {type: boolean, validator: x}"),
@@ -259,7 +259,7 @@ describe("what is wrong", () => {
   });
 
   it.each([
-    ["a flag that is a word", { phases: [phase(1, { skippable: "yes" })] }, "Write true, without quotes."],
+    ["a flag that is a text", { phases: [phase(1, { skippable: "yes" })] }, "Write true, without quotes."],
     ["a flag that is a number", { phases: [phase(1, { skippable: 0 })] }, "Write false, without quotes."],
     ["a number below 0", { phases: [phase(-1)] }, "Write a whole number, 0 or more, without quotes, such as 1."],
     ["a number in quotes", { phases: [phase("1")] }, "Write 1, without quotes."],
@@ -270,7 +270,7 @@ describe("what is wrong", () => {
       'Write objects in brackets: [{"key": "value"}].',
     ],
     [
-      "phases that are a word",
+      "phases that are a text",
       { phases: "two" },
       "Write how many folders there are below phases/, as a number without quotes, or a list",
     ],
@@ -284,17 +284,17 @@ describe("what is wrong", () => {
     ["a list that is a text", { tags: "green" }, 'Write ["green"].'],
     ["a list with a number", { tags: ["a", 1] }, 'Write ["a","1"].'],
     ["a list with an object", { tags: [{}] }, 'Write a list of texts: ["one", "two"].'],
-  ])("%s comes with what to write", async (_, changes, hint) => {
+  ])("has a hint: %s", async (_, changes, hint) => {
     const { diagnostics } = await read({ "metadata.json": metadata(changes) });
     expect(diagnostics.find(({ code }) => code === "VALUE_WRONG")?.hint).toContain(hint);
   });
 
-  it("names the task's file that was probably meant", async () => {
+  it("has a hint with the nearest file name of a task", async () => {
     const { diagnostics } = await read(tasks({ task_number: 1, name: "dig", file: "task-1-dog.md" }));
     expect(diagnostics[0]).toMatchObject({ code: "TASK_FILE_MISSING", hint: 'Did you mean "task-1-dig.md"?' });
   });
 
-  it("keeps unknown keys", async () => {
+  it("may be an unknown key, which is kept", async () => {
     const { structure, codes } = await read({
       "metadata.json": metadata({
         author: "me",
@@ -306,7 +306,7 @@ describe("what is wrong", () => {
     expect(structure?.phases[0]).toMatchObject({ extra: { mood: [1] }, tasks: [{ extra: { colour: "red" } }] });
   });
 
-  it("is a folder whose name is no type, and files that could not be read", async () => {
+  it("may be a folder name that is not a type, or a file that cannot be read", async () => {
     const strange = await readWorkflow("../x", texts());
     expect(strange.diagnostics.map(({ code }) => code)).toContain("WORKFLOW_TYPE_INVALID");
     const place = { severity: "error", code: "NOT_UTF8", message: "the file is not UTF-8 text" } as const;
@@ -320,14 +320,14 @@ describe("what is wrong", () => {
     expect(none.diagnostics.map(({ code }) => code)).toEqual(["NOT_UTF8"]);
   });
 
-  it("holds no control characters of the files", async () => {
+  it("contains no control characters of the files", async () => {
     const { lines } = await read({ "phases/1/gate-definition.yaml": "a: !\u009bred x" });
     expect(lines.join("\n")).not.toMatch(/\u009b/);
   });
 });
 
 describe("files in other places", () => {
-  it("takes a phase's text, tasks and gate from the folder that phase_file names", async () => {
+  it("may be a phase's text, tasks and gate in the folder that phase_file names", async () => {
     const { structure, lines } = await read({
       ...listed({ phase_file: "phases/dig/intro.md", required_evidence: undefined, tasks: undefined }),
       "phases/1/phase.md": undefined,
@@ -344,7 +344,7 @@ describe("files in other places", () => {
     });
   });
 
-  it("takes a task's file from anywhere in the workflow, and one without a name by its number", async () => {
+  it("may be a task's file anywhere in the workflow; without a name it is found by its number", async () => {
     const { structure } = await read({
       ...tasks({ task_number: 1 }, { task_number: 2, name: "shared", file: "core/shared.md" }),
       "core/shared.md": "# Shared",
@@ -352,7 +352,7 @@ describe("files in other places", () => {
     expect(structure?.phases[0]?.tasks.map(({ file }) => file)).toEqual(["phases/1/task-1-dig.md", "core/shared.md"]);
   });
 
-  it("takes the text of a phase at the top of the folder", async () => {
+  it("may be the text of a phase at the top of the folder", async () => {
     const { structure } = await read({ ...listed({ phase_file: "intro.md" }), "intro.md": "# Intro" });
     expect(structure?.phases[0]).toMatchObject({ file: "intro.md", tasks: [{ file: "phases/1/task-1-dig.md" }] });
   });

@@ -14,7 +14,7 @@ interface Wanted {
   readonly name: string;
   readonly type: FieldType;
   readonly required: boolean;
-  /** How the rule is written, and what it must become; none if both are empty. */
+  /** The text of a rule, and the rule that it must become; both empty for none. */
   readonly rule: readonly [written: string, read: string];
 }
 
@@ -148,8 +148,8 @@ async function gateOf(files: Record<string, string>) {
   return { ...read, gate };
 }
 
-describe("a document that asks for known things, in any layout", () => {
-  it("gives exactly these, and is frozen to the same gate", LIMIT, async () => {
+describe("a document with known requirements, in any layout", () => {
+  it("has exactly these requirements, and is frozen to the same gate", LIMIT, async () => {
     await fc.assert(
       fc.asyncProperty(documents, async ({ wanted, text }) => {
         const { gate, inferred = [], diagnostics } = await gateOf({ "phases/1/phase.md": text });

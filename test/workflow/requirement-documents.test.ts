@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findRequirements } from "../../src/workflow/infer/document-gate.js";
 
-/** What is read, in one line each, and what is told of what isn't. */
+/** Returns the requirements, one per line, and the diagnostics. */
 function read(...lines: string[]) {
   const { requirements, faults } = findRequirements(lines.join("\n"));
   return {
@@ -54,16 +54,13 @@ describe("a cell of validators", () => {
     ["int", "none", "field: integer"],
     ["positive int", "", "field: integer [positive]"],
     ["int", "greater_then_0", "field: integer [greater_then_0]"],
-  ])("in a field of type %s, %s, is read as it is meant", (type, validator, expected) => {
+  ])("in a field of type %s, %s, is read as intended", (type, validator, expected) => {
     expect(cell(type, validator)).toEqual({ fields: [expected], faults: [] });
   });
 
-  it.each(["should be good", "positive and fine by me", "at least 3 sentences"])(
-    "that says %s is an error",
-    (validator) => {
-      expect(cell("str", validator).faults).toEqual(["error VALIDATOR_UNKNOWN 3"]);
-    },
-  );
+  it.each(["should be good", "positive and fine by me", "at least 3 sentences"])("with %s is an error", (validator) => {
+    expect(cell("str", validator).faults).toEqual(["error VALIDATOR_UNKNOWN 3"]);
+  });
 });
 
 describe("a cell of types", () => {
@@ -81,11 +78,11 @@ describe("a cell of types", () => {
     ["Optional[int]", "optional integer"],
     ["int or null", "optional integer"],
     ["str, optional", "optional string"],
-  ])("that says %s is read", (type, expected) => {
+  ])("with %s is read", (type, expected) => {
     expect(cell(type, "")).toEqual({ fields: [`field: ${expected}`], faults: [] });
   });
 
-  it.each(["integr", "string or list", "thingy"])("that says %s is an error", (type) => {
+  it.each(["integr", "string or list", "thingy"])("with %s is an error", (type) => {
     expect(cell(type, "").faults).toEqual(["error FIELD_TYPE_UNKNOWN 3"]);
   });
 });
@@ -114,7 +111,7 @@ describe("a sentence", () => {
     ["Both `a` and `b` must be provided.", ["a: string", "b: string"]],
     ["You must provide `a` <!-- and `b` -->.", ["a: string"]],
     ["You must provide `a`, but no `b`.", ["a: string"]],
-  ])("that says %s is read", (text, fields) => {
+  ])("such as %s is read", (text, fields) => {
     expect(read(text)).toEqual({ fields, faults: [] });
   });
 
@@ -126,7 +123,7 @@ describe("a sentence", () => {
     "Required: none",
     "`required: true` is a setting.",
     "A system must always provide food.",
-  ])("that says %s asks for nothing", (text) => {
+  ])("such as %s contains no requirement", (text) => {
     expect(read(text).fields).toEqual([]);
   });
 
@@ -140,12 +137,12 @@ describe("a sentence", () => {
     ["You must provide `a` (integr).", "warning FIELD_TYPE_UNKNOWN 1"],
     ["You must provide `a` (int, greater_then_0).", "warning VALIDATOR_UNKNOWN 1"],
     ["Required:", "warning REQUIREMENT_UNCLEAR 1"],
-  ])("that says %s is warned of", (text, fault) => {
+  ])("such as %s is reported", (text, fault) => {
     expect(read(text).faults).toEqual([fault]);
   });
 });
 
-describe("documents of many hands", () => {
+describe("documents in various layouts", () => {
   it.each<[string, string[], string[], string[]]>([
     [
       "a list after a sentence",
@@ -246,12 +243,12 @@ describe("documents of many hands", () => {
       ["warning REQUIREMENT_DIFFERS 5"],
     ],
     [
-      "bars that aren't escaped",
+      "unescaped bars",
       [...HEADER, "| a | int | value < 0 || value > 5 |", "b"],
       [],
       ["error REQUIREMENT_UNCLEAR 3", "warning REQUIREMENT_UNCLEAR 4"],
     ],
-  ])("with %s are read whole", (_, lines, fields, faults) => {
+  ])("with %s are read completely", (_, lines, fields, faults) => {
     expect(read(...lines)).toEqual({ fields, faults });
     const windows = findRequirements(lines.join("\r\n"));
     const unix = findRequirements(lines.join("\n"));
@@ -259,8 +256,8 @@ describe("documents of many hands", () => {
   });
 });
 
-describe("a text that is too much", () => {
-  it("is warned of where it asks", () => {
+describe("a text above the limits", () => {
+  it("is reported if it contains a requirement", () => {
     const long = "word ".repeat(1000);
     expect(read(`You must provide \`a\` ${long}`)).toEqual({ fields: [], faults: ["warning REQUIREMENT_UNCLEAR 1"] });
     expect(read(`- Required: \`a\` ${long}`)).toEqual({ fields: [], faults: ["warning REQUIREMENT_UNCLEAR 1"] });

@@ -7,7 +7,7 @@ import { metadata, phase, read, texts } from "./workflow-texts.js";
 
 const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
 
-/** What is asked, in one line each. */
+/** Returns the requirements, one per line. */
 function asked(text: string): string[] {
   return findRequirements(text).requirements.map(({ field, validators, from, certainty, line }) => {
     const rules = validators.length === 0 ? "" : ` [${validators.join(" & ")}]`;
@@ -16,7 +16,7 @@ function asked(text: string): string[] {
 }
 
 describe("requirements of a phase's text", () => {
-  it("are its checkboxes below a gate's heading, and of no other", () => {
+  it("are the checkboxes below a gate's heading, and no others", () => {
     const text = [
       "# Phase 1: Dig",
       "- [ ] not a requirement",
@@ -54,7 +54,7 @@ describe("requirements of a phase's text", () => {
     expect(findRequirements(text).requirements[0]?.field.description).toBe("All tests passing");
   });
 
-  it("take a box that begins with a name for a value", () => {
+  it("are values if their checkbox starts with a name", () => {
     expect(
       asked("# Checkpoint\n- [ ] `test_count`: number of tests, at least 3\n- [ ] `done`\n- [ ] `a` and `b` agree"),
     ).toEqual([
@@ -100,7 +100,7 @@ describe("requirements of a phase's text", () => {
     expect(findRequirements(text).requirements[1]?.field.description).toBe("What | was done");
   });
 
-  it("are no tables of something else, unless they stand below a gate's heading", () => {
+  it("are not read from other tables, unless they are below a gate's heading", () => {
     const table = "| Field | Type |\n|---|---|\n| a | int |\nb\n";
     expect(asked(`# Data model\n${table}`)).toEqual([]);
     expect(asked(`# Phase 1 Checkpoint\n${table}`)).toEqual(["4 a: integer table sure"]);
@@ -108,7 +108,7 @@ describe("requirements of a phase's text", () => {
     expect(asked("# Checkpoint\n| Evidence | B |\n|---|---|\n| 1 | 2 |")).toEqual([]);
   });
 
-  it("are sentences that ask, with a name that is marked as one, by their own words", () => {
+  it("are sentences with a marked name, typed by their words", () => {
     expect(
       asked(
         [
@@ -150,13 +150,13 @@ describe("requirements of a phase's text", () => {
     ]);
   });
 
-  it("bounds names, and cuts them between words", () => {
+  it("have names of limited length, cut between words", () => {
     const [first] = findRequirements(`# Checkpoint\n- [ ] ${"word ".repeat(40)}`).requirements;
     expect(first?.field.name).toMatch(/^(word_)+word$/);
     expect(first?.field.name.length).toBeLessThanOrEqual(60);
   });
 
-  it("never throw, for any text", () => {
+  it("are read from any text without an error", () => {
     const pieces = fc.constantFrom(
       "# Checkpoint\n",
       "- [ ] ",
@@ -195,12 +195,12 @@ describe("evidence examples of a text", () => {
     ["JSON", '```json\n{"count": 21, "names": ["a"], "ok": true}\n```'],
     ["YAML", "```yaml\nevidence:\n  count: 21\n  names: [a]\n  ok: true\n```"],
     ["a Python dict", "```python\nevidence = {\n  'count': 21,\n  'names': ['a'],  # more\n  'ok': True,\n}\n```"],
-    ["no language", '```\n{"count": 21, "names": ["a"], "ok": true}\n```'],
-  ])("are found in %s, and tell types that were guessed", async (_, fence) => {
+    ["a fence without a language", '```\n{"count": 21, "names": ["a"], "ok": true}\n```'],
+  ])("are found in %s, and determine guessed types", async (_, fence) => {
     expect(await examples(fence)).toEqual({ count: ["integer", 21], names: ["list", ["a"]], ok: ["boolean", true] });
   });
 
-  it("are left alone where they are none, or say nothing", async () => {
+  it("are ignored if they are not examples, or empty", async () => {
     const none = { count: ["integer", undefined], names: ["string", undefined], ok: ["boolean", undefined] };
     for (const fence of [
       "```bash\ncount: 1\n```",
@@ -215,7 +215,7 @@ describe("evidence examples of a text", () => {
     expect((await readRequirements("# Evidence\n```json\n{}\n```")).requirements).toEqual([]);
   });
 
-  it("don't change a type that a table gives, and the first one counts", async () => {
+  it("do not change the type of a table, and the first one counts", async () => {
     const text =
       '# Checkpoint\n| Evidence | Type |\n|---|---|\n| count | string |\n| ok | int |\n# Evidence\n```json\n{"count": 2, "ok": 1}\n```\n```json\n{"ok": 5}\n```';
     const { requirements: found } = await readRequirements(text);
@@ -230,7 +230,7 @@ describe("the gate of a phase without a gate file", () => {
   const PHASE =
     "# Phase 1: Dig\n\n## Checkpoint\n- [ ] Soil is loose ✅/❌\n- must provide `depth`, a number greater than 20\n";
 
-  it("comes from its text, before the metadata, and says what was read from where", async () => {
+  it("comes from its text, before the metadata, and is reported with its lines", async () => {
     const { definition, diagnostics, inferred } = await readWorkflow(
       "garden_v1",
       texts({ "phases/1/phase.md": PHASE }),
@@ -278,7 +278,7 @@ describe("the gate of a phase without a gate file", () => {
     );
   });
 
-  it("says nothing of what was read where there is a gate file", async () => {
+  it("is not reported if there is a gate file", async () => {
     const files = texts({
       "phases/1/phase.md": PHASE,
       "phases/1/gate-definition.yaml": "evidence_schema: {done: {type: bool}}\n",
@@ -288,14 +288,14 @@ describe("the gate of a phase without a gate file", () => {
     expect(definition?.structure.phases[0]?.gate).toMatchObject({ source: "gate-file" });
   });
 
-  it("is an error where a rule in its table is none, at its line", async () => {
+  it("is an error if a rule in its table is invalid, at its line", async () => {
     const text = "# Phase 1: Dig\n\n| Evidence | Type | Validator |\n|---|---|---|\n| depth | int | value >> 3 |\n";
     const { diagnostics, structure } = await read({ "metadata.json": LONELY, "phases/1/phase.md": text });
     expect(structure).toBeUndefined();
     expect(diagnostics).toMatchObject([{ code: "RULE_INVALID", file: "phases/1/phase.md", line: 5 }]);
   });
 
-  it("takes what the metadata's checkpoint has in addition to names", async () => {
+  it("uses what the metadata's checkpoint has besides names", async () => {
     const checkpoint = {
       strict: false,
       allow_override: true,
@@ -329,7 +329,7 @@ describe("the gate of a phase without a gate file", () => {
     });
   });
 
-  it("is frozen to a file that gives the same gate", async () => {
+  it("is frozen to a file with the same gate", async () => {
     const text = `${PHASE}\n| Evidence | Type | Validator | Description |\n|---|---|---|---|\n| plan | string | file_exists | where it lies: "here" |\n| tags | list | lambda x: len(x) > 1 | # all |\n\n## Evidence example\n\`\`\`json\n{"depth": 30, "tags": ["a: b", "- c"]}\n\`\`\`\n`;
     const checkpoint = {
       cross_field_validation: [{ rule: "lambda e: e['depth'] < 100", error_message: "too deep" }],

@@ -3,13 +3,13 @@ import { saysNothing, visibleText } from "../../src/workflow/field-types.js";
 import { escapeHidden, shown } from "../../src/workflow/names.js";
 import { singleLine } from "../../src/workflow/report.js";
 
-/** Classes of Unicode that nobody sees. */
+/** Unicode classes of invisible characters. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/u;
-/** Blanks that Unicode counts as letters, marks or symbols. */
+/** Blank characters that Unicode classifies as letters, marks or symbols. */
 const BLANK = [0x2800, 0x1d159, 0x16fe4, 0x13441, 0x13442, 0x3164, 0xffa0, 0x115f, 0x1160, 0x17b4, 0x034f];
 
 describe("visibleText", () => {
-  it("sees none of the characters that have no look, alone or side by side", () => {
+  it("removes all invisible characters, alone or in sequence", () => {
     const unseen: string[] = BLANK.map((code) => String.fromCodePoint(code));
     for (let code = 0; code <= 0x10ffff; code += 1) {
       const character = String.fromCodePoint(code);
@@ -20,22 +20,22 @@ describe("visibleText", () => {
     expect(visibleText(unseen.join(""))).toBe("");
   });
 
-  it("sees letters, digits, signs and emoji of all scripts, and keeps blanks between them", () => {
+  it("keeps letters, digits, signs and emoji of all scripts, and blanks between them", () => {
     for (const text of ["a", "0", "é", "مرحبا", "日本", "हिन्दी", "🎉", "-", "_", "a b", "e\u0301"]) {
       expect(visibleText(` ${text}\u200b\u00a0`)).toBe(text);
     }
   });
 
-  it("takes time that grows with the text alone", () => {
+  it("needs linear time", () => {
     expect(visibleText(`a${" \u200b".repeat(500_000)}b`)).toHaveLength(500_002);
   });
 });
 
-/** What nobody sees or what turns a line round, as Unicode has it, without the characters that end lines or part words. */
+/** Invisible and direction characters of Unicode, without those that end lines or separate words. */
 const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 describe("escapeHidden", () => {
-  it("shows every character that is ignored, steers or ends a line, as JSON would write it", () => {
+  it("escapes every character that is ignored, changes direction or ends a line, as JSON does", () => {
     const named =
       "\u061c\u00ad\u{e0041}\u{e007f}\u{e0001}\ufe0f\u{e0100}\u3164\u180e\u2028\u009b\u202e\u2066\ufeff\u2800";
     const hidden = [...named];
@@ -52,7 +52,7 @@ describe("escapeHidden", () => {
     }
   });
 
-  it("leaves letters, digits, signs and emoji of all scripts, tabs and line feeds", () => {
+  it("keeps letters, digits, signs and emoji of all scripts, tabs and line feeds", () => {
     const text = "a 0 é مرحبا 日本 हिन्दी 🎉 - _\t\u00a0e\u0301\n";
     expect(escapeHidden(text)).toBe(text);
     expect(singleLine("a\r\n\tb\u2028c")).toBe("a b\\u2028c");
@@ -60,7 +60,7 @@ describe("escapeHidden", () => {
 });
 
 describe("saysNothing", () => {
-  it("looks into lists and objects", () => {
+  it("checks lists and objects", () => {
     for (const nothing of [
       null,
       undefined,

@@ -1,10 +1,10 @@
 import { formatDiagnostic } from "../../src/workflow/diagnostic.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 
-/** A value of JSON, as loose as a test wants it. */
+/** A JSON value, loosely typed for tests. */
 type Loose = Record<string, unknown>;
 
-/** metadata.json of a small, faultless workflow with two listed phases; `changes` go over it. */
+/** Returns metadata.json of a small, valid workflow with two listed phases; `changes` replaces some keys. */
 export function metadata(changes: Loose = {}): string {
   const whole = {
     workflow_type: "garden_v1",
@@ -19,7 +19,7 @@ export function metadata(changes: Loose = {}): string {
   return JSON.stringify(whole, null, 2);
 }
 
-/** One entry of the list of phases. */
+/** Returns an entry of the list of phases. */
 export function phase(number: unknown, changes: Loose = {}): Loose {
   return {
     phase_number: number,
@@ -30,7 +30,7 @@ export function phase(number: unknown, changes: Loose = {}): Loose {
   };
 }
 
-/** The texts of that workflow; `changes` replaces some, or takes them away with `undefined`. */
+/** Returns the texts of that workflow; `changes` replaces some, or removes them with `undefined`. */
 export function texts(changes: Record<string, string | undefined> = {}): { path: string; text: string }[] {
   const whole: Record<string, string | undefined> = {
     "metadata.json": metadata(),
@@ -43,7 +43,7 @@ export function texts(changes: Record<string, string | undefined> = {}): { path:
   return Object.entries(whole).flatMap(([path, text]) => (text === undefined ? [] : [{ path, text }]));
 }
 
-/** Reads the workflow with changes, and gives diagnostics as `CODE severity place`. */
+/** Reads the workflow with changes, and returns diagnostics as `CODE severity place`. */
 export async function read(changes: Record<string, string | undefined> = {}) {
   const { definition, diagnostics } = await readWorkflow("garden_v1", texts(changes));
   return {
@@ -54,7 +54,7 @@ export async function read(changes: Record<string, string | undefined> = {}) {
   };
 }
 
-/** A gate file with the fields given as YAML lines below `evidence_schema`. */
+/** Returns a gate file with the fields given as YAML lines below `evidence_schema`. */
 export function gateFile(...fields: string[]): string {
   return ["evidence_schema:", ...fields.map((line) => `  ${line}`), ""].join("\n");
 }

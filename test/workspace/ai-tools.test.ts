@@ -13,7 +13,7 @@ const PROVIDERS = {
 };
 
 for (const [name, modelAt] of Object.entries(PROVIDERS)) {
-  it(`hands the tools to a model of the AI SDK, over ${name} wire format`, async () => {
+  it(`the tools work with a model of the AI SDK, over ${name} wire format`, async () => {
     const { workspace } = await makeWorkspace();
     const server = await startModelServer([
       { toolCalls: [{ name: "read_file", arguments: { path: "{bundle-root}/workflows/intake/workflow.yaml" } }] },
@@ -31,7 +31,7 @@ for (const [name, modelAt] of Object.entries(PROVIDERS)) {
     expect(text).toBe("Done.");
     expect(steps.flatMap(({ toolResults }) => toolResults.map(({ output }) => output))).toMatchObject([
       { success: true, content: "name: intake\n" },
-      // A wrong call is told what is wrong with it, and costs no more than a turn.
+      // The answer to an invalid call explains the mistake, and costs only a turn.
       { success: false, remedy: "It takes path, content." },
     ]);
     const asked = JSON.stringify(server.requests[0]?.body);

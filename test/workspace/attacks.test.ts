@@ -23,7 +23,7 @@ async function begin(on: WorkspaceConnection): Promise<string> {
   return opened.session_id;
 }
 
-/** All files below the test's folder with their texts, links not followed, manifests and what changes in them left out. */
+/** Returns all files below the test's folder with their texts, without following links or including manifests. */
 async function everything(): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const entry of await readdir(made.base, { recursive: true, withFileTypes: true })) {
@@ -34,7 +34,7 @@ async function everything(): Promise<Record<string, string>> {
   return found;
 }
 
-/** Each way in refuses the path, says what to do, names no place on the disk, and leaves everything as it was. */
+/** Expects that each call refuses the path, with a remedy and without a path of the disk, and changes nothing. */
 async function refuses(path: string, ...ways: readonly ("read" | "list" | "save")[]): Promise<void> {
   const before = await everything();
   const calls: Record<string, () => Promise<unknown>> = {
@@ -57,7 +57,7 @@ async function refuses(path: string, ...ways: readonly ("read" | "list" | "save"
   expect(await everything()).toEqual(before);
 }
 
-/** The same, also below the session that is the connection's own. */
+/** The same, and also below the connection's own session. */
 async function refusesEverywhere(path: string): Promise<void> {
   await refuses(path);
   await refuses(`{bundle-root}/${path}`);
@@ -317,7 +317,7 @@ describe("a path that can't be written", () => {
     await refuses(`${id}/manifest.json`, "save");
     await refuses(`${id}/MANIFEST.json`, "save");
     await refuses(`${id}/./manifest.json`, "save");
-    // On a Mac these are the same name.
+    // On macOS these are the same name.
     await refuses(`${id}/manife\u017ft.json`, "save");
     await refuses(`${id}/manife\ufb06.json`, "save");
   });

@@ -9,7 +9,7 @@ describe("instructions for running workflows", () => {
     expect(tokens(workflowInstructions())).toBeLessThan(900);
   });
 
-  it("take less than 900 tokens however many workflows there are, and say how many they don't name", () => {
+  it("take less than 900 tokens for any number of workflows, and count those that they do not name", () => {
     const workflows = Array.from({ length: 200 }, (_, index) => ({
       name: `flow-${index}`,
       description: "does much ".repeat(50),
@@ -25,13 +25,13 @@ describe("instructions for running workflows", () => {
     );
   });
 
-  it("name tools that there are", () => {
+  it("name exactly the existing tools", () => {
     const named = workflowInstructions().match(/\b[a-z]+_(?:workflow|file|files|session|step|output)\b/g) ?? [];
     const known = WORKSPACE_TOOLS.map(({ name }) => name);
     expect([...new Set(named)].sort()).toEqual([...known].sort());
   });
 
-  it("have sections that a host can drop, replace or add", () => {
+  it("have sections that a host can remove, replace or add", () => {
     const text = workflowInstructions({
       sections: { steps: false, errors: "Ask Ada. $& stays.", workflows: "Only intake." },
       workflows: [{ name: "other" }],

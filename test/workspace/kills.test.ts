@@ -24,7 +24,7 @@ async function begin() {
   return { ...made, id, folder: join(made.output, id, "notes") };
 }
 
-it("a process that is killed while it saves leaves the complete old file or the complete new one", async () => {
+it("a process that is killed while saving leaves the complete old file or the complete new one", async () => {
   const { bundle, output, id, folder, again } = await begin();
   const seen = new Set<string>();
   for (let kill = 0; kill < KILLS; kill += 1) {
@@ -39,7 +39,7 @@ it("a process that is killed while it saves leaves the complete old file or the 
     const text = await readFile(join(folder, "file.md"), "utf8");
     expect(VERSIONS).toContain(text);
     seen.add(text.charAt(0));
-    // Who comes next goes on with it, and its manifest says what lies there.
+    // The next process continues with it, and its manifest matches the file.
     const next = await again();
     expect(await next.createSession({ session_id: id, reopen: true })).toMatchObject({ outputs: ["notes/file.md"] });
     const [known] = (await next.session(id).manifest()).outputs;
@@ -50,12 +50,12 @@ it("a process that is killed while it saves leaves the complete old file or the 
   console.log(`${KILLS} kills of processes that save: ${seen.size} versions seen, ${left.length} incomplete ones`);
 });
 
-it("a full disk leaves the old file, and the answer says so", async ({ skip }) => {
+it("a full disk keeps the old file, and the answer reports the failure", async ({ skip }) => {
   skip(process.platform === "win32", "Windows can't limit how much a process writes");
   const { bundle, output, id, folder } = await begin();
   const script = join(await temporaryFolder(), "worker.mjs");
   await build({ entryPoints: [SOURCE], outfile: script, bundle: true, platform: "node", format: "esm" });
-  // Files of this process may have 128 blocks of 512 bytes: a write beyond fails as on a full disk.
+  // This process may write 128 blocks of 512 bytes per file: a longer write fails as on a full disk.
   const limited = `ulimit -f 128 && exec "${process.execPath}" "${script}" large "${bundle}" "${output}" "${id}"`;
   const { stdout, stderr } = spawnSync("sh", ["-c", limited], { encoding: "utf8" });
   expect(stderr).toBe("");

@@ -50,9 +50,9 @@ async function golden(files: readonly string[]): Promise<Record<string, string>>
   );
 }
 
-describe("a workflow that a model leads", () => {
+describe("a workflow led by a model", () => {
   it.each(RUNS)(
-    "%s (%s) makes the same files with the same content as the golden run",
+    "%s (%s) creates the same files with the same content as the golden run",
     async (workflow, loading, files) => {
       const office = await makeOffice();
       const { call, names } = await serve(office);
@@ -63,7 +63,7 @@ describe("a workflow that a model leads", () => {
     },
   );
 
-  it("has a session folder, and a manifest that says what was made", async () => {
+  it("has a session folder, and a manifest of its outputs", async () => {
     const office = await makeOffice();
     const { call } = await serve(office);
     const session = await runWorkflow("meeting-notes", call, "preload");
@@ -77,7 +77,7 @@ describe("a workflow that a model leads", () => {
     });
   });
 
-  it("runs together with others: sessions of several connections stay separate", async () => {
+  it("can run with others: sessions of several connections stay separate", async () => {
     const office = await makeOffice();
     const served = await Promise.all([serve(office), serve(office)]);
     const ran = await Promise.all(
@@ -98,7 +98,7 @@ describe("a workflow that a model leads", () => {
     expect(refused).toMatchObject({ success: false });
   });
 
-  it("that is malformed is told with its line, and one that isn't there with those that are", async () => {
+  it("is reported with its line if it is malformed, and with the existing ones if it is missing", async () => {
     const office = await makeOffice();
     await writeFile(
       join(office.bundle, "workflows/meeting-notes/workflow.yaml"),
@@ -116,7 +116,7 @@ describe("a workflow that a model leads", () => {
     for (const answer of [malformed, missing]) expect(JSON.stringify(answer)).not.toContain(office.project);
   });
 
-  it("is asked for by a prompt that tells how, in less than 900 tokens", async () => {
+  it("can be started with a prompt of less than 900 tokens", async () => {
     const { client } = await serve(await makeOffice());
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(["run_workflow"]);

@@ -3,17 +3,17 @@ import { dirname, join } from "node:path";
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "phasegate/workspace";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
-/** A workspace in a folder of its own: a project with a bundle and a core in it, and an output folder beside it. */
+/** A workspace in its own folder: a project with a bundle and a core, and an output folder next to it. */
 export interface MadeWorkspace {
   readonly base: string;
   readonly bundle: string;
   readonly output: string;
   readonly workspace: Workspace;
-  /** Another workspace on the same folders: another process's, for example. */
+  /** Opens another workspace on the same folders, as another process would. */
   again(options?: Partial<WorkspaceOptions>): Promise<Workspace>;
 }
 
-/** The time that workspaces of tests begin at. */
+/** The time at which workspaces of tests start. */
 export const BEGUN = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 export async function makeWorkspace(options: Partial<WorkspaceOptions> = {}): Promise<MadeWorkspace> {

@@ -12,13 +12,13 @@ const manifestOf = (...outputs: Manifest["outputs"]): Manifest => ({
   completed_at: at,
 });
 
-it("of a reopened session has its outputs in the order of saving", () => {
+it("the manifest of a reopened session lists its outputs in the order of saving", () => {
   const [first, last] = [output("z"), output("a", "a", "2026-01-02T03:04:06.000Z")];
   const before = manifestOf(first, last);
   expect(reopened(before, { before, found: [last, first] }, at).outputs).toEqual([first, last]);
 });
 
-it("of a reopened session has the files that were found, and those saved since", () => {
+it("the manifest of a reopened session lists the files that were found, and those saved since", () => {
   const before = manifestOf(output("gone"), output("kept"), output("changed"));
   const now = manifestOf(output("gone"), output("kept"), output("changed", "b"), output("new"));
   const next = reopened(now, { before, found: [output("kept"), output("changed"), output("left")] }, at);

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { makeWorkspace, write } from "./make-workspace.js";
 
 describe("createWorkspace", () => {
-  it("refuses limits and names that can't be, and says what can", async () => {
+  it("refuses invalid limits and names, and says what is valid", async () => {
     const { again, base } = await makeWorkspace();
     for (const [options, said] of [
       [{ limits: { readBytes: 0 } }, "limits.readBytes is not valid: expected a whole number, 1 or more"],
@@ -21,7 +21,7 @@ describe("createWorkspace", () => {
     }
   });
 
-  it("reads what the host adds, and follows the project's name into it", async () => {
+  it("reads the roots that the host adds, and maps project paths to them", async () => {
     const { again, base } = await makeWorkspace();
     await write(base, { "project/docs/guide.md": "guide" });
     const workspace = await again({ readRoots: { docs: join(base, "project/docs") } });
@@ -35,7 +35,7 @@ describe("createWorkspace", () => {
     });
   });
 
-  it("needs neither core nor project, and then knows no variable for them", async () => {
+  it("works without core and project, and then has no variables for them", async () => {
     const { createWorkspace } = await import("phasegate/workspace");
     const { bundle, base } = await makeWorkspace();
     await mkdir(join(base, "other"));
@@ -47,8 +47,8 @@ describe("createWorkspace", () => {
   });
 });
 
-describe("a storage that fails", () => {
-  it("is told to the host, and to the agent without a word of its own", async () => {
+describe("a failing storage", () => {
+  it("is reported to the host, and to the agent without details", async () => {
     class Failing extends MemoryStorage {
       override async append(): Promise<void> {
         throw new Error("password=hunter2");
@@ -63,7 +63,7 @@ describe("a storage that fails", () => {
       remedy: expect.stringContaining("tell the operator"),
     });
     expect(heard).toEqual([["create_session", "Error: password=hunter2"]]);
-    // What needs no log goes on.
+    // Calls that need no log still work.
     expect(await workspace.listFiles()).toMatchObject({ success: true });
   });
 });

@@ -7,11 +7,11 @@ import { write } from "./make-workspace.js";
 const ID = "2026-01-02-030405";
 const output = (path: string) => ({ path, bytes: 1, sha256: "", saved_at: "" });
 
-it("refuses the twin of a name also where the file system finds the one by the other", async () => {
+it("refuses a name that differs from an existing one only in case, even if the file system treats both as one", async () => {
   const folder = await temporaryFolder();
   await write(folder, { [`${ID}/Report.md`]: "x" });
   const sandbox = await openSandbox(folder);
-  // As a Mac does: whatever the capitals, the file is found.
+  // As on macOS: the file is found with any case.
   const folding = { ...sandbox, signature: () => sandbox.signature(`${ID}/Report.md`) };
   const checked = (path: string) => checkedOutput(folding, ID, path, { outputs: [output("Report.md")] });
   await expect(checked("report.md")).rejects.toThrow("report.md is the same name as Report.md");

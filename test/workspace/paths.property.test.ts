@@ -63,7 +63,7 @@ const path = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
 );
 
-it("every accepted path is inside its root, also relative to a file, and is accepted again as it is shown", () => {
+it("every accepted path is inside its root, also relative to a file, and its shown form is accepted again", () => {
   let taken = 0;
   fc.assert(
     fc.property(path, fc.boolean(), (given, isBeside) => {
@@ -87,7 +87,7 @@ it("every accepted path is inside its root, also relative to a file, and is acce
           .join("/")
           .endsWith(location.path === "." ? "" : location.path),
       ).toBe(true);
-      // A name may hold braces that a value has brought; all others mean the same place again.
+      // A name may contain braces from a variable's value; all other paths resolve to the same place again.
       if (!/[{}]/.test(location.path)) expect(roots.resolve(roots.show(location))).toEqual(location);
     }),
     { numRuns: RUNS },

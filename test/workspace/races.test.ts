@@ -5,9 +5,9 @@ import { howOften } from "../support/how-often.js";
 import { workersOf } from "../support/worker-process.js";
 import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
 
-/** Many rounds for reads at once; saves wait for the disk, and have as many in the long run. */
-const READS = 10_000;
-/** So many reads are under way at a time: waiting for each by itself would leave the machine idle. */
+/** Many rounds for concurrent reads; saves wait for the disk, and get as many only in the long form. */
+const READS = howOften(2_000, 10_000);
+/** Number of concurrent reads: waiting for each one alone would leave the machine idle. */
 const AT_ONCE = 8;
 const SAVES = howOften(150, 10_000);
 const startWorker = workersOf(join(import.meta.dirname, "workspace-worker.ts"));
@@ -22,7 +22,7 @@ beforeEach(async () => {
   await writeFile(join(outside, "file.md"), "secret");
 });
 
-/** Reads a file over and over, and gives what was read, each once. */
+/** Reads a file repeatedly, and returns the different results. */
 async function readsOf(path: string): Promise<readonly string[]> {
   const contents = new Set<string>();
   for (let round = 0; round < READS; round += AT_ONCE) {
@@ -32,7 +32,7 @@ async function readsOf(path: string): Promise<readonly string[]> {
   return [...contents].sort();
 }
 
-/** Does something while another process swaps, which has ended when this resolves. */
+/** Runs a function while another process swaps; that process has ended when this resolves. */
 async function whileSwapping(args: readonly string[], work: () => Promise<void>): Promise<void> {
   const worker = startWorker(...args);
   try {
@@ -41,7 +41,7 @@ async function whileSwapping(args: readonly string[], work: () => Promise<void>)
   } finally {
     worker.process.kill("SIGKILL");
   }
-  // It swapped to the end: it was killed, and nothing had stopped it before.
+  // The worker swapped to the end: it was killed, and had no error before.
   expect(await worker.ended).toMatchObject({ errors: "", exitCode: null });
 }
 
@@ -49,12 +49,12 @@ it("never reads through a link that another process swaps in after the check", a
   await mkdir(join(made.bundle, "real"));
   await writeFile(join(made.bundle, "real/file.md"), "inside");
   await whileSwapping(["swap", join(made.bundle, "dir"), "real", outside], async () => {
-    // Both have happened, or there was no race.
+    // Both results must occur, else there was no race.
     expect(await readsOf("dir/file.md")).toEqual(["inside", "refused"]);
   });
 });
 
-it("never reads out of a folder that another process swaps for a link after the check", async () => {
+it("never reads from a folder that another process swaps for a link after the check", async () => {
   const dir = join(made.bundle, "a/dir");
   await mkdir(dir, { recursive: true });
   await writeFile(join(dir, "file.md"), "inside");
@@ -79,7 +79,7 @@ it("never saves through a link that another process swaps in after the check", a
   });
   expect(await readdir(outside)).toEqual(["file.md"]);
   expect(await readFile(join(outside, "file.md"), "utf8")).toBe("secret");
-  // Both have happened, or there was no race.
+  // Both results must occur, else there was no race.
   expect(saved).toBeGreaterThan(0);
   expect(refused).toBeGreaterThan(0);
   console.log(`${SAVES} saves while a folder is swapped: ${saved} inside, ${refused} refused`);

@@ -18,13 +18,13 @@ const done = (answer: FileRead | ToolFailure): FileRead => {
 };
 
 describe("read_file", () => {
-  it("gives a text with its path below its root, and its size", async () => {
+  it("returns a text with its path below its root, and its size", async () => {
     const answer = await workspace.readFile({ path: "{project-root}/core/tasks/workflow.md" });
     const path = "{core-root}/tasks/workflow.md";
     expect(answer).toEqual({ success: true, content: "Follow the steps.\n", path, size: 18 });
   });
 
-  it("gives a long text in parts that put together are the text, and splits no character", async () => {
+  it("returns a long text in parts that together are the text, and splits no character", async () => {
     const text = "aé漢🌱\r\n".repeat(50);
     await write(made.bundle, { "long.md": text });
     for (const limit of [1, 4, 5, 6, 7, 63, 64, 1000]) {
@@ -43,7 +43,7 @@ describe("read_file", () => {
     }
   });
 
-  it("begins with the character that contains the offset, and says where it begins", async () => {
+  it("starts with the character that contains the offset, and returns where it starts", async () => {
     await write(made.bundle, { "seedling.md": "a🌱b" });
     for (const offset of [1, 2, 3, 4]) {
       expect(await workspace.readFile({ path: "seedling.md", offset })).toMatchObject({ content: "🌱b", offset: 1 });
@@ -56,7 +56,7 @@ describe("read_file", () => {
     });
   });
 
-  it("says what is binary, and what isn't UTF-8", async () => {
+  it("reports files that are binary or not UTF-8", async () => {
     await write(made.bundle, { "a.bin": Uint8Array.of(65, 0, 66), "latin.md": Uint8Array.of(0x63, 0xe9, 0x0a, 0x0a) });
     expect(await workspace.readFile({ path: "a.bin" })).toMatchObject({
       error: "{bundle-root}/a.bin is a binary file: only text files can be read",
@@ -66,7 +66,7 @@ describe("read_file", () => {
     });
   });
 
-  it("names what is most like a file that isn't there", async () => {
+  it("suggests similar names for a missing file", async () => {
     expect(await workspace.readFile({ path: "workflows/intake/instruction.md" })).toEqual({
       success: false,
       error: "there is no {bundle-root}/workflows/intake/instruction.md",
@@ -79,7 +79,7 @@ describe("read_file", () => {
     expect(empty).toMatchObject({ remedy: "Call list_files to see what there is." });
   });
 
-  it("reads names that are only unusual, files with several names, and through links inside a root", async () => {
+  it("reads unusual names, files with several hard links, and links inside a root", async () => {
     await write(made.bundle, { "a..b.md": "dots", "naïve – plan (2).md": "signs", "…more.md": "ellipsis" });
     await link(join(made.bundle, "a..b.md"), join(made.bundle, "linked.md"));
     await symlink("a..b.md", join(made.bundle, "soft.md"));
@@ -88,7 +88,7 @@ describe("read_file", () => {
     }
   });
 
-  it("tells a wrong call what it takes", async () => {
+  it("explains the parameters to an invalid call", async () => {
     const call = (input: unknown) => workspace.call("read_file", input);
     expect(await call({ file: "x" })).toEqual({
       success: false,
@@ -105,7 +105,7 @@ describe("read_file", () => {
 });
 
 describe("list_files", () => {
-  it("lists a folder in pages, without what is kept back", async () => {
+  it("lists a folder in pages, without withheld files", async () => {
     await write(made.bundle, { ".env": "x", "key.pem": "x", "a/x": "x", "a-b.md": "x", "c.md": "x", "d.md": "x" });
     const first = await workspace.listFiles();
     expect(first).toEqual({

@@ -26,12 +26,12 @@ async function begin(on = workspace): Promise<string> {
 }
 
 describe("a recorded session", () => {
-  it("has each act in its log, also what was done before it began", async () => {
+  it("has each act in its log, with those before it began", async () => {
     await workspace.readFile({ path: "{bundle-root}/workflows/intake/workflow.yaml" });
     const id = await begin();
     await workspace.listFiles({ path: "workflows/intake" });
     await workspace.saveOutput({ path: `${id}/report.md`, content: "x" });
-    // What is refused was not done.
+    // A refused act is not recorded.
     await workspace.readFile({ path: "../x" });
     await workspace.completeSession({ summary: "Done." });
     const history = await workspace.session(id).history();
@@ -53,7 +53,7 @@ describe("a recorded session", () => {
     expect(items).toMatchObject([{ sessionId: id, workflowType: "intake", status: "completed", kind: "recorded" }]);
   });
 
-  it("continues its log when it is reopened, and gets one if it is older than the recording", async () => {
+  it("continues its log when it is reopened, and gets one if it is older than the storage", async () => {
     const id = await begin();
     const later = await made.again();
     await later.readFile({ path: "workflows/intake/instructions.md" });
@@ -64,7 +64,7 @@ describe("a recorded session", () => {
     expect((await elsewhere.session(id).history()).map(({ type }) => type)).toEqual(["opened"]);
   });
 
-  it("gets no id that the storage knows already", async () => {
+  it("never gets an id that the storage already has", async () => {
     const id = await begin();
     const output = await temporaryFolder();
     const other = await made.again({ outputRoot: output });
@@ -90,7 +90,7 @@ describe("a recorded session", () => {
     expect(await there.session(id).history()).toEqual(await session.history());
   });
 
-  it("whose summary lies ends a watch, of which the host is told", async () => {
+  it("with a wrong summary ends a watch, and the host is notified", async () => {
     class Lying extends MemoryStorage {
       override async *watch(...args: Parameters<MemoryStorage["watch"]>) {
         for await (const commit of super.watch(...args)) {
@@ -107,7 +107,7 @@ describe("a recorded session", () => {
     expect(told).toEqual(["watch TAMPERED"]);
   });
 
-  it("that was changed by hand is refused, and accepts nothing more", async () => {
+  it("that was edited is refused, and accepts nothing more", async () => {
     const folder = await temporaryFolder();
     const files = await FileStorage.open(folder);
     const recorded = await made.again({ storage: files });
@@ -125,13 +125,13 @@ describe("a recorded session", () => {
       error: expect.stringContaining("was changed"),
     });
     expect(await recorded.completeSession()).toMatchObject({ success: false });
-    // Nothing has happened in its folder.
+    // Nothing was changed in its folder.
     expect(await readdir(join(made.output, id))).toEqual(["manifest.json"]);
     expect(await readFile(join(made.output, id, "manifest.json"), "utf8")).toBe(manifest);
     await files.close();
   });
 
-  it("that can't be written leads to accurate answers, and continues once it can be written", async () => {
+  it("whose log cannot be written gets correct answers, and continues once it can be written", async () => {
     const id = await begin();
     const path = `${id}/report.md`;
     const append = storage.append.bind(storage);
@@ -145,7 +145,7 @@ describe("a recorded session", () => {
     ];
     expect(answers.map(({ success }) => success)).toEqual([false, false, false]);
     expect(JSON.stringify(answers)).not.toContain("/srv");
-    // The file is there, and the answer says so.
+    // The file exists, and the answer reports it.
     expect(answers[0]).toEqual({
       success: false,
       error: `{output-root}/${path} is saved, but could not be recorded`,
@@ -154,7 +154,7 @@ describe("a recorded session", () => {
     expect(await readFile(join(made.output, path), "utf8")).toBe("x");
     expect(told).toHaveLength(3);
     storage.append = append;
-    // Nothing was loaded, so that it is loaded now; and the session is not over.
+    // The workflow was not recorded as loaded, so it is loaded now; and the session is still active.
     expect(await workspace.preloadWorkflow({ workflow: "intake" })).toMatchObject({
       files: [{ role: "workflow" }, { role: "engine" }],
     });
@@ -164,7 +164,7 @@ describe("a recorded session", () => {
     expect(history.map(({ type }) => type)).toEqual(["opened", "preloaded", "saved", "completed"]);
   });
 
-  it("that can't be written gives no step of a skill, and leaves none out", async () => {
+  it("whose log cannot be written returns no step of a skill, and skips none", async () => {
     const skill = {
       "skills/made/SKILL.md": "# Made\n",
       "skills/made/steps/step-01-one.md": "# One\n",
@@ -181,7 +181,7 @@ describe("a recorded session", () => {
     expect(await workspace.nextStep({ workflow: "made" })).toMatchObject({ number: 2 });
   });
 
-  it("is one only where there is a storage", async () => {
+  it("requires a storage", async () => {
     const plain = await createWorkspace({ bundleRoot: made.bundle, outputRoot: made.output });
     const id = await begin(plain);
     const unsupported = expect.objectContaining({ code: "UNSUPPORTED" });
@@ -193,22 +193,22 @@ describe("a recorded session", () => {
     const none = workspace.session("2020-01-01-000000");
     await expect(none.history()).rejects.toThrow("there is no session");
     await expect(none.audit()).rejects.toThrow("there is no session");
-    // It was there once, says the receipt.
+    // According to the receipt, the session existed.
     expect(await none.audit({ version: 1, hash: "a".repeat(64) })).toMatchObject({ intact: false });
   });
 });
 
-describe("the machine of recorded sessions", () => {
+describe("the state machine of recorded sessions", () => {
   const context = { at: "2026-01-02T03:04:05.000Z", version: 1 };
 
-  it("begins a session once, and does nothing before", () => {
+  it("starts a session once, and accepts nothing before", () => {
     const opened = recordedMachine.decide(undefined, { type: "open", acts: [] }, context);
     if (!opened.ok) throw opened.error;
     expect(recordedMachine.decide(opened.head, { type: "open", acts: [] }, context)).toMatchObject({ ok: false });
     expect(recordedMachine.decide(undefined, { type: "reopen", acts: [] }, context)).toMatchObject({ ok: false });
   });
 
-  it("keeps a head that doesn't grow with what is done", () => {
+  it("keeps a head whose size does not grow with the number of acts", () => {
     let decision = recordedMachine.decide(undefined, { type: "open", acts: [] }, context);
     const sizes: number[] = [];
     for (let turn = 1; turn <= 900; turn += 1) {

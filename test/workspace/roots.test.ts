@@ -37,7 +37,7 @@ describe("resolve", () => {
     ["workflows/x/workflow.yaml", "{bundle-root}/workflows/x/workflow.yaml"],
     [`${SESSION}/a..b.md`, `{output-root}/${SESSION}/a..b.md`],
     ["{project-root}/core/tasks/workflow.md", "{core-root}/tasks/workflow.md"],
-  ])("takes %s for %s", (path, place) => {
+  ])("resolves %s to %s", (path, place) => {
     expect(roots.show(roots.resolve(path))).toBe(place);
   });
 
@@ -56,20 +56,20 @@ describe("resolve", () => {
     },
   );
 
-  it("names the variables that there are, and the one that was meant", () => {
+  it("names the known variables, and the nearest one", () => {
     expect(() => roots.resolve("{bundle_root}/x")).toThrow("did you mean {bundle-root}?");
     expect(() => roots.resolve("{nothing}/x")).toThrow(
       expect.objectContaining({ remedy: expect.stringContaining("{bundle-root}, {core-root}, {output-root}") }),
     );
   });
 
-  it("refuses paths of the project outside of the roots", () => {
+  it("refuses paths of the project outside the roots", () => {
     expect(() => roots.resolve("{project-root}/src/index.ts")).toThrow(
       "the project is readable only where it contains other roots",
     );
   });
 
-  it("puts the host's variables in once, as they are", async () => {
+  it("inserts the host's variables once, literally", async () => {
     const own = await open({ team: "$&", self: "{self}", docs: { root: "bundle-root", path: "workflows" } });
     expect(own.resolve("{docs}/x").path).toBe("workflows/x");
     expect(own.resolve("notes/{team}.md").path).toBe("notes/$&.md");
@@ -79,7 +79,7 @@ describe("resolve", () => {
 });
 
 describe("files", () => {
-  it("reads, lists without what is kept back, and knows the nearest names", async () => {
+  it("are read, listed without withheld ones, and suggested by similar names", async () => {
     const workflow = roots.resolve("workflows/x/workflow.yaml");
     expect(await roots.read(workflow, { maxBytes: 100 })).toMatchObject({ text: "name: x\n", size: 8 });
     expect((await roots.list(roots.resolve("workflows/x"))).map(({ path }) => path)).toEqual([workflow.path]);

@@ -1,16 +1,16 @@
 /**
- * A model that follows workflows as a patient reader would, without being one: it takes what it needs out of the texts that
- * its calls give, and nothing out of its own head but what the user says.
+ * A deterministic stand-in for a model that follows workflows: it uses only the texts that its calls return, and the
+ * words of the user.
  */
 import * as z from "zod";
 
-/** A call of a tool, over whatever face. */
+/** Calls a tool, over any interface. */
 export type CallTool = (name: string, input: Readonly<Record<string, unknown>>) => Promise<Record<string, unknown>>;
 
 /** How the model gets its files: in one call, or one by one as they are named. */
 export type Loading = "preload" | "one by one";
 
-/** What the model has read, by path. */
+/** The texts that the model has read, by path. */
 type Texts = ReadonlyMap<string, string>;
 
 const filesSchema = z.array(z.object({ path: z.string(), content: z.string() }));
@@ -21,7 +21,7 @@ const SAID = {
   facts: "- Ships pay by length: the list of fees",
 };
 
-/** Runs a workflow from its beginning to its end; gives the session's id. */
+/** Runs a workflow from start to end; returns the session's id. */
 export async function runWorkflow(workflow: string, call: CallTool, loading: Loading): Promise<string> {
   const texts = new Map<string, string>();
   const load = loading === "preload" ? () => preload(workflow, call, texts) : () => readOneByOne(workflow, call, texts);
@@ -53,7 +53,7 @@ async function preload(workflow: string, call: CallTool, texts: Map<string, stri
   } while (cursor !== undefined);
 }
 
-/** What models did before: each file is a call, and says which one comes next. */
+/** Loads files one by one: each file is a call, and names the next one. */
 async function readOneByOne(workflow: string, call: CallTool, texts: Map<string, string>): Promise<void> {
   const bundle = "{bundle-root}";
   const isSkill = workflow === "release-check";
@@ -82,7 +82,7 @@ function namedIn(path: string, text: string): string[] {
   return [...beside, ...below, ...whole, ...elicits, ...checks, ...(path.startsWith("{core") ? methods : [])];
 }
 
-/** Whoever preloads has the first step already; the gate's evidence is what its own example asks for. */
+/** After a preload the first step is loaded; evidence for a gate comes from its own example. */
 async function goThroughSteps(workflow: string, call: CallTool, texts: Map<string, string>, loading: Loading) {
   let evidence: unknown;
   if (loading === "one by one") await done(call("next_step", { workflow }));

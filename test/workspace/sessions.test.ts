@@ -22,7 +22,7 @@ async function create(on: WorkspaceConnection, request = {}): Promise<string> {
 const manifestOf = async (id: string) => JSON.parse(await readFile(join(made.output, id, "manifest.json"), "utf8"));
 
 describe("create_session", () => {
-  it("makes a folder for its owner alone, named by the time, with a manifest", async () => {
+  it("creates a folder for its owner alone, named by the time, with a manifest", async () => {
     const request = { workflow: "intake", agent: "alex", inputs: { client: "Ann", pages: 3 } };
     const opened = await workspace.createSession(request);
     const id = "2026-01-02-030405";
@@ -40,7 +40,7 @@ describe("create_session", () => {
     expect((await lstat(join(made.output, id, "manifest.json"))).mode & 0o777).toBe(0o600);
   });
 
-  it("takes the id that the agent has made, and gives a new one where that is taken", async () => {
+  it("uses the agent's id, or a new one if that id is taken", async () => {
     expect(await create(workspace, { session_id: UUID.toUpperCase() })).toBe(UUID);
     const again = await workspace.connect().createSession({ session_id: UUID });
     expect(again).toMatchObject({ opened: "created", note: expect.stringContaining('"reopen": true') });
@@ -48,7 +48,7 @@ describe("create_session", () => {
     expect(await create(workspace.connect())).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("gives a session of its own again, without another one being made", async () => {
+  it("returns a session of the same connection again, without creating another one", async () => {
     const id = await create(workspace);
     expect(await workspace.createSession({ session_id: id })).toMatchObject({
       session_id: id,
@@ -57,7 +57,7 @@ describe("create_session", () => {
     expect(await readdir(made.output)).toEqual([id]);
   });
 
-  it("refuses inputs that are too large for a manifest, before anything is made", async () => {
+  it("refuses inputs that are too large for a manifest, before anything is created", async () => {
     const inputs = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`k${index}`, "x".repeat(10_000)]));
     expect(await workspace.createSession({ inputs })).toMatchObject({
       error: expect.stringContaining("inputs: at most 100000 characters"),
@@ -65,7 +65,7 @@ describe("create_session", () => {
     expect(await readdir(made.output)).toEqual([]);
   });
 
-  it("refuses what is no id, and says what is one", async () => {
+  it("refuses an invalid id, and says what is valid", async () => {
     for (const session_id of ["intake", "../x", "", "2026-01-02"]) {
       expect(await workspace.createSession({ session_id })).toMatchObject({
         success: false,
@@ -77,7 +77,7 @@ describe("create_session", () => {
 });
 
 describe("save_output", () => {
-  it("saves a file, makes its folders and notes it in the manifest", async () => {
+  it("saves a file, creates its folders and adds it to the manifest", async () => {
     const id = await create(workspace);
     const path = `${id}/notes/a..b.md`;
     expect(await workspace.saveOutput({ path, content: "é\n" })).toEqual({
@@ -103,7 +103,7 @@ describe("save_output", () => {
     expect(await readdir(join(made.output, id, "notes"))).toEqual(["a..b.md"]);
   });
 
-  it("tells who forgets the session which call fixes it", async () => {
+  it("names the call that fixes a path without a session", async () => {
     expect(await workspace.saveOutput({ path: "report.md", content: "x" })).toEqual({
       success: false,
       error: "the path begins with no session's id",
@@ -118,14 +118,14 @@ describe("save_output", () => {
     });
   });
 
-  it("knows a session by its UUID in capitals, too", async () => {
+  it("accepts a session's UUID in capitals", async () => {
     await create(workspace, { session_id: UUID });
     expect(await workspace.saveOutput({ path: `${UUID.toUpperCase()}/Notes.md`, content: "x" })).toMatchObject({
       path: `{output-root}/${UUID}/Notes.md`,
     });
   });
 
-  it("refuses sessions that this connection has not begun, with the call that fixes it", async () => {
+  it("refuses sessions of other connections, with the call that reopens them", async () => {
     const id = await create(workspace);
     const other = workspace.connect();
     expect(await other.saveOutput({ path: `${id}/x.md`, content: "x" })).toMatchObject({
@@ -139,7 +139,7 @@ describe("save_output", () => {
     expect(await readdir(made.output)).toEqual([id]);
   });
 
-  it("keeps the manifest to itself, and refuses names that are one with others elsewhere", async () => {
+  it("refuses the manifest, and names that equal existing ones on other file systems", async () => {
     const id = await create(workspace);
     const save = (name: string) => workspace.saveOutput({ path: `${id}/${name}`, content: "x" });
     expect(await save("Manifest.JSON")).toMatchObject({
@@ -152,7 +152,7 @@ describe("save_output", () => {
     expect(await save("cafe\u0301.md")).toMatchObject({ success: true, replaced: true });
   });
 
-  it("keeps to its quotas, to the byte and to the file", async () => {
+  it("enforces its quotas, to the byte and to the file", async () => {
     const small = await made.again({ limits: { fileBytes: 10, sessionBytes: 15, sessionFiles: 2 } });
     const id = await create(small);
     const save = (name: string, bytes: number) =>
@@ -162,13 +162,13 @@ describe("save_output", () => {
     });
     expect(await save("a", 10)).toMatchObject({ success: true });
     expect(await save("b", 6)).toMatchObject({ error: "nothing was saved: the limit of a session is 15 bytes" });
-    // What is replaced doesn't count.
+    // A replaced file does not count.
     expect(await save("a", 9)).toMatchObject({ success: true });
     expect(await save("b", 6)).toMatchObject({ success: true });
     expect(await save("c", 0)).toMatchObject({ error: "nothing was saved: the limit of a session is 2 files" });
   });
 
-  it("tells what to do with a file that is too large: to replace others is of no use", async () => {
+  it("says what to do with a file that is too large: replacing others would not help", async () => {
     const small = await made.again({ limits: { fileBytes: 3 } });
     const id = await create(small);
     expect(await small.saveOutput({ path: `${id}/x.md`, content: "four" })).toMatchObject({
@@ -177,7 +177,7 @@ describe("save_output", () => {
     });
   });
 
-  it("takes text alone, which can be read again as it was given", async () => {
+  it("accepts only text that can be read back unchanged", async () => {
     const id = await create(workspace);
     for (const content of ["a\ud800b", "a\0b"]) {
       expect(await workspace.saveOutput({ path: `${id}/x.md`, content })).toMatchObject({
@@ -187,7 +187,7 @@ describe("save_output", () => {
     expect(await readdir(join(made.output, id))).toEqual(["manifest.json"]);
   });
 
-  it("saves no deeper than a reopened session is searched", async () => {
+  it("saves no deeper than the search of a reopened session", async () => {
     const id = await create(workspace);
     const deep = `${"a/".repeat(11)}x.md`;
     expect(await workspace.saveOutput({ path: `${id}/${deep}`, content: "x" })).toMatchObject({ success: true });
@@ -199,7 +199,7 @@ describe("save_output", () => {
     });
   });
 
-  it("lets two saves at once not share the last room", async () => {
+  it("enforces the quota for concurrent saves", async () => {
     const small = await made.again({ limits: { sessionFiles: 3 } });
     const id = await create(small);
     const saves = await Promise.all(
@@ -215,7 +215,7 @@ describe("a session", () => {
     const id = await create(workspace);
     await workspace.saveOutput({ path: `${id}/a.md`, content: "a" });
     await workspace.saveOutput({ path: `${id}/b.md`, content: "b" });
-    // A process that died before it had noted a file, and a person who has taken one away.
+    // A process crashed before it recorded a file, and a person deleted another one.
     await writeFile(join(made.output, id, "late.md"), "late");
     await rm(join(made.output, id, "b.md"));
     const later = (await made.again()).connect();
@@ -229,7 +229,7 @@ describe("a session", () => {
     ]);
   });
 
-  it("that isn't there can't be, and the answer names those that are", async () => {
+  it("that is missing cannot be reopened, and the answer names existing ones", async () => {
     const id = await create(workspace);
     const missing = await workspace.connect().createSession({ session_id: UUID, reopen: true });
     expect(missing).toMatchObject({ success: false, remedy: expect.stringContaining(id) });
@@ -264,7 +264,7 @@ describe("a session", () => {
     expect((await manifestOf(id)).completed_at).toBeUndefined();
   });
 
-  it("is completed by whose it is, and by nobody else", async () => {
+  it("can be completed only by its own connection", async () => {
     expect(await workspace.completeSession()).toMatchObject({ error: "this connection has no session" });
     const id = await create(workspace);
     expect(await workspace.connect().completeSession({ session_id: id })).toMatchObject({
@@ -277,7 +277,7 @@ describe("a session", () => {
     }
   });
 
-  it("keeps its outputs where it has too many folders to be looked through", async () => {
+  it("keeps its outputs if it has too many folders to search", async () => {
     const small = await made.again({ limits: { sessionFiles: 1 } });
     const id = await create(small);
     await small.saveOutput({ path: `${id}/a/b/c/x.md`, content: "x" });
@@ -286,7 +286,7 @@ describe("a session", () => {
     });
   });
 
-  it("with a manifest that nobody of ours has written is told as such", async () => {
+  it("with an invalid manifest is reported", async () => {
     await mkdir(join(made.output, UUID));
     await writeFile(join(made.output, UUID, "manifest.json"), "{");
     expect(await workspace.createSession({ session_id: UUID, reopen: true })).toMatchObject({
@@ -294,7 +294,7 @@ describe("a session", () => {
     });
   });
 
-  it("loses nothing that is saved while another connection reopens it", async () => {
+  it("loses no file that is saved while another connection reopens it", async () => {
     const id = await create(workspace);
     const other = await made.again();
     const saves = Array.from({ length: 20 }, (_, index) =>
@@ -307,7 +307,7 @@ describe("a session", () => {
     expect((await manifestOf(id)).outputs).toHaveLength(20);
   });
 
-  it("loses nothing when two processes save in it at the same time", async () => {
+  it("loses no file when two processes save at the same time", async () => {
     const id = await create(workspace);
     const other = await made.again();
     await other.createSession({ session_id: id, reopen: true });
@@ -322,7 +322,7 @@ describe("a session", () => {
 });
 
 describe("metrics", () => {
-  it("count calls, violations and how many sessions are completed", async () => {
+  it("count calls, violations and completed sessions", async () => {
     const heard: unknown[] = [];
     workspace.on("security", (payload) => heard.push(payload));
     await workspace.readFile({ path: "../../etc/passwd" });

@@ -1,2 +1,2 @@
-/** Two texts of different lengths: of a file that is one of them whole, nothing is torn. */
+/** Two texts of different lengths: a file that equals one of them is complete. */
 export const VERSIONS: readonly string[] = ["a".repeat(50_000), "b".repeat(70_000)];

@@ -1,17 +1,17 @@
 /**
- * Processes that others race with, or that are killed.
+ * Processes for races with others, and for kills.
  *
  * - `workspace-worker save <bundle> <output> <session>`: saves one file over and over, in two versions
  * - `workspace-worker large <bundle> <output> <session>`: saves one large file, and prints the answer
- * - `workspace-worker swap <name> <to> <or>`: has a name lead to one place, then to the other, over and over
- * - `workspace-worker swap-folder <name> <to>`: puts a link in the place of a folder, and the folder back, over and over
+ * - `workspace-worker swap <name> <to> <or>`: points a link to one place, then to the other, over and over
+ * - `workspace-worker swap-folder <name> <to>`: replaces a folder by a link, and back, over and over
  */
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createWorkspace } from "../../src/workspace/create-workspace.js";
 import { VERSIONS } from "./versions.js";
 
-/** How many things were moved away. Above the task, which runs as soon as this file is loaded. */
+/** Number of moved folders. Declared above the task, which runs as soon as this file is loaded. */
 let gone = 0;
 
 const [task, one = "", two = "", three = ""] = process.argv.slice(2);
@@ -35,7 +35,7 @@ async function work(large: boolean): Promise<void> {
   }
 }
 
-/** A link in the place of a name, in one step: there is no moment without one. */
+/** Replaces a name by a link in one step, so that the name always exists. */
 function swap(name: string, places: readonly string[]): void {
   writeSync(1, "at work\n");
   for (let turn = 0; ; turn += 1) {
@@ -45,7 +45,7 @@ function swap(name: string, places: readonly string[]): void {
   }
 }
 
-/** Whoever saves may make the folder in the moments without one: it is taken away, so that the race goes on. */
+/** A saving process may create the folder in between: it is moved away, so that the race continues. */
 function swapFolder(name: string, to: string): void {
   const away = `${name}-away`;
   mkdirSync(graveOf(name));
@@ -60,7 +60,7 @@ function swapFolder(name: string, to: string): void {
   }
 }
 
-/** A folder beside the one that `name` lies in, for what is in its place. */
+/** Returns a folder next to the parent of `name`, for the folders that were moved away. */
 function graveOf(name: string): string {
   return `${dirname(name)}-gone`;
 }
@@ -72,14 +72,14 @@ function inPlaceOf(name: string, step: () => void): void {
     } catch (error) {
       if (!(error instanceof Error && "code" in error && ["EEXIST", "ENOTEMPTY"].includes(String(error.code))))
         throw error;
-      // Renamed, not removed: somebody may be saving in it, so that it would never be found empty.
+      // Renamed, not removed: a process may be saving in it, so that it would never be empty.
       gone += 1;
       renameSync(name, join(graveOf(name), String(gone)));
     }
   }
 }
 
-/** Sleeps: a process that only turns round would take its time from the one that it races with. */
+/** Sleeps: a busy loop would take time from the process that it races with. */
 function pause(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }

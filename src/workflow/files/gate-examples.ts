@@ -82,7 +82,11 @@ function firstTaken(
   const usual = [...verifiedValues(type, checks), USUAL_EXAMPLES[type]].find(isTaken);
   if (usual !== undefined || rules.length === 0) return usual;
   const trees = trials.map(({ compiled }) => compiled.tree);
-  return candidateValues(type, trees, seed.params, others).find(isTaken);
+  for (const value of candidateValues(type, trees, seed.params, others)) {
+    if (isTaken(value)) return value;
+    if (budget.left <= 0) break;
+  }
+  return undefined;
 }
 
 /** Reports that no value passes. For built-in validators this is certain, for other rules it is not. */

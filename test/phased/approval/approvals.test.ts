@@ -5,8 +5,8 @@ import { makeAsking } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
 
-describe("a session at a gate that asks a person", () => {
-  it("waits with complete evidence, and says what for", async () => {
+describe("a session at a gate that requires an approval", () => {
+  it("waits with complete evidence, and returns the question", async () => {
     const { engine, start, submit } = await makeAsking();
     const sessionId = await start();
     const answer = await submit(sessionId);
@@ -27,7 +27,7 @@ describe("a session at a gate that asks a person", () => {
     expect(state.hash).toBe(answer.awaiting?.request);
   });
 
-  it("does not ask for evidence that fails", async () => {
+  it("does not ask for an approval of evidence that fails", async () => {
     const { engine, start } = await makeAsking();
     const sessionId = await start();
     const refused = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false } });
@@ -37,7 +37,7 @@ describe("a session at a gate that asks a person", () => {
     expect(await engine.approvals()).toEqual([]);
   });
 
-  it("shows the person what it is about", async () => {
+  it("shows the approver the evidence, the warnings and the target", async () => {
     const { waiting, evidence, start } = await makeAsking();
     await start();
     const { question } = await waiting();
@@ -89,7 +89,7 @@ describe("a session at a gate that asks a person", () => {
     expect((await engine.getState(sessionId)).denied).toBeUndefined();
   });
 
-  it("answers the same to the same evidence, without another question", async () => {
+  it("returns the same answer for the same evidence, without another question", async () => {
     const { engine, waiting, question } = await makeAsking();
     const { sessionId, question: first } = await waiting();
     const again = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
@@ -98,7 +98,7 @@ describe("a session at a gate that asks a person", () => {
     expect((await engine.getState(sessionId)).version).toBe(2);
   });
 
-  it("asks again about other evidence, and does not accept an approval of the first", async () => {
+  it("asks again for other evidence, and refuses an approval of the first", async () => {
     const { engine, waiting, signed, submit } = await makeAsking();
     const { sessionId } = await waiting();
     const old = await signed(sessionId);
@@ -119,7 +119,7 @@ describe("a session at a gate that asks a person", () => {
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
   });
 
-  it("merges over what was asked, where a retry took the question back", async () => {
+  it("merges new evidence over the submitted one if a retry withdrew the question", async () => {
     const { engine, start, submit } = await makeAsking();
     const sessionId = await start();
     await engine.completePhase(sessionId, { phase: 1, evidence: {} });
@@ -130,7 +130,7 @@ describe("a session at a gate that asks a person", () => {
     expect((await engine.getApproval(sessionId))?.evidence).toEqual({ tests_pass: true, extra: 1 });
   });
 
-  it("tells its host, in order", async () => {
+  it("notifies the host of questions, approvals and denials, in order", async () => {
     const { engine, waiting, signed } = await makeAsking();
     const news: unknown[] = [];
     const names = [
@@ -158,7 +158,7 @@ describe("a session at a gate that asks a person", () => {
     ]);
   });
 
-  it("lists what waits, the newest session first, and nothing that is paused or damaged", async () => {
+  it("lists waiting sessions, the newest first, without paused and damaged ones", async () => {
     const { engine, waiting, clock, storage } = await makeAsking();
     const first = await waiting();
     clock.advance(1000);
@@ -180,8 +180,8 @@ describe("a session at a gate that asks a person", () => {
   });
 });
 
-describe("keys", () => {
-  it("that are none are refused when the engine is made", async () => {
+describe("approver keys", () => {
+  it("are refused by createEngine if they are invalid", async () => {
     const { publicKey } = await createApproverKeys();
     for (const key of ["", "ed25519:", publicKey.slice(0, -1), `${publicKey}A`, publicKey.replace("ed25519", "rsa")]) {
       expect(() => makeEngine({ approvers: { ann: key } }), key).toThrow("is no Ed25519 public key");
@@ -189,7 +189,7 @@ describe("keys", () => {
     expect(() => makeEngine({ approvers: { " ": publicKey } })).toThrow("is no Ed25519 public key");
   });
 
-  it("that are none sign nothing, and are not quoted", async () => {
+  it("cannot sign if they are invalid, and are not quoted in the error", async () => {
     const { waiting } = await makeAsking();
     const { question } = await waiting();
     const garbage = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";

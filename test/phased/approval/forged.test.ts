@@ -8,7 +8,7 @@ import { failure } from "../../support/failure.js";
 
 type Asking = Awaited<ReturnType<typeof makeAsking>>;
 
-/** An approval that must be refused, with nothing changed, for that reason; the host hears of it. */
+/** Expects that an approval is refused, that nothing is changed and that the host is notified; returns the reason. */
 async function expectForged(made: Asking, sessionId: string, request: Parameters<Asking["engine"]["approve"]>[1]) {
   const { engine } = made;
   const before = await engine.getState(sessionId);
@@ -23,14 +23,14 @@ async function expectForged(made: Asking, sessionId: string, request: Parameters
 }
 
 describe("an approval is refused", () => {
-  it("that nobody has signed", async () => {
+  it("that is not signed", async () => {
     const made = await makeAsking();
     const { sessionId, question } = await made.waiting();
     const request = { by: "ann", evidenceHash: question.evidenceHash };
     expect(await expectForged(made, sessionId, request)).toBe("unsigned");
   });
 
-  it("that somebody else has signed in an approver's name", async () => {
+  it("that another person signed with an approver's name", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     for (const { privateKey } of [made.keys.eve, made.keys.bob]) {
@@ -48,7 +48,7 @@ describe("an approval is refused", () => {
     expect(await made.engine.approve(sessionId, await made.signed(sessionId, cat))).toMatchObject({ by: "cat" });
   });
 
-  it("by somebody whom the host does not know, or by a name that objects have by themselves", async () => {
+  it("by a person unknown to the host, or with the name of an object's built-in property", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     await made.engine.approve(sessionId, await made.signed(sessionId));
@@ -59,7 +59,7 @@ describe("an approval is refused", () => {
     }
   });
 
-  it("of other evidence than what waits", async () => {
+  it("of evidence that is not the waiting one", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const word = await made.signed(sessionId);
@@ -68,7 +68,7 @@ describe("an approval is refused", () => {
     }
   });
 
-  it("whose evidence was changed after it was given", async () => {
+  it("of evidence that was changed after signing", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const word = await made.signed(sessionId);
@@ -78,7 +78,7 @@ describe("an approval is refused", () => {
     expect(await expectForged(made, sessionId, { ...word, evidenceHash })).toBe("signature");
   });
 
-  it("that was given before, for the same evidence in the same phase, once the session had gone back", async () => {
+  it("that was used before, for the same evidence in the same phase, after a rollback", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const first = await made.signed(sessionId);
@@ -93,14 +93,14 @@ describe("an approval is refused", () => {
     for (const word of [first, second]) expect(await expectForged(made, sessionId, word)).toBe("signature");
   });
 
-  it("that was given for another session with the same evidence", async () => {
+  it("that was signed for another session with the same evidence", async () => {
     const made = await makeAsking();
     const [one, other] = [await made.waiting(), await made.waiting()];
     expect(one.question.evidenceHash).toBe(other.question.evidenceHash);
     expect(await expectForged(made, other.sessionId, await made.signed(one.sessionId))).toBe("signature");
   });
 
-  it("that differs from what was signed: another note, another time, an approval in place of a denial", async () => {
+  it("that differs from the signed text: another note, another time, an approval instead of a denial", async () => {
     const made = await makeAsking();
     const { sessionId } = await made.waiting();
     const word = await made.signed(sessionId, { note: "only behind a flag" });
@@ -115,7 +115,7 @@ describe("an approval is refused", () => {
     expect(await expectForged(made, sessionId, no)).toBe("signature");
   });
 
-  it("whose signature is none at all, also where the host takes unsigned ones", async () => {
+  it("with an invalid signature, even if the host accepts unsigned approvals", async () => {
     const made = await makeAsking({ allowUnsignedApprovals: true });
     const { sessionId } = await made.waiting();
     const word = await made.signed(sessionId);
@@ -126,7 +126,7 @@ describe("an approval is refused", () => {
     }
   });
 
-  it("of a session that is paused, failed or complete, or waits for nobody", async () => {
+  it("for a session that is paused, failed or completed, or does not wait", async () => {
     const made = await makeAsking({ limits: { maxAttempts: 1 } });
     const { engine, waiting, signed, start } = made;
     const paused = await waiting();
@@ -159,7 +159,7 @@ describe("an approval is refused", () => {
     expect((await failure(engine.approve("nobody_at_all", late))).code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("without a name, or a denial without a note", async () => {
+  it("without a name, and a denial without a note", async () => {
     const { engine, waiting } = await makeAsking();
     const { sessionId, question } = await waiting();
     const { evidenceHash } = question;
@@ -173,8 +173,8 @@ describe("an approval is refused", () => {
   });
 });
 
-describe("of two who decide at once", () => {
-  it("one wins, and the other is told who it was", async () => {
+describe("of two concurrent decisions", () => {
+  it("one is accepted, and the other is refused with the first one's name", async () => {
     const { engine, waiting, signed, keys } = await makeAsking();
     const { sessionId } = await waiting();
     const ann = await signed(sessionId);
@@ -191,7 +191,7 @@ describe("of two who decide at once", () => {
     expect((await engine.getState(sessionId)).version).toBe(3);
   });
 
-  it("after a crash between commit and answer the same call can be repeated with a new signature", async () => {
+  it("a repeated one with a new signature is answered, after a crash between commit and answer", async () => {
     const { engine, waiting, signed } = await makeAsking();
     const { sessionId, question } = await waiting();
     const key = { idempotencyKey: "ann-approves" };
@@ -206,7 +206,7 @@ describe("of two who decide at once", () => {
     expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
   });
 
-  it("a submission repeated under its key gets its first answer, also after the approval", async () => {
+  it("a submission with the same key returns its first answer, even after the approval", async () => {
     const { engine, start, signed } = await makeAsking();
     const sessionId = await start();
     const request = { phase: 1, evidence: { tests_pass: true }, idempotencyKey: "k" };
@@ -216,8 +216,8 @@ describe("of two who decide at once", () => {
   });
 });
 
-describe("unsigned approvals, where the host takes them", () => {
-  it("are recorded as what they are, by whom the gate names", async () => {
+describe("unsigned approvals, if the host accepts them", () => {
+  it("are recorded as not authenticated, and only from approvers of the gate", async () => {
     const { engine, waiting } = await makeAsking({ allowUnsignedApprovals: true });
     const { sessionId, question } = await waiting();
     const { evidenceHash, unsignedAllowed } = question;
@@ -231,7 +231,7 @@ describe("unsigned approvals, where the host takes them", () => {
 });
 
 describe("an approval that another process has written", () => {
-  /** A session in its second phase, let through by an engine with its own idea of who Ann is. */
+  /** Creates a session in its second phase, approved on an engine with another public key for Ann. */
   async function letThrough(mine: Partial<Parameters<typeof makeAsking>[0]> = {}) {
     const storage = new MemoryStorage();
     const theirs = await makeAsking({ storage, ...mine });
@@ -240,7 +240,7 @@ describe("an approval that another process has written", () => {
     return { storage, sessionId, theirs };
   }
 
-  it("signed with a key of the agent's own is not accepted here", async () => {
+  it("is refused if it was signed with the agent's own key", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit } = await makeAsking({ storage });
     const reasons = [
@@ -258,7 +258,7 @@ describe("an approval that another process has written", () => {
     expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", distrust: "signature" }]);
   });
 
-  it("can be replaced after a rollback, by asking again", async () => {
+  it("can be replaced after a rollback by a new approval", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, submit, signed } = await makeAsking({ storage });
     expect(await engine.rollback(sessionId, { to: 1 })).toMatchObject({ phase: { currentPhase: 1 } });
@@ -267,7 +267,7 @@ describe("an approval that another process has written", () => {
     expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
   });
 
-  it("a way back that ends behind it is refused before anything is changed", async () => {
+  it("is not accepted by a rollback to a phase after it, which changes nothing", async () => {
     const { storage, sessionId, theirs } = await letThrough();
     await theirs.submit(sessionId, 2);
     await theirs.engine.approve(sessionId, await theirs.signed(sessionId));
@@ -277,7 +277,7 @@ describe("an approval that another process has written", () => {
     expect((await engine.getState(sessionId)).version).toBe(version);
   });
 
-  it("counts where it was signed by somebody whom this host knows", async () => {
+  it("is accepted if its key is one of the host's approvers", async () => {
     const { storage, sessionId, theirs } = await letThrough();
     const { engine, submit } = await makeAsking({ storage, approvers: theirs.approvers });
     expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
@@ -285,7 +285,7 @@ describe("an approval that another process has written", () => {
     expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", authenticated: true }]);
   });
 
-  it("that nobody has signed counts only where unsigned ones do", async () => {
+  it("without a signature is accepted only if the host accepts unsigned approvals", async () => {
     const storage = new MemoryStorage();
     const theirs = await makeAsking({ storage, allowUnsignedApprovals: true });
     const { sessionId, question } = await theirs.waiting();
@@ -297,7 +297,7 @@ describe("an approval that another process has written", () => {
     expect(await lenient.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
   });
 
-  it("is looked at once: later calls read what is new", async () => {
+  it("is checked once: later calls read only new commits", async () => {
     const { theirs, sessionId, storage } = await letThrough();
     await theirs.engine.getPhase(sessionId);
     const reads: unknown[] = [];
@@ -315,7 +315,7 @@ describe("an approval that another process has written", () => {
     expect(reads).not.toContain(0);
   });
 
-  it("is no business of sessions whose gates ask nobody, nor of a host's override", async () => {
+  it("does not concern sessions without approvals, nor gates that the host has overridden", async () => {
     const { storage, sessionId } = await letThrough();
     const { engine, start } = await makeAsking({ storage });
     await engine.rollback(sessionId, { to: 1 });
@@ -326,7 +326,7 @@ describe("an approval that another process has written", () => {
 });
 
 describe("a log that was edited by hand", () => {
-  it("does not pass where the host has a key, however well its hashes were made again", async () => {
+  it("is refused if the host has a hash key, even with recomputed hashes", async () => {
     const storage = new MemoryStorage();
     const made = await makeAsking({ storage, hashKey: "of the host" });
     const { sessionId } = await made.waiting();
@@ -335,7 +335,7 @@ describe("a log that was edited by hand", () => {
     expect((await failure(forger.engine.approve(sessionId, forged))).code).toBe("TAMPERED");
   });
 
-  /** Rewrites what a session's third commit says, which let it pass, and makes the hashes anew. */
+  /** Rewrites the third commit of a session, which passed the gate, and recomputes the hashes. */
   async function rewritten(edit: (body: string) => string, hashKey?: string) {
     const storage = new AlteredStorage();
     const made = await makeAsking({ storage, ...(hashKey === undefined ? {} : { hashKey }) });
@@ -360,16 +360,16 @@ describe("a log that was edited by hand", () => {
     ["the yes was taken out", without, "unsigned"],
     ["other evidence was put in its place", (body) => body.replace("tests_pass", "tests_none"), "other_evidence"],
     [
-      "something else is handed on",
+      "other output is passed on",
       (body) => body.replace('"evidence":', '"output":{"inline":7},"evidence":'),
       "other_evidence",
     ],
     ["the yes is to another commit", (body) => body.replace('"asked":2', '"asked":1'), "other_evidence"],
-    ["the yes is somebody else's", (body) => body.replace('"by":"ann"', '"by":"bob"'), "signature"],
-    ["the yes is nobody's", (body) => body.replace(/"signature":\{[^}]*\},?/, ""), "unsigned"],
+    ["the approval is another person's", (body) => body.replace('"by":"ann"', '"by":"bob"'), "signature"],
+    ["the approval is unsigned", (body) => body.replace(/"signature":\{[^}]*\},?/, ""), "unsigned"],
   ];
   for (const [name, edit, reason] of edits) {
-    it(`is not accepted where ${name}, with new hashes`, async () => {
+    it(`is refused, even with recomputed hashes: ${name}`, async () => {
       const { engine, submit, sessionId } = await rewritten(edit);
       for (const refused of [await failure(engine.getPhase(sessionId)), await failure(submit(sessionId, 2))]) {
         expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason } });
@@ -377,7 +377,7 @@ describe("a log that was edited by hand", () => {
       expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, distrust: reason }]);
     });
 
-    it(`is changed where ${name}, and the host has a key`, async () => {
+    it(`is refused as tampered if the host has a hash key: ${name}`, async () => {
       const { engine, submit, sessionId } = await rewritten(edit, "of the host");
       expect((await failure(submit(sessionId, 2))).code).toBe("TAMPERED");
       expect(await engine.audit(sessionId)).toMatchObject({ intact: false, versions: 2, approvals: [] });
@@ -386,7 +386,7 @@ describe("a log that was edited by hand", () => {
 });
 
 describe("keys", () => {
-  it("are another pair each time", async () => {
+  it("are different for each call", async () => {
     const [one, other] = await Promise.all([createApproverKeys(), createApproverKeys()]);
     expect(one.publicKey).toMatch(/^ed25519:[A-Za-z0-9_-]{43}$/);
     expect(one.publicKey).not.toBe(other.publicKey);

@@ -11,7 +11,7 @@ import { makeEngine } from "../../support/make-engine.js";
 import { claims, makePlanned, tickedIn } from "../../support/planned.js";
 import { methodsOf, said, valuesIn } from "../../support/said.js";
 
-/** Two phases: nobody is asked in the first, Ann in the last. */
+/** Two phases: only the last requires an approval, by Ann. */
 const files = {
   "metadata.json": JSON.stringify({
     workflow_type: "asking",
@@ -27,7 +27,7 @@ const files = {
 const content = new MemoryContent({ sources: { asking: files } });
 const KEY = "k";
 
-/** A session that somebody with a key of their own has approved at its last phase, and a host that knows another Ann. */
+/** Creates a session whose last phase was approved with a forged key, and a host with the right key of Ann. */
 async function forgedEnd() {
   const storage = new MemoryStorage();
   const host = await makeAsking({ storage, content });
@@ -47,7 +47,7 @@ async function forgedEnd() {
 }
 type Forged = Awaited<ReturnType<typeof forgedEnd>>;
 
-/** What of an answer says that the session is complete, or that its last phase was passed. Phase 1 was. */
+/** Returns the parts of an answer that claim that the session is completed or its last phase passed. Phase 1 was. */
 function claimsIn(answer: unknown): string[] {
   const found: string[] = [];
   for (const { path, key, value, owner } of valuesIn(answer)) {
@@ -72,7 +72,7 @@ function claimsIn(answer: unknown): string[] {
 const expectNotApproved = async (answer: unknown) => expect(claimsIn(await said(answer))).toEqual([]);
 
 type Reader = (made: Forged) => readonly unknown[];
-/** What doesn't read a session: it starts one, serves the whole engine, or can't be asked of this session. */
+/** Marks a method that reads no existing session. */
 const NO_READER = "reads no session";
 
 const ENGINE: Record<string, Reader | typeof NO_READER> = {
@@ -108,11 +108,11 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   migrate: ({ host, id }) => [host.engine.migrate(id, { by: "host" })],
   syncPlan: ({ host, id }) => [host.engine.syncPlan(id), host.engine.syncPlan(id, { preview: true })],
   deleteSession: ({ host, id }) => [host.engine.deleteSession(id)],
-  // The one that says what is in the log: it names the approval, and why it does not count.
+  // The audit reports the content of the log: it names the approval, and why it is not accepted.
   audit: ({ host, id }) => [host.engine.audit(id)],
 };
 
-/** The methods of a session are the engine's by other names. */
+/** The session's methods, which call methods of the engine under other names. */
 const SESSION: Record<string, keyof typeof ENGINE> = {
   currentPhase: "getPhase",
   phase: "getPhase",
@@ -159,8 +159,8 @@ const TOOL: Record<Action, Record<string, unknown>> = {
   get_metrics: {},
 };
 
-describe("a session that a forged approval has completed", () => {
-  it("is shown as it was before, with what is wrong and whom to ask", async () => {
+describe("a session that a forged approval completed", () => {
+  it("is shown as before the approval, with the reason and whom to ask", async () => {
     const { host, id, heard, storage } = await forgedEnd();
     const state = await host.engine.getState(id);
     expect(state).toMatchObject({
@@ -184,13 +184,13 @@ describe("a session that a forged approval has completed", () => {
       count: 1,
       broken: [{ session_id: id, code: "APPROVAL_REFUSED", error: message }],
     });
-    // A host that knows no approvers can't tell, and shows the log.
+    // A host without approvers cannot check, and shows the log.
     const nobody = makeEngine({ storage, content }).engine;
     expect(await nobody.getState(id)).toMatchObject({ status: "completed" });
     expect(await nobody.listSessions({ status: ["completed"] })).toMatchObject({ items: [{ sessionId: id }] });
   });
 
-  it("can go back to the gate, and be approved there by somebody who may", async () => {
+  it("can be rolled back to the gate, and approved there by an approver", async () => {
     const { host, id } = await forgedEnd();
     expect(await host.engine.rollback(id, { to: 2, idempotencyKey: "back" })).toMatchObject({ from: 2, to: 2 });
     expect(await host.engine.rollback(id, { to: 2, idempotencyKey: "back" })).toMatchObject({ from: 2, to: 2 });
@@ -204,7 +204,7 @@ describe("a session that a forged approval has completed", () => {
     ]);
   });
 
-  it("can go back also where it was paused behind the gate", async () => {
+  it("can be rolled back even if it was paused after the gate", async () => {
     const storage = new MemoryStorage();
     const host = await makeAsking({ storage });
     const forger = await makeAsking({ storage });
@@ -219,7 +219,7 @@ describe("a session that a forged approval has completed", () => {
     expect(await host.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
   });
 
-  it("asks nobody to approve phases after the gate", async () => {
+  it("asks for no approvals after the gate", async () => {
     const storage = new MemoryStorage();
     const host = await makeAsking({ storage });
     const forger = await makeAsking({ storage });
@@ -231,7 +231,7 @@ describe("a session that a forged approval has completed", () => {
     expect((await failure(host.engine.getApproval(sessionId))).code).toBe("APPROVAL_REFUSED");
   });
 
-  it("is not approved as a resource, nor in the list of them", async () => {
+  it("is not shown as approved by a resource, nor in the list of resources", async () => {
     const { host, id } = await forgedEnd();
     const { client } = await connectInMemory(host.engine);
     const { resources } = await client.listResources();
@@ -241,13 +241,13 @@ describe("a session that a forged approval has completed", () => {
     expect(found).toMatchObject({ status: "active", approval_not_believed: { phase: 2 } });
   });
 
-  it("writes no ticks for phases after the gate", async () => {
+  it("gets no ticks for phases after the gate", async () => {
     const keys = await people();
     const gate = { "phases/0/gate-definition.yaml": askingFiles["phases/2/gate-definition.yaml"] };
     const host = makePlanned({ files: gate, engine: { approvers: { ann: keys.ann.publicKey } } });
     const id = await host.start();
     await host.engine.completePhase(id, { phase: 0, evidence: { tests_pass: true } });
-    // Without plans of its own, as a bin at a terminal: what it makes due is left to the host.
+    // The forger has no plans, so its ticks stay due for the host.
     const { storage, content: asked } = host;
     const forger = makeEngine({ storage, content: asked, approvers: { ann: keys.eve.publicKey } });
     const question = await forger.engine.getApproval(id);
@@ -264,7 +264,7 @@ describe("a session that a forged approval has completed", () => {
     expect(tickedIn(host.text())).toEqual([]);
   });
 
-  it("is looked at by all methods that there are", () => {
+  it("is covered for every method of engine and session", () => {
     expect(Object.keys(ENGINE).sort()).toEqual(methodsOf(Engine));
     expect(Object.keys(SESSION).sort()).toEqual(methodsOf(Session));
     expect(Object.values(SESSION).every((name) => name in ENGINE)).toBe(true);
@@ -273,12 +273,12 @@ describe("a session that a forged approval has completed", () => {
   const readers = Object.entries(ENGINE).flatMap(([name, read]) =>
     typeof read === "string" ? [] : [[name, read] as const],
   );
-  it.each(readers)("is not approved to engine.%s", async (_, read) => {
+  it.each(readers)("is not shown as approved by engine.%s", async (_, read) => {
     const made = await forgedEnd();
     for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
   });
 
-  it.each(ACTION_NAMES)("is not approved to the tool's %s", async (action) => {
+  it.each(ACTION_NAMES)("is not shown as approved by the tool's %s", async (action) => {
     const { host, id } = await forgedEnd();
     const tool = createWorkflowTool(host.engine);
     const about = ["list_workflows", "start", "list_sessions", "get_metrics"].includes(action)

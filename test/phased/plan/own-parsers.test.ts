@@ -12,7 +12,7 @@ const task: PlanTask = {
 const phase: PlanPhase = { number: 1, name: "P", tasks: [task], validationGate: [], position };
 const planOf = (...phases: readonly object[]) => ({ plan: { dialect: "own", phases }, diagnostics: [] });
 
-/** A parser that gives whatever a host's own may give. */
+/** Returns a parser with the given result, of any type. */
 function parserOf(parse: () => unknown, tick?: () => unknown): SourceParser {
   const parser: SourceParser = { parse: (text, file) => parsePlan(text, { file }) };
   Object.assign(parser, { parse }, tick === undefined ? {} : { tick });
@@ -21,15 +21,15 @@ function parserOf(parse: () => unknown, tick?: () => unknown): SourceParser {
 
 const GOOD = (text: string, file: string) => parsePlan(text, { file });
 
-describe("a source parser of the host's own", () => {
+describe("a custom source parser", () => {
   it.each<readonly [string, unknown]>([
     ["nothing", undefined],
     ["null", null],
-    ["no plan", {}],
+    ["a result without a plan", {}],
     ["a promise", Promise.resolve(planOf(phase))],
-    ["no phases", planOf()],
+    ["a plan without phases", planOf()],
     ["a number with a fraction", planOf({ ...phase, number: 1.5 })],
-    ["a number that is none", planOf({ ...phase, number: Number.NaN })],
+    ["a phase number that is NaN", planOf({ ...phase, number: Number.NaN })],
     ["a number below 0", planOf({ ...phase, number: -1 })],
     ["one number twice", planOf(phase, { ...phase, tasks: [] })],
     ["numbers that descend", planOf({ ...phase, number: 2 }, { ...phase, tasks: [] })],
@@ -40,9 +40,9 @@ describe("a source parser of the host's own", () => {
     ["an unknown state", planOf({ ...phase, tasks: [{ ...task, state: "odd" }] })],
     ["an unknown dependency", planOf({ ...phase, tasks: [{ ...task, dependencies: ["9"] }] })],
     ["a dependency on itself", planOf({ ...phase, tasks: [{ ...task, dependencies: ["1.1"] }] })],
-    ["no dialect", { plan: { phases: [phase] }, diagnostics: [] }],
-    ["no diagnostics", { plan: { dialect: "own", phases: [phase] } }],
-  ])("that gives %s starts nothing", async (_, reading) => {
+    ["a plan without a dialect", { plan: { phases: [phase] }, diagnostics: [] }],
+    ["a result without diagnostics", { plan: { dialect: "own", phases: [phase] } }],
+  ])("that returns %s starts no session", async (_, reading) => {
     const { engine, storage } = makePlanned({ engine: { parsers: { spec_tasks_parser: parserOf(() => reading) } } });
     const refused = await failure(engine.start({ workflowType: "spec", target: "specs/one" }));
     expect(refused).toMatchObject({ code: "PLAN_PARSE", details: { file: PLAN_PATH } });
@@ -50,7 +50,7 @@ describe("a source parser of the host's own", () => {
     expect((await storage.list({})).items).toEqual([]);
   });
 
-  it("that throws is named with the file, and none of its words are told", async () => {
+  it("that throws is named with the file, without its error message", async () => {
     const thrown = new Error("at /secret/place");
     const parsers = {
       spec_tasks_parser: parserOf(() => {
@@ -63,17 +63,17 @@ describe("a source parser of the host's own", () => {
     expect(`${refused.message} ${refused.remedy}`).not.toContain("secret");
   });
 
-  it("may be used where it gives a plan", async () => {
+  it("is used if it returns a plan", async () => {
     const parsers = { spec_tasks_parser: parserOf(() => planOf(phase)) };
     const { engine, start } = makePlanned({ engine: { parsers } });
     expect((await engine.getPhase(await start(1))).plan?.tasks).toMatchObject([{ id: "1.1" }]);
   });
 
   it.each<readonly [string, () => unknown, RegExp]>([
-    ["gives no text", () => 5, /gave no text/],
-    ["gives something that is no plan", () => "gone", /can't be read as a plan/],
-    ["takes a task out", () => PLAN.replace(/- \[ \] \*\*Task 2\.2.*\n.*\n/, ""), /changed more than ticks/],
-  ])("whose tick %s changes nothing", async (_, tick, reason) => {
+    ["returns no text", () => 5, /gave no text/],
+    ["returns text that is not a plan", () => "gone", /can't be read as a plan/],
+    ["removes a task", () => PLAN.replace(/- \[ \] \*\*Task 2\.2.*\n.*\n/, ""), /changed more than ticks/],
+  ])("whose tick %s does not change the file", async (_, tick, reason) => {
     const parser: SourceParser = { parse: GOOD };
     Object.assign(parser, { tick });
     const { start, pass, text } = makePlanned({ engine: { parsers: { spec_tasks_parser: parser } } });
@@ -84,8 +84,8 @@ describe("a source parser of the host's own", () => {
   });
 });
 
-describe("a source parser whose tick throws", () => {
-  it("changes nothing, and the answer names the tasks that it could not write", async () => {
+describe("a custom source parser whose tick throws", () => {
+  it("does not change the file, and the answer names the tasks that it could not write", async () => {
     const parser: SourceParser = { parse: GOOD, tick: () => JSON.parse("{") };
     const { start, pass, text } = makePlanned({ engine: { parsers: { spec_tasks_parser: parser } } });
     const passed = await pass(await start(1), 1, claims[1]);
@@ -94,8 +94,8 @@ describe("a source parser whose tick throws", () => {
   });
 });
 
-describe("what a session pins", () => {
-  it("fits the schema that its log is read by", async () => {
+describe("the pinned structure of a session", () => {
+  it("matches the schema that its log is read with", async () => {
     const { engine, start } = makePlanned();
     const { structure } = await engine.getState(await start(0));
     expect(() => checkPinned(structure, "a.md")).not.toThrow();

@@ -5,8 +5,8 @@ import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
 import { makePlanned, PLAN_PATH } from "../../support/planned.js";
 
-describe("a phase out of a plan", () => {
-  it("is shown by its template, and so are its tasks", async () => {
+describe("a phase of a plan", () => {
+  it("is rendered with its template, and so are its tasks", async () => {
     const { engine, start } = makePlanned();
     const sessionId = await start(1);
     const phase = await engine.getPhase(sessionId);
@@ -18,7 +18,7 @@ describe("a phase out of a plan", () => {
     expect((await engine.getTask(sessionId, 1, 2)).content).toBe(task.content);
   });
 
-  it("names the phase after it by its number, and none after the last", async () => {
+  it("has the number of the next phase, and none if it is the last", async () => {
     const plan = "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n\n### Phase 4: B\n\n- [ ] **Task 4.1**: Two\n";
     const files = { "phases/dynamic/phase-template.md": "Next: [NEXT_PHASE_NUMBER]\n" };
     const { engine, start, pass } = makePlanned({ plan, files });
@@ -28,7 +28,7 @@ describe("a phase out of a plan", () => {
     expect((await engine.getPhase(sessionId)).content.text).toBe("Next: None\n");
   });
 
-  it("follows its template, and says that it has changed", async () => {
+  it("uses the current template, and reports that it has changed", async () => {
     const made = makePlanned();
     const sessionId = await made.start(1);
     expect(await made.engine.getPhase(sessionId)).toMatchObject({ contentChanged: false });
@@ -46,7 +46,7 @@ describe("a phase out of a plan", () => {
     expect(await engine.getTask(sessionId, 1, 1)).toMatchObject({ contentChanged: true });
   });
 
-  it("lists its tasks with their state, what they need, and which are ready", async () => {
+  it("lists its tasks with their state and their dependencies, and marks the ready ones", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(1);
     const states = async () => {
@@ -69,7 +69,7 @@ describe("a phase out of a plan", () => {
     expect((await engine.getPhase(sessionId)).plan).not.toHaveProperty("changed");
   });
 
-  it("takes a tick in the file for no claim", async () => {
+  it("does not accept a tick in the file as a claim", async () => {
     const { start, edit, pass } = makePlanned();
     const sessionId = await start(1);
     edit((text) => text.replaceAll("[ ]", "[x]"));
@@ -86,7 +86,7 @@ describe("a phase out of a plan", () => {
     expect((await engine.getPhase(sessionId)).plan?.tasks[0]).toMatchObject({ id: "2.1", open: [], ready: true });
   });
 
-  it("shows a task that was left out as what it is, and lets nothing wait for it", async () => {
+  it("shows a task that was left out as skipped, and no task waits for it", async () => {
     const plan =
       "# Implementation Plan\n\n## Phase 1: A\n\n- [ ] 1. One\n- [ ]* 2. Two\n\n## Phase 2: B\n\n- [ ] 3. Three (depends on 2)\n- [ ]* 4. Four\n- [ ]* 5. Five\n";
     const { engine, start, pass } = makePlanned({ plan, config: { parser: "kiro", enforce_dependencies: true } });
@@ -111,7 +111,7 @@ describe("a phase out of a plan", () => {
     ]);
   });
 
-  it("is shown as it was pinned where its file can't be read, and says so", async () => {
+  it("is shown as pinned, with the reason, if its file cannot be read", async () => {
     const { engine, start, memory, plans } = makePlanned();
     const sessionId = await start(1);
     memory.set(PLAN_PATH, undefined);
@@ -132,7 +132,7 @@ describe("a phase out of a plan", () => {
     expect(errors).toEqual([new Error("EIO: /secret/place")]);
   });
 
-  it("shows nothing of a foreign error's text", async () => {
+  it("shows nothing of the text of an unknown error", async () => {
     const { engine, start, plans } = makePlanned();
     const sessionId = await start(1);
     plans.fault = () => {
@@ -141,7 +141,7 @@ describe("a phase out of a plan", () => {
     expect((await engine.getState(sessionId)).plan?.unreadable).toBe("the host could not read or write it");
   });
 
-  it("reports to the host a path that leads out of the project now, also if the call continues without it", async () => {
+  it("reports to the host a path that leads out of the project, even if the call continues without it", async () => {
     const { engine, start, plans, pass } = makePlanned();
     const sessionId = await start(1);
     const told: unknown[] = [];
@@ -156,7 +156,7 @@ describe("a phase out of a plan", () => {
     expect(told).toContainEqual(["write plan", "PATH_REFUSED"]);
   });
 
-  it("is parsed once for each state of the file", async () => {
+  it("is parsed once per version of the file", async () => {
     let parsed = 0;
     const parser: SourceParser = {
       parse: (text, file) => {
@@ -176,14 +176,14 @@ describe("a phase out of a plan", () => {
   });
 });
 
-describe("a task whose dependencies are open", () => {
-  it("can be read, with what is open", async () => {
+describe("a task with open dependencies", () => {
+  it("can be read, and names them", async () => {
     const { engine, start } = makePlanned();
     const { plan } = await engine.getTask(await start(1), 1, 2);
     expect(plan?.task).toMatchObject({ id: "1.2", open: ["1.1"], ready: false });
   });
 
-  it("is locked where the workflow keeps the order, until the file says that they are done", async () => {
+  it("is locked if the workflow enforces the order, until the file shows them as done", async () => {
     const { engine, start, edit, again } = makePlanned({ config: { enforce_dependencies: true } });
     const sessionId = await start(1);
     expect(await failure(engine.getTask(sessionId, 1, 2))).toMatchObject({
@@ -196,7 +196,7 @@ describe("a task whose dependencies are open", () => {
     expect((await again().engine.getTask(sessionId, 1, 2)).task.name).toBe("Write the parser");
   });
 
-  it("is not locked by phases that are done, nor in them", async () => {
+  it("is not locked in completed phases, nor by them", async () => {
     const { engine, start, edit } = makePlanned({ config: { enforce_dependencies: true } });
     const sessionId = await start(2);
     edit((text) => text.replaceAll("[x]", "[ ]"));
@@ -204,7 +204,7 @@ describe("a task whose dependencies are open", () => {
     expect((await engine.getTask(sessionId, 1, 2)).task.name).toBe("Write the parser");
   });
 
-  it("names no ready task where there is none", async () => {
+  it("names no ready task if there is none", async () => {
     const plan =
       "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n  - **Dependencies**: Task 2.1\n\n### Phase 2: B\n\n- [ ] **Task 2.1**: Two\n";
     const { engine, start } = makePlanned({ plan, config: { enforce_dependencies: true } });

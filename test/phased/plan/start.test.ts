@@ -6,13 +6,13 @@ import { makePlanned, PLAN, PLAN_PATH } from "../../support/planned.js";
 
 const request = { workflowType: "spec", target: "specs/one" };
 
-/** Reads as the library does, and finds what a test says. */
+/** Returns a parser that reads as the library does, and returns the given diagnostics. */
 const finding = (...diagnostics: PlanReading["diagnostics"]): SourceParser => ({
   parse: (text, file) => ({ plan: parsePlan(text, { file }).plan, diagnostics }),
 });
 
 describe("a session on a plan", () => {
-  it("has the static phases and the plan's, pinned with where they come from", async () => {
+  it("has the static phases and those of the plan, pinned with their source", async () => {
     const { engine, start } = makePlanned();
     const { structure } = await engine.getState(await start());
     expect(structure.phases.map(({ number, name }) => [number, name])).toEqual([
@@ -36,13 +36,13 @@ describe("a session on a plan", () => {
     });
   });
 
-  it("reads the same out of its log as it had in memory", async () => {
+  it("has the same structure after it is read from the log", async () => {
     const { engine, start, again } = makePlanned();
     const sessionId = await start();
     expect((await again().engine.getState(sessionId)).structure).toEqual((await engine.getState(sessionId)).structure);
   });
 
-  it("finds the plan by its option, a file or a folder, before the target", async () => {
+  it("reads the plan that its option names, a file or a folder, before that of the target", async () => {
     const { engine, memory } = makePlanned();
     memory.set("other/plan.md", PLAN.replace("Print", "Paint"));
     const started = await engine.start({ ...request, options: { spec_path: "other/plan.md" } });
@@ -51,7 +51,7 @@ describe("a session on a plan", () => {
     expect(state.structure.phases.at(-1)?.name).toBe("Paint");
   });
 
-  it("shifts a plan whose numbers don't come after the static phases", async () => {
+  it("shifts the numbers of a plan that do not follow the static phases", async () => {
     const shifted = async (phases: readonly number[], plan: string) => {
       const { engine } = makePlanned({ phases, plan });
       const { plan: pin, sessionId } = await engine.start(request);
@@ -70,7 +70,7 @@ describe("a session on a plan", () => {
     ]);
   });
 
-  it("begins in the plan where there is no static phase", async () => {
+  it("starts in the plan if there is no static phase", async () => {
     const { engine } = makePlanned({ phases: [] });
     const { phase } = await engine.start(request);
     expect(phase.content.text).toBe("# Phase 1: Parse\n\nRead the input\n");
@@ -88,7 +88,7 @@ describe("a session on a plan", () => {
   });
 });
 
-describe("a start that fails leaves nothing behind", () => {
+describe("a start that fails creates no session", () => {
   const error = {
     severity: "error" as const,
     code: "BAD",
@@ -100,10 +100,15 @@ describe("a start that fails leaves nothing behind", () => {
   const long = PLAN.replace("Read the input", "x".repeat(4 * 1024 * 1024));
 
   it.each([
-    ["no plan", { plan: PLAN }, { spec_path: "nowhere" }, { code: "PLAN_PARSE", details: { file: "nowhere" } }],
-    ["a text that is no plan", { plan: "Hello.\n" }, {}, { code: "PLAN_PARSE" }],
     [
-      "errors in the plan",
+      "on a missing plan",
+      { plan: PLAN },
+      { spec_path: "nowhere" },
+      { code: "PLAN_PARSE", details: { file: "nowhere" } },
+    ],
+    ["on a text that is not a plan", { plan: "Hello.\n" }, {}, { code: "PLAN_PARSE" }],
+    [
+      "on a plan with errors",
       { engine: { parsers: { spec_tasks_parser: finding(error, error) } } },
       {},
       {
@@ -114,15 +119,15 @@ describe("a start that fails leaves nothing behind", () => {
       },
     ],
     ["a path that leads out", {}, { spec_path: "../x" }, { code: "PATH_REFUSED" }],
-    ["a path that is none", {}, { spec_path: 3 }, { code: "PATH_REFUSED" }],
+    ["on an invalid path", {}, { spec_path: 3 }, { code: "PATH_REFUSED" }],
     [
-      "a plan as large as no session can be",
+      "on a plan that is too large for a session",
       { plan: long, engine: { parsers: { spec_tasks_parser: large() } } },
       {},
       { code: "TOO_LARGE" },
     ],
     [
-      "no parser of that name",
+      "with an unknown parser",
       { config: { parser: "spec-kitt" } },
       {},
       {
@@ -138,7 +143,7 @@ describe("a start that fails leaves nothing behind", () => {
     expect((await storage.list({})).items).toEqual([]);
   });
 
-  it("a host without plans", async () => {
+  it("on a host without plans", async () => {
     const { content } = makePlanned();
     const { engine, storage } = makeEngine({ content });
     expect(await failure(engine.start(request))).toMatchObject({
@@ -148,7 +153,7 @@ describe("a start that fails leaves nothing behind", () => {
     expect((await storage.list({})).items).toEqual([]);
   });
 
-  it.each(["phase", "task"])("a template of a %s that has gone", async (kind) => {
+  it.each(["phase", "task"])("if the template of a %s is missing", async (kind) => {
     const made = makePlanned();
     const content: typeof made.content = Object.create(made.content);
     content.text = (type, part) =>
@@ -158,7 +163,7 @@ describe("a start that fails leaves nothing behind", () => {
     expect((await storage.list({})).items).toEqual([]);
   });
 
-  it("a path that the host refuses", async () => {
+  it("if the host refuses the path", async () => {
     const targets = {
       check: async (path: string) => {
         if (path === "linked/out") throw new Error("out");

@@ -5,28 +5,28 @@ import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
 import { claims, makePlanned, PLAN, PLAN_PATH, tickedIn } from "../../support/planned.js";
 
-/** What is said of a plan that was edited. */
+/** Edits of a plan, with the expected summary and changes. */
 const EDITS: readonly (readonly [string, (text: string) => string, string, object])[] = [
   [
-    "a task more",
+    "another task",
     (text) => text.replace("- [ ] **Task 2.2**", "- [ ] **Task 2.3**: More\n- [ ] **Task 2.2**"),
     "1 added",
     { added: [{ phase: 2, id: "2.3", name: "More" }] },
   ],
   [
-    "a task less",
+    "a removed task",
     (text) => text.replace("- [ ] **Task 2.2**: Write the colours\n  - **Dependencies**: Task 2.1\n", ""),
     "1 removed",
     { removed: [{ phase: 2, id: "2.2", name: "Write the colours" }] },
   ],
   [
-    "another name",
+    "a renamed task",
     (text) => text.replace("Write the printer", "Write a printer"),
     "1 renamed",
     { renamed: [{ phase: 2, id: "2.1", name: "Write a printer", from: "Write the printer", to: "Write a printer" }] },
   ],
   [
-    "another phase for a task",
+    "a task in another phase",
     (text) => {
       const task = "- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n";
       return text.replace(task, "").replace("- [ ] **Task 2.1**", `${task}- [ ] **Task 2.1**`);
@@ -35,7 +35,7 @@ const EDITS: readonly (readonly [string, (text: string) => string, string, objec
     { moved: [{ phase: 2, id: "1.3", name: "Write the docs", from: "phase 1", to: "here" }] },
   ],
   [
-    "another order",
+    "a new order",
     (text) => {
       const task = "- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n";
       return text.replace(task, "").replace("- [ ] **Task 1.1**", `${task}- [ ] **Task 1.1**`);
@@ -79,13 +79,13 @@ const EDITS: readonly (readonly [string, (text: string) => string, string, objec
     },
   ],
   [
-    "requirements where there were none",
+    "new requirements",
     (text) => text.replace("Write the docs\n", "Write the docs\n  - Requirements: 1.2\n"),
     "1 changed otherwise",
     { other: [{ phase: 1, id: "1.3", name: "Write the docs" }] },
   ],
   [
-    "a phase more, and another name for one",
+    "another phase, and a renamed one",
     (text) => `${text.replace("Phase 1: Parse", "Phase 1: Read")}\n### Phase 3: Ship\n\n- [ ] **Task 3.1**: Ship it\n`,
     "2 added, 1 renamed",
     {
@@ -94,15 +94,15 @@ const EDITS: readonly (readonly [string, (text: string) => string, string, objec
     },
   ],
   [
-    "a phase less",
+    "a removed phase",
     (text) => text.replace(/### Phase 2.*/s, ""),
     "3 removed",
     { removed: [{ phase: 2, name: "Print" }, {}, {}] },
   ],
 ];
 
-describe("a plan that was edited", () => {
-  it.each(EDITS)("%s: is said, and nothing changes before it is asked for", async (_, change, summary, changes) => {
+describe("an edited plan", () => {
+  it.each(EDITS)("is reported, and nothing changes until it is synced: %s", async (_, change, summary, changes) => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(0);
     edit(change);
@@ -121,7 +121,7 @@ describe("a plan that was edited", () => {
     expect((await engine.getState(sessionId)).version).toBe(version + 1);
   });
 
-  it("has not changed by ticks and by blank lines", async () => {
+  it("does not count as changed by ticks and blank lines", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(2);
     edit((text) => text.replaceAll("[ ]", "[x]").replace("### Phase 2", "\n\n### Phase 2"));
@@ -129,7 +129,7 @@ describe("a plan that was edited", () => {
     expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false });
   });
 
-  it("has another gate after the sync: the current phase is the plan's, with the attempts it had", async () => {
+  it("changes the gate of the current phase after the sync, which keeps its attempts", async () => {
     const { engine, start, edit, pass } = makePlanned();
     const sessionId = await start(1);
     await pass(sessionId, 1, {});
@@ -150,7 +150,7 @@ describe("a plan that was edited", () => {
     });
   });
 
-  it("leaves what is done as it was, and says what is not asked for any more", async () => {
+  it("does not change completed phases, and reports the tasks that are no longer required", async () => {
     const { engine, start, edit, pass, text, again } = makePlanned();
     const told: EngineNotifications["planSynced"][] = [];
     engine.on("planSynced", (payload) => told.push(payload));
@@ -173,7 +173,7 @@ describe("a plan that was edited", () => {
     expect((await engine.getState(sessionId)).plan).toEqual({ path: PLAN_PATH });
   });
 
-  it("asks for a phase that was put in before the current one, and lets the others follow", async () => {
+  it("with a new phase before the current one continues in the new phase", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(2);
     edit((text) =>
@@ -190,7 +190,7 @@ describe("a plan that was edited", () => {
     ]);
   });
 
-  it("keeps the session's numbers where one was put in before a phase that is done", async () => {
+  it("keeps the session's numbers if a phase was added before a completed one", async () => {
     const { engine, start, edit, pass, text } = makePlanned();
     const sessionId = await start(2);
     edit((now) =>
@@ -209,7 +209,7 @@ describe("a plan that was edited", () => {
     expect(tickedIn(text())).toContain("Task 2.1: Write a printer");
   });
 
-  it("is refused without the current phase, and with errors; the session continues unchanged", async () => {
+  it("is refused if the current phase is missing or it has errors; the session continues unchanged", async () => {
     const { engine, start, edit, pass, memory } = makePlanned();
     const sessionId = await start(2);
     edit((text) => text.replace(/### Phase 2.*/s, ""));
@@ -223,7 +223,7 @@ describe("a plan that was edited", () => {
     expect(await pass(sessionId, 2)).toMatchObject({ passed: true, ticks: { pending: expect.any(String) } });
   });
 
-  it("gives the same answer for the same key, and nothing without a plan", async () => {
+  it("returns the same answer for the same key, and fails without a plan", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(0);
     edit((text) => text.replace("Write the printer", "Write a printer"));
@@ -241,7 +241,7 @@ describe("a plan that was edited", () => {
     expect((await failure(engine.syncPlan("no_such_session", { preview: true }))).code).toBe("SESSION_NOT_FOUND");
   });
 
-  it("writes what is due first", async () => {
+  it("writes due ticks first", async () => {
     const { engine, start, edit, pass, plans, text } = makePlanned();
     const sessionId = await start(1);
     plans.fault = () => {
@@ -255,7 +255,7 @@ describe("a plan that was edited", () => {
     expect(tickedIn(text())).toHaveLength(3);
   });
 
-  it("says that a due tick is still pending", async () => {
+  it("reports that a due tick is still pending", async () => {
     const { engine, start, edit, pass, plans } = makePlanned();
     const sessionId = await start(1);
     plans.fault = (operation) => {
@@ -267,27 +267,27 @@ describe("a plan that was edited", () => {
   });
 });
 
-/** A plan whose tasks say more of themselves. */
+/** A plan whose tasks have more details. */
 const MORE = "  - with an example of each call\n  - _Requirements: 1.1, 1.2_\n";
 const TOLD = PLAN.replace("Builds a tree\n", `Builds a tree\n${MORE}`).replace(
   "\n**Validation Gate**",
   "- [ ]* **Task 1.5**: Paint it\n\n**Validation Gate**",
 );
 
-/** Edits after which the gates ahead, or the tasks of their phases, ask for less: what is taken away. */
+/** Edits after which later gates or tasks require less, with the removed requirements. */
 const LESS: readonly (readonly [string, (text: string) => string, readonly Partial<PlanChange>[]])[] = [
   [
-    "a task less",
+    "a removed task",
     (text) => text.replace("- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n", ""),
     [{ phase: 1, id: "1.3", name: "Write the docs" }],
   ],
   [
-    "an item less, and another one",
+    "an item that is removed, and another one",
     (text) => text.replace("- [ ] All tests pass\n", "- [ ] Some tests pass\n"),
     [{ phase: 1, name: "All tests pass" }],
   ],
   [
-    "no gate any more",
+    "a removed gate",
     (text) => text.replace(/\*\*Validation Gate\*\*:\n- \[ \] R.*\n/, ""),
     [{ phase: 2, name: "Round trips" }],
   ],
@@ -297,12 +297,12 @@ const LESS: readonly (readonly [string, (text: string) => string, readonly Parti
     [{ phase: 2, id: "2.2", name: "Write the colours" }],
   ],
   [
-    "another name for a task",
+    "a renamed task",
     (text) => text.replace("Write the docs", "Say hello"),
     [{ phase: 1, id: "1.3", name: "Write the docs", from: "Write the docs", to: "Say hello" }],
   ],
   [
-    "another name for a task, which stays as one that may be left out",
+    "a renamed task that is kept as an optional one",
     (text) =>
       text.replace(
         "- [ ] **Task 1.3**: Write the docs",
@@ -311,7 +311,7 @@ const LESS: readonly (readonly [string, (text: string) => string, readonly Parti
     [{ phase: 1, id: "1.3", name: "Write the docs", to: "may be left out" }],
   ],
   [
-    "a criterion less",
+    "a removed criterion",
     (text) => text.replace("    - [ ] Knows all tokens\n", ""),
     [{ phase: 1, id: "1.1", name: "Write the lexer", from: "criterion 'Knows all tokens'" }],
   ],
@@ -321,17 +321,17 @@ const LESS: readonly (readonly [string, (text: string) => string, readonly Parti
     [{ phase: 1, id: "1.2", name: "Write the parser", from: "criterion 'Builds a tree'" }],
   ],
   [
-    "a requirement less",
+    "a removed requirement",
     (text) => text.replace("  - _Requirements: 1.1, 1.2_\n", "  - _Requirements: 1.2_\n"),
     [{ phase: 1, id: "1.2", name: "Write the parser", from: "requirement '1.1'" }],
   ],
   [
-    "a line less of a task's text",
+    "a removed line of a task's text",
     (text) => text.replace("with an example of each call", "in a few words"),
     [{ phase: 1, id: "1.2", name: "Write the parser", from: "line '- with an example of each call'" }],
   ],
   [
-    "a task in another phase, with a criterion less",
+    "a task in another phase, without one criterion",
     (text) => {
       const task = /- \[ \] \*\*Task 1\.2\*\*[\s\S]*?Builds a tree\n/.exec(text)?.[0] ?? "";
       const moved = task.replace("    - [ ] Builds a tree\n", "    - [ ] Is there\n");
@@ -340,12 +340,12 @@ const LESS: readonly (readonly [string, (text: string) => string, readonly Parti
     [{ phase: 1, id: "1.2", name: "Write the parser", from: "criterion 'Builds a tree'" }],
   ],
   [
-    "a task that may be left out now",
+    "a task that is now optional",
     (text) => text.replace("- [ ] **Task 1.3**", "- [ ]* **Task 1.3**"),
     [{ phase: 1, id: "1.3", name: "Write the docs" }],
   ],
   [
-    "a phase less",
+    "a removed phase",
     (text) => text.replace(/### Phase 2.*/s, ""),
     [
       { phase: 2, id: "2.1" },
@@ -355,7 +355,7 @@ const LESS: readonly (readonly [string, (text: string) => string, readonly Parti
   ],
 ];
 
-/** Edits after which they ask for as much, or more. */
+/** Edits after which they require as much, or more. */
 const AS_MUCH: readonly (readonly [string, (text: string) => string])[] = [
   ["a task more", (text) => text.replace("- [ ] **Task 1.3**", "- [ ] **Task 1.4**: More\n- [ ] **Task 1.3**")],
   [
@@ -365,8 +365,8 @@ const AS_MUCH: readonly (readonly [string, (text: string) => string])[] = [
         .replace("    - [ ] Builds a tree\n", "    - [ ] Is fast\n    - [ ] Builds a tree\n")
         .replace("1.1, 1.2_\n", "1.1, 1.2, 1.3_\n  - and a picture\n"),
   ],
-  ["another name for a task that may be left out", (text) => text.replace("Paint it", "Sing it")],
-  ["a task that may be left out no more", (text) => text.replace("- [ ]* **Task 1.5**", "- [ ] **Task 1.5**")],
+  ["a renamed optional task", (text) => text.replace("Paint it", "Sing it")],
+  ["a task that is no longer optional", (text) => text.replace("- [ ]* **Task 1.5**", "- [ ] **Task 1.5**")],
   ["another id", (text) => text.replace("**Task 1.3**", "**Task 1.7**")],
   ["an item in a later phase", (text) => text.replace("- [ ] All tests pass\n", "").concat("- [ ] All tests pass\n")],
   [
@@ -378,8 +378,8 @@ const AS_MUCH: readonly (readonly [string, (text: string) => string])[] = [
   ],
 ];
 
-describe("a sync that an agent asks for", () => {
-  it.each(LESS)("is the host's where gates would ask for less: %s", async (_, change, takenAway) => {
+describe("a sync by an agent", () => {
+  it.each(LESS)("requires the host if gates would require less: %s", async (_, change, takenAway) => {
     const { engine, start, edit } = makePlanned({ plan: TOLD });
     const told: EngineNotifications["planSynced"][] = [];
     engine.on("planSynced", (payload) => told.push(payload));
@@ -390,7 +390,7 @@ describe("a sync that an agent asks for", () => {
     const { version } = await engine.getState(sessionId);
     const refused = await failure(engine.syncPlan(sessionId, { by: "agent" }));
     expect(refused).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringContaining("engine.syncPlan(") });
-    // What lies ahead is counted, not named.
+    // Changes of later phases are counted, not named.
     for (const { phase, name } of takenAway) {
       if (phase === 1) expect(refused.message).toContain(name);
       else expect(refused.message).toMatch(/\d changes? of that kind in phases ahead/);
@@ -403,7 +403,7 @@ describe("a sync that an agent asks for", () => {
     expect(told).toMatchObject([{ by: "host", differences: { takenAway } }]);
   });
 
-  it.each(AS_MUCH)("needs nobody where they ask for as much: %s", async (_, change) => {
+  it.each(AS_MUCH)("is allowed if gates require as much: %s", async (_, change) => {
     const { engine, start, edit } = makePlanned({ plan: TOLD });
     const sessionId = await start(1);
     edit(change);
@@ -414,7 +414,7 @@ describe("a sync that an agent asks for", () => {
     });
   });
 
-  it("needs nobody where what is gone lies behind, nor where the host has said so", async () => {
+  it("is allowed if only completed phases lose something, and if the host permits it", async () => {
     const behind = makePlanned();
     const late = await behind.start(2);
     behind.edit((text) => text.replace(/- \[x\] \*\*Task 1\.3.*\n.*\n/, "").concat("- [ ] Is fast\n"));
@@ -429,7 +429,7 @@ describe("a sync that an agent asks for", () => {
     });
   });
 
-  it("keeps each of several tasks with the same name, also with other ids and in another order", async () => {
+  it("matches several tasks with the same name, even with other ids and in another order", async () => {
     const check = (id: string, criterion: string) =>
       `- [ ] **Task ${id}**: Check\n  - **Acceptance Criteria**:\n    - [ ] ${criterion}\n`;
     const twice = `### Phase 1: Only\n\n${check("1.1", "by hand")}${check("1.2", "by a script")}`;
@@ -445,7 +445,7 @@ describe("a sync that an agent asks for", () => {
     expect((await failure(engine.syncPlan(sessionId, { by: "agent" }))).message).toContain("'1.2 Check' is gone");
   });
 
-  it("names ten of many things that would go, and counts the others", async () => {
+  it("names ten of many removed things, and counts the others", async () => {
     const items = Array.from({ length: 14 }, (_, index) => `- [ ] Thing ${index + 1}\n`).join("");
     const { engine, start, edit } = makePlanned({ plan: PLAN.replace("- [ ] All tests pass\n", items) });
     const sessionId = await start(1);
@@ -455,8 +455,8 @@ describe("a sync that an agent asks for", () => {
   });
 });
 
-describe("differences", () => {
-  /** A new first phase; all others have the next number. */
+describe("changes of a plan", () => {
+  /** Inserts a new first phase; the numbers of all others move by one. */
   const inFront = (text: string) =>
     text
       .replace("### Phase 2: Print", "### Phase 3: Print")
@@ -464,7 +464,7 @@ describe("differences", () => {
       .replaceAll("Task 1.", "Task 2.")
       .replace("### Phase 1: Parse", "### Phase 1: Setup\n\n- [ ] **Task 1.1**: Install\n\n### Phase 2: Parse");
 
-  it("are told by what tasks are, not by their numbers", async () => {
+  it("are determined by the tasks' content, not by their numbers", async () => {
     const { engine, start, edit } = makePlanned();
     const sessionId = await start(0);
     edit(inFront);
@@ -479,7 +479,7 @@ describe("differences", () => {
     });
   });
 
-  it("name a task whose id alone is another one, which the gate asks for", async () => {
+  it("include a task with only another id, which the gate then requires", async () => {
     const { engine, start, edit, pass } = makePlanned();
     const sessionId = await start(1);
     edit((text) => text.replace("**Task 1.3**", "**Task 1.9**"));
@@ -489,7 +489,7 @@ describe("differences", () => {
     expect(await pass(sessionId, 1)).toMatchObject({ passed: false, problems: [{ example: "1.9" }] });
   });
 
-  it("matter where a task moved from the current phase into one that is done", async () => {
+  it("include a task that moved from the current phase into a completed one", async () => {
     const { engine, start, edit, pass } = makePlanned();
     const sessionId = await start(2);
     const task = "- [ ] **Task 2.2**: Write the colours\n  - **Dependencies**: Task 2.1\n";
@@ -504,7 +504,7 @@ describe("differences", () => {
 });
 
 describe("attempts at a gate", () => {
-  /** A session that has used up its attempts at phase 2, and went back to phase 1. */
+  /** Creates a session that has used up its attempts at phase 2, and was rolled back to phase 1. */
   async function exhausted() {
     const made = makePlanned({ engine: { limits: { maxAttempts: 2, maxAttemptsTotal: 2 } } });
     const sessionId = await made.start(2);
@@ -516,10 +516,10 @@ describe("attempts at a gate", () => {
   const CHECK = "### Phase 2: Check\n\n- [ ] **Task 2.0**: Check it\n\n### Phase 3: Print";
 
   it.each([
-    ["a word changed in the phase", (text: string) => text.replace("Write the output", "Write all output"), 2],
-    ["a phase put in before it", (text: string) => text.replace("### Phase 2: Print", CHECK), 3],
-    ["another name for it", (text: string) => text.replace("### Phase 2: Print", "### Phase 2: Show"), 2],
-  ])("are not given back by an edit and a sync: %s", async (_, change, place) => {
+    ["another word in the phase", (text: string) => text.replace("Write the output", "Write all output"), 2],
+    ["a phase inserted before it", (text: string) => text.replace("### Phase 2: Print", CHECK), 3],
+    ["another name of the phase", (text: string) => text.replace("### Phase 2: Print", "### Phase 2: Show"), 2],
+  ])("are not restored by an edit and a sync: %s", async (_, change, place) => {
     const { engine, sessionId, edit, again } = await exhausted();
     edit(change);
     expect(await engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({ changed: true });
@@ -534,14 +534,14 @@ describe("attempts at a gate", () => {
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
   });
 
-  it("are none of a phase that is another one", async () => {
+  it("are reset for a phase that is replaced by another one", async () => {
     const { engine, sessionId, edit } = await exhausted();
     edit((text) => text.replace(/### Phase 2.*/s, "### Phase 7: Other\n\n- [ ] **Task 7.1**: Something\n"));
     await engine.syncPlan(sessionId);
     expect((await engine.getState(sessionId)).head.spent).toEqual([]);
   });
 
-  it("at the phase that was the current one go with it, and count for the one in its place", async () => {
+  it("at the current phase move with it, and count for the phase in its place, too", async () => {
     const { engine, start, pass, edit } = makePlanned();
     const sessionId = await start(2);
     await pass(sessionId, 2, {});
@@ -554,8 +554,8 @@ describe("attempts at a gate", () => {
   });
 });
 
-describe("names that say nothing", () => {
-  it("of phases of one name count for less than their numbers", async () => {
+describe("phases with the same name", () => {
+  it("are matched by their numbers first", async () => {
     const plan = "### Phase 1: Work\n\n- [ ] **Task 1.1**: One\n\n### Phase 2: Work\n\n- [ ] **Task 2.1**: Two\n";
     const { engine, start, edit, pass } = makePlanned({ plan });
     const sessionId = await start(1);
@@ -566,7 +566,7 @@ describe("names that say nothing", () => {
 });
 
 describe("a migration of a session with a plan", () => {
-  it("takes over the newest definition and the plan as it is now", async () => {
+  it("uses the newest definition and the current plan", async () => {
     const { start, edit, storage, plans } = makePlanned();
     const sessionId = await start(2);
     edit((text) => text.replace("Write the printer", "Write a printer"));
@@ -577,7 +577,7 @@ describe("a migration of a session with a plan", () => {
     expect(state.completedPhases).toEqual([0, 1]);
   });
 
-  it("is refused where the static phases are others, or the workflow has no plan any more, and when all is done", async () => {
+  it("is refused if static phases differ, the workflow has no plan any more or the session is completed", async () => {
     const { engine, start, storage, plans, pass } = makePlanned();
     const sessionId = await start(2);
     const other = makePlanned({ engine: { storage, plans }, phases: [0, 5] });
@@ -594,8 +594,8 @@ describe("a migration of a session with a plan", () => {
   });
 });
 
-describe("a plan with more differences than are listed", () => {
-  it("keeps a hundred of a kind in the log, shows all of them in a preview, and counts them", async () => {
+describe("a plan with many changes", () => {
+  it("stores a hundred of each kind in the log, shows all of them in a preview, and counts them", async () => {
     const many: SourceParser = {
       parse: (text, file) => {
         const { plan, diagnostics } = parsePlan(text, { file });

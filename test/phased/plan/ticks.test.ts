@@ -8,13 +8,13 @@ import { claims, makePlanned, PLAN, PLAN_PATH, tickedIn } from "../../support/pl
 const ONE = ["Task 1.1: Write the lexer", "Task 1.2: Write the parser", "Task 1.3: Write the docs"];
 const TWO = ["Task 2.1: Write the printer", "Task 2.2: Write the colours"];
 
-/** Two phases; the second task of the first may be left out. */
+/** Two phases; the second task of the first is optional. */
 const withOptional = {
   plan: "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n- [ ] **Task 1.2**: Two\n\n### Phase 2: B\n\n- [ ] **Task 2.1**: Three\n",
   engine: { parsers: { spec_tasks_parser: leavingOut("1.2") } },
 };
 
-/** Reads and ticks as the library does; one task is optional. */
+/** Parses and ticks as the library does; one task is optional. */
 function leavingOut(id: string): SourceParser {
   return {
     parse: (text, file) => {
@@ -27,7 +27,7 @@ function leavingOut(id: string): SourceParser {
   };
 }
 
-/** A new first phase, whose tasks are ticked or not; all others have the next number. */
+/** Inserts a new first phase, with the given mark for its tasks; the numbers of all others move by one. */
 function inFront(text: string, mark = " "): string {
   const setup = ["Install", "Configure"]
     .map((name, index) => `- [${mark}] **Task 1.${index + 1}**: ${name}\n`)
@@ -39,13 +39,13 @@ function inFront(text: string, mark = " "): string {
     .replace("### Phase 1: Parse", `### Phase 1: Setup\n\n${setup}\n### Phase 2: Parse`);
 }
 
-/** Makes the file fail for a while. */
+/** Fails every call on the file. */
 const offline = () => {
   throw new Error("EROFS: read-only file system");
 };
 
-describe("a gate of a plan's phase that passes", () => {
-  it("ticks the tasks that were claimed, and changes nothing else", async () => {
+describe("a passed gate of a phase of a plan", () => {
+  it("ticks the claimed tasks, and changes nothing else", async () => {
     const { engine, start, pass, text } = makePlanned();
     const sessionId = await start(1);
     expect(text()).toBe(PLAN);
@@ -59,7 +59,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect((await engine.getState(sessionId)).head).toMatchObject({ status: "completed" });
   });
 
-  it("ticks their criteria too where the workflow says so, or where a task has no box of its own", async () => {
+  it("ticks criteria too if the workflow requires it, or if a task has no box of its own", async () => {
     const all = makePlanned({ config: { tick_criteria: true } });
     await all.start(2);
     expect(tickedIn(all.text())).toHaveLength(6);
@@ -71,7 +71,7 @@ describe("a gate of a plan's phase that passes", () => {
     await some.again().engine.getState(sessionId);
   });
 
-  it("leaves alone what may be left out and was not claimed, and what is another phase's", async () => {
+  it("does not tick optional tasks that were not claimed, nor those of other phases", async () => {
     const plan = "# Implementation Plan\n\n- [ ] 1. First\n\n- [ ]* 2. Second\n\n- [ ] 3. Third\n";
     const { engine, start, text } = makePlanned({ plan, config: { parser: "kiro" } });
     const sessionId = await start(1);
@@ -84,7 +84,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect(text()).toBe("# Implementation Plan\n\n- [x] 1. First\n\n- [ ]* 2. Second\n\n- [x] 3. Third\n");
   });
 
-  it("finds tasks that have moved, keeps what was edited, and names those that have gone", async () => {
+  it("finds moved tasks, keeps edits, and names tasks that are missing", async () => {
     const { start, pass, edit, text, engine } = makePlanned();
     const told: EngineNotifications["planTicked"][] = [];
     engine.on("planTicked", (payload) => told.push(payload));
@@ -103,7 +103,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect(told).toMatchObject([{ sessionId, ticked: ["1.4", "1.3"], unticked: [], missing: ["1.2"] }]);
   });
 
-  it("takes as claimed what the gate accepted, also if the list has more", async () => {
+  it("ticks what the gate accepted, even if the list contains more", async () => {
     const { start, pass, text } = makePlanned();
     const sessionId = await start(1);
     const odd = [{ toString: 1, valueOf: 1 }, null, true, ["2.1"], 2.1];
@@ -115,7 +115,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect(tickedIn(text())).toEqual(ONE);
   });
 
-  it("names what has nothing that could be ticked, and ticks the others", async () => {
+  it("names tasks without anything to tick, and ticks the others", async () => {
     const plan = "### Phase 1: A\n\n#### Task 1.1: One\n\nText.\n\n#### Task 1.2: Two\n\n**Status**: done\n";
     const { engine, start, pass, text, tool } = makePlanned({ plan });
     const told: EngineNotifications["planTicked"][] = [];
@@ -129,7 +129,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect((await pass(await start(1), 1, { tasks_completed: ["1.1", "1.2"] })).passed).toBe(true);
   });
 
-  it("ticks marks of two units, and the others where one can't be set", async () => {
+  it("ticks marks of two UTF-16 units, and the other tasks if one cannot be ticked", async () => {
     const marks = makePlanned({ plan: PLAN.replace("- [ ] **Task 1.1**", "- [🚧] **Task 1.1**") });
     await marks.pass(await marks.start(1), 1);
     expect(tickedIn(marks.text())).toEqual(ONE);
@@ -148,7 +148,7 @@ describe("a gate of a plan's phase that passes", () => {
 
   it.each([
     [
-      "a phase put in front, and all numbers moved on",
+      "a phase inserted in front, and all numbers moved",
       (text: string) => inFront(text),
       { ticked: ["2.1", "2.2", "2.3"], missing: [] },
       ["Task 2.1: Write the lexer", "Task 2.2: Write the parser", "Task 2.3: Write the docs"],
@@ -163,13 +163,13 @@ describe("a gate of a plan's phase that passes", () => {
       ["Task 1.1: Write the lexer", "Task 1.3: Write the docs", "Task 2.3: Write the parser"],
     ],
     [
-      "a task that has gone, whose id is in another phase now",
+      "a removed task whose id is now in another phase",
       (text: string) => inFront(text).replace("- [ ] **Task 2.1**: Write the lexer\n", ""),
       { ticked: ["2.2", "2.3"], missing: ["1.1"] },
       ["Task 2.2: Write the parser", "Task 2.3: Write the docs"],
     ],
     [
-      "two tasks that have changed their names",
+      "two renamed tasks",
       (text: string) =>
         text
           .replace("Write the lexer", "X")
@@ -179,12 +179,12 @@ describe("a gate of a plan's phase that passes", () => {
       ["Task 1.1: Write the docs", "Task 1.2: Write the parser", "Task 1.3: Write the lexer"],
     ],
     [
-      "a name that several have now",
+      "a name that several tasks have",
       (text: string) => text.replace("Write the printer", "Write the lexer").replace("**Task 1.1**", "**Task 1.0**"),
       { ticked: ["1.0", "1.2", "1.3"], missing: [] },
       ["Task 1.0: Write the lexer", "Task 1.2: Write the parser", "Task 1.3: Write the docs"],
     ],
-  ])("ticks the right tasks in a plan that was edited: %s", async (_, change, ticks, lines) => {
+  ])("ticks the right tasks in an edited plan: %s", async (_, change, ticks, lines) => {
     const { start, pass, edit, text, engine } = makePlanned();
     const sessionId = await start(1);
     edit(change);
@@ -194,7 +194,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect(tickedIn(text())).toEqual([]);
   });
 
-  it("has nothing due where sources are never written", async () => {
+  it("has no due ticks if sources are never written", async () => {
     const parser: SourceParser = { parse: (text, file) => parsePlan(text, { file }) };
     const { start, pass, text } = makePlanned({ engine: { parsers: { spec_tasks_parser: parser } } });
     const answer = await pass(await start(1), 1);
@@ -202,7 +202,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect(text()).toBe(PLAN);
   });
 
-  it("clears what is due where the host's parser does not write any more", async () => {
+  it("clears due ticks if the host's parser no longer writes", async () => {
     const { start, pass, plans, content, storage } = makePlanned();
     const sessionId = await start(1);
     plans.fault = offline;
@@ -212,7 +212,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect((await later.engine.getState(sessionId)).head.due).toBeUndefined();
   });
 
-  it("writes again where the file changed while it was written, and keeps the other's edit", async () => {
+  it("writes again if the file changed meanwhile, and keeps the other edit", async () => {
     const { start, pass, plans, edit, text } = makePlanned();
     const sessionId = await start(1);
     let edits = 0;
@@ -230,14 +230,14 @@ Edit ${edits}
     expect(text()).toContain("Edit 1\n\nEdit 2\n\nEdit 3");
   });
 
-  it("is done when a reading has seen it: a text that somebody else put in its place is ticked again", async () => {
+  it("is done only when a read confirms it: a text that replaced it is ticked again", async () => {
     const { start, pass, plans, memory, text } = makePlanned();
     const sessionId = await start(1);
     const before = text();
     plans.replace = async (path, hash, next) => {
       plans.replace = (...args) => memory.replace(...args);
       const done = await memory.replace(path, hash, next);
-      // Somebody who had read the text before saves it with an edit of his own.
+      // Another writer that had read the text before saves it with an edit of its own.
       memory.set(PLAN_PATH, `${before}\nEdited\n`);
       return done;
     };
@@ -254,8 +254,8 @@ Edit ${edits}
   });
 });
 
-describe("a tick that can't be written", () => {
-  it("fails no call, is told, and is made good at the next call, by any engine", async () => {
+describe("a tick that cannot be written", () => {
+  it("fails no call, is reported, and is repeated by the next call of any engine", async () => {
     const { engine, start, pass, plans, text, again } = makePlanned();
     const sessionId = await start(1);
     const told: EngineNotifications["planTicksPending"][] = [];
@@ -279,10 +279,10 @@ describe("a tick that can't be written", () => {
   });
 
   it.each([
-    ["the file is gone", (): string | undefined => undefined, /there is no plan at/],
+    ["the file is missing", (): string | undefined => undefined, /there is no plan at/],
     ["a folder has its name", (): string | undefined => undefined, /there is no plan at/, `${PLAN_PATH}/tasks.md`],
-    ["the file is no plan any more", () => "Hello.\n", /plan|phase/],
-  ])("since %s", async (_, left, reason, inFolder = "") => {
+    ["the file is no longer a plan", () => "Hello.\n", /plan|phase/],
+  ])("is reported if %s", async (_, left, reason, inFolder = "") => {
     const { start, pass, memory, engine } = makePlanned();
     const sessionId = await start(1);
     memory.set(PLAN_PATH, left());
@@ -292,7 +292,7 @@ describe("a tick that can't be written", () => {
     if (inFolder !== "") expect(memory.get(inFolder)).toBe(PLAN);
   });
 
-  it("since the file changes again and again", async () => {
+  it("is reported if the file changes again and again", async () => {
     const { start, pass, plans, edit } = makePlanned();
     const sessionId = await start(1);
     plans.fault = (operation) => {
@@ -301,7 +301,7 @@ describe("a tick that can't be written", () => {
     expect(await pass(sessionId, 1)).toMatchObject({ ticks: { pending: expect.stringContaining("again and again") } });
   });
 
-  it("is written before the next command too, and by one that is refused", async () => {
+  it("is written before the next command, even if that command is refused", async () => {
     const { engine, start, pass, plans, text } = makePlanned();
     const sessionId = await start(1);
     plans.fault = offline;
@@ -312,7 +312,7 @@ describe("a tick that can't be written", () => {
     expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual(["completed", "completed", "active"]);
   });
 
-  it("of a session that is deleted is not due any more", async () => {
+  it("is no longer due if the session is deleted", async () => {
     const { engine, start, pass, plans, text } = makePlanned();
     const sessionId = await start(1);
     plans.fault = offline;
@@ -322,7 +322,7 @@ describe("a tick that can't be written", () => {
     expect(text()).toBe(PLAN);
   });
 
-  it("does not keep a session from being cleaned up", async () => {
+  it("does not prevent the cleanup of a session", async () => {
     const { engine, start, pass, plans, clock } = makePlanned();
     const sessionId = await start(1);
     plans.fault = offline;
@@ -333,11 +333,11 @@ describe("a tick that can't be written", () => {
   });
 });
 
-describe("a crash between commit and file", () => {
-  it("leaves the tick due; the same call under its key gives the first answer, and writes it", async () => {
+describe("a crash between the commit and the write of the file", () => {
+  it("leaves the tick due; the same call with its key returns the first answer and writes it", async () => {
     const { storage, content, plans, start, text, again } = makePlanned();
     const sessionId = await start(1);
-    // The process is gone once the commit is there: nothing of the plan is read or written.
+    // The process ends after the commit: nothing of the plan is read or written.
     const dying = makeEngine({ storage, content });
     const request = { phase: 1, evidence: claims[1], idempotencyKey: "once" };
     await dying.engine.completePhase(sessionId, request);
@@ -348,11 +348,11 @@ describe("a crash between commit and file", () => {
     expect(plans.reads).toBeGreaterThan(0);
   });
 
-  it("after the file was written is made good by an event alone", async () => {
+  it("after the write is completed by an event alone", async () => {
     const { storage, engine, start, pass, plans, memory, text } = makePlanned();
     const sessionId = await start(1);
     const { append } = storage;
-    // The file is there, and the commit that says so is not.
+    // The file is written, but the commit that records it is not.
     plans.replace = async (path, hash, next) => {
       const done = await memory.replace(path, hash, next);
       storage.append = () => Promise.reject(new Error("killed"));
@@ -367,7 +367,7 @@ describe("a crash between commit and file", () => {
     expect(text()).toBe(written);
   });
 
-  it("makes good all that is due at once, out of the log", async () => {
+  it("is completed for all due phases at once, from the log", async () => {
     const { engine, start, pass, plans, text } = makePlanned();
     const sessionId = await start(1);
     plans.fault = offline;
@@ -380,7 +380,7 @@ describe("a crash between commit and file", () => {
 });
 
 describe("a rollback", () => {
-  it("takes the ticks of the phases back that are no longer done, and no other's", async () => {
+  it("removes the ticks of phases that are no longer completed, and no others", async () => {
     const { engine, start, edit, text, pass } = makePlanned();
     const sessionId = await start(2);
     edit((now) => now.replace("- [ ] **Task 2.2**", "- [x] **Task 2.2**"));
@@ -391,7 +391,7 @@ describe("a rollback", () => {
     expect(tickedIn(text())).toEqual([...ONE, TWO[1]]);
   });
 
-  it("leaves the ticks of a person, and of another session that passed before", async () => {
+  it("keeps the ticks of a person, and of another session that passed before", async () => {
     const { engine, start, edit, text, pass } = makePlanned();
     const other = await start(1);
     const sessionId = await start(1);
@@ -402,7 +402,7 @@ describe("a rollback", () => {
     expect(tickedIn(text())).toEqual(ONE);
     await engine.rollback(other, { to: 1 });
     expect(tickedIn(text())).toEqual([ONE[0]]);
-    // What was taken back is nobody's any more: who ticks it then keeps it.
+    // A removed tick has no owner: whoever ticks the task next keeps the tick.
     edit((now) => now.replace("- [ ] **Task 1.2**", "- [x] **Task 1.2**"));
     await pass(other, 1);
     await engine.rollback(other, { to: 1 });
@@ -410,7 +410,7 @@ describe("a rollback", () => {
     expect(await engine.audit(other)).toMatchObject({ intact: true });
   });
 
-  it("of a phase that was claimed otherwise the second time ticks what the second time says", async () => {
+  it("to a phase that is then claimed differently leads to the ticks of the second claim", async () => {
     const { engine, plans, text, start, pass } = makePlanned(withOptional);
     const sessionId = await start(1);
     await pass(sessionId, 1, { tasks_completed: ["1.1", "1.2"] });
@@ -424,7 +424,7 @@ describe("a rollback", () => {
   });
 });
 
-it("shows the state of the task itself, not of another one that has its id now", async () => {
+it("shows the state of the task itself, not of another task that now has its id", async () => {
   const { engine, start, edit } = makePlanned();
   const sessionId = await start(1);
   edit((now) => inFront(now, "x"));
@@ -436,7 +436,7 @@ it("shows the state of the task itself, not of another one that has its id now",
   ]);
 });
 
-it("takes back no tick of another task after the numbers have moved on and a sync", async () => {
+it("removes no tick of another task after numbers have moved and a sync", async () => {
   const { engine, start, edit, text } = makePlanned();
   const sessionId = await start(2);
   edit((now) => inFront(now, "x"));
@@ -446,7 +446,7 @@ it("takes back no tick of another task after the numbers have moved on and a syn
 });
 
 describe("two engines on one storage", () => {
-  it("write due ticks once, no matter who is first", async () => {
+  it("write due ticks once, in any order", async () => {
     const { engine, start, pass, plans, text, again, storage } = makePlanned();
     const sessionId = await start(1);
     plans.fault = offline;
@@ -460,13 +460,13 @@ describe("two engines on one storage", () => {
     expect(events).toEqual(["plan_ticked"]);
   });
 
-  it("agree where one goes back while the other still writes", async () => {
+  it("agree if one rolls back while the other writes", async () => {
     const { engine, start, pass, plans, memory, text, again } = makePlanned();
     const sessionId = await start(1);
     let late: Promise<unknown> | undefined;
     plans.replace = async (path, hash, next) => {
       plans.replace = (...args) => memory.replace(...args);
-      // Between reading and writing, somebody else rolls back, and has nothing to take back yet.
+      // Between reading and writing, the other engine rolls back, and has nothing to remove yet.
       late = again().engine.rollback(sessionId, { to: 1 });
       await late;
       return memory.replace(path, hash, next);
@@ -477,10 +477,10 @@ describe("two engines on one storage", () => {
     expect((await engine.getState(sessionId)).head).toMatchObject({ phase: 1, due: undefined });
   });
 
-  it("agree where one goes back and passes again, with less, while the other still writes", async () => {
+  it("agree if one rolls back and passes again with fewer tasks while the other writes", async () => {
     const { engine, start, pass, plans, memory, text, storage, content } = makePlanned(withOptional);
     const sessionId = await start(1);
-    // It reads no plans, so that all that it makes due is left to the first.
+    // It reads no plans, so that all of its ticks stay due for the first.
     const other = makeEngine({ storage, content, parsers: withOptional.engine.parsers }).engine;
     plans.replace = async (path, hash, next) => {
       plans.replace = (...args) => memory.replace(...args);
@@ -494,7 +494,7 @@ describe("two engines on one storage", () => {
     expect((await engine.getState(sessionId)).head).toMatchObject({ phase: 2, due: undefined });
   });
 
-  it("lose no tick to each other in many rounds", async () => {
+  it("lose no tick in many rounds", async () => {
     const { engine, start, pass, text, again } = makePlanned();
     const sessionId = await start(1);
     const other = again().engine;

@@ -9,13 +9,13 @@ import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
 const asks = structureOf([phaseOf(1, { gate: asking(true), skippable: true }), 2]);
 const OTHER = "cd".repeat(32);
 
-/** A session that waits for a person in its first phase. */
+/** Creates a session that waits for an approval in its first phase. */
 function waiting(limits = {}): Run {
   return Run.started(asks, limits).do(submit(1));
 }
 
-describe("a gate that asks a person", () => {
-  it("does not pass on complete evidence: it waits", () => {
+describe("a gate that requires an approval", () => {
+  it("waits on complete evidence instead of passing", () => {
     const run = waiting();
     expect(run.types(1)).toEqual(["approval_requested"]);
     expect(run.log.at(-1)?.event).toMatchObject({ attempt: 1, prompt: "Is it good?", approvers: ["ann"] });
@@ -28,7 +28,7 @@ describe("a gate that asks a person", () => {
     });
   });
 
-  it("passes on a person's yes, with the evidence that was seen", () => {
+  it("passes on an approval, with the evidence that was shown", () => {
     const run = waiting();
     run.do(word(run, "approve"));
     expect(run.types(3)).toEqual(["approved", "gate_passed", "phase_entered"]);
@@ -47,7 +47,7 @@ describe("a gate that asks a person", () => {
     expect(run.state.awaiting).toBeUndefined();
   });
 
-  it("records who it was, what was said and what proves it", () => {
+  it("records the approver, the note and the signature", () => {
     const run = waiting();
     const signature = { signedAt: "2026-01-01T00:00:00.000Z", value: "x" };
     const command = word(run, "approve");
@@ -56,7 +56,7 @@ describe("a gate that asks a person", () => {
     expect(run.log.at(-3)?.event).toMatchObject({ note: "fine", signature, keyId: "k" });
   });
 
-  it("counts a no as a failed attempt, whose problem is the person's note", () => {
+  it("counts a denial as a failed attempt, with the note as its problem", () => {
     const run = waiting();
     run.do(word(run, "deny"));
     expect(run.types(2)).toEqual(["denied", "gate_failed"]);
@@ -74,7 +74,7 @@ describe("a gate that asks a person", () => {
     });
   });
 
-  it("fails the session on the last attempt's no, and says where a no is not authenticated", () => {
+  it("fails the session if the last attempt is denied, and records if the denial is not authenticated", () => {
     const run = waiting({ maxAttempts: 1 });
     const command = word(run, "deny");
     if (command.type !== "deny") throw new Error("no denial");
@@ -86,7 +86,7 @@ describe("a gate that asks a person", () => {
     expect(run.state.status).toBe("failed");
   });
 
-  it("keeps what a schema made of the evidence, and warnings, until the yes", () => {
+  it("keeps the schema's output and warnings until the approval", () => {
     const run = Run.started(asks);
     const warning = { field: "a", problem: "invalid", message: "hm" } as const;
     const [output, verdict] = [{ inline: 7 }, { passed: true, warnings: [warning] } as const];
@@ -95,7 +95,7 @@ describe("a gate that asks a person", () => {
     expect(run.log.at(-2)?.event).toMatchObject({ type: "gate_passed", output, warnings: [warning] });
   });
 
-  it("may be a gate of fields as well", () => {
+  it("may be a gate with fields", () => {
     const gate = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" } as const;
     const approval = { prompt: "Sure?" };
     const run = Run.started(structureOf([phaseOf(1, { gate: { ...gate, fields: [], approval } })])).do(submit(1));
@@ -104,14 +104,14 @@ describe("a gate that asks a person", () => {
     expect(run.state.status).toBe("completed");
   });
 
-  it("never opens without the hash that a yes is bound to", () => {
+  it("requires the hash that an approval is bound to", () => {
     const { evidenceHash: _, ...unbound } = { evidenceHash: "", ...submit(1) };
     expect(() => Run.started(asks).ask(unbound)).toThrow("bound to the hash");
   });
 });
 
-describe("while a session waits", () => {
-  it("new evidence takes the place of what was asked: a yes to the old is refused", () => {
+describe("while a session waits for an approval", () => {
+  it("new evidence replaces the waiting one: an approval of the old one is refused", () => {
     const run = waiting();
     const old = word(run, "approve");
     run.do({ ...submit(1), evidenceHash: OTHER });
@@ -130,7 +130,7 @@ describe("while a session waits", () => {
     ["a deletion", { type: "delete" }],
   ];
   for (const [name, command] of takesBack) {
-    it(`${name} takes the question back`, () => {
+    it(`${name} withdraws the question`, () => {
       const run = waiting();
       const yes = word(run, "approve");
       run.do(command);
@@ -139,7 +139,7 @@ describe("while a session waits", () => {
     });
   }
 
-  it("a retry takes it back, where an attempt had failed", () => {
+  it("a retry withdraws the question, if an attempt had failed", () => {
     const run = Run.started(asks).do(submit(1, false), submit(1));
     run.do({ type: "retryPhase", phase: 1, resetEvidence: false, by: "agent" });
     expect(run.state.awaiting).toBeUndefined();
@@ -149,7 +149,7 @@ describe("while a session waits", () => {
     );
   });
 
-  it("a rollback takes it back, and what is asked again is another question", () => {
+  it("a rollback withdraws the question, and the next one is another question", () => {
     const run = Run.started(structureOf([1, phaseOf(2, { gate: asking() })])).do(submit(1), submit(2));
     run.do({ type: "rollback", to: 1, by: "agent" });
     expect(run.state.awaiting).toBeUndefined();
@@ -157,7 +157,7 @@ describe("while a session waits", () => {
     expect(run.state.awaiting?.version).toBe(6);
   });
 
-  it("a pause leaves it, and nobody can answer before the session is taken up again", () => {
+  it("a pause keeps the question, which can be answered only after a resume", () => {
     const run = waiting().do({ type: "pause", note: "lunch" });
     expect(run.state.awaiting).toEqual({ version: 2, evidenceHash: HASH });
     expect(run.refused(word(run, "approve"))).toMatchObject({
@@ -176,19 +176,19 @@ describe("while a session waits", () => {
     expect(run.refused({ ...command, note: "n".repeat(2001) }).code).toBe("INVALID_INPUT");
   });
 
-  it("heads that were written before there were approvals are still read", () => {
+  it("heads from before approvals can still be read", () => {
     const { awaiting: _, ...before } = waiting().state;
     expect(sessionHeadSchema.parse(JSON.parse(JSON.stringify(before)))).toEqual(before);
   });
 });
 
-describe("what an approver signs", () => {
+describe("the text that an approver signs", () => {
   const question = {
     ...{ sessionId: "s", workflowType: "w", revision: "1", phase: 2, evidenceHash: HASH, request: OTHER },
   };
   const answer = { decision: "approve", by: "ann", signedAt: "2026-01-01T00:00:00.000Z" } as const;
 
-  it("is this text, which is never to change", () => {
+  it("never changes", () => {
     expect(approvalMessage(question, answer)).toBe(
       `phasegate approval v1\n{"by":"ann","decision":"approve","evidenceHash":"${HASH}",` +
         `"noteDigest":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","phase":2,` +
@@ -196,7 +196,7 @@ describe("what an approver signs", () => {
     );
   });
 
-  it("is another text as soon as anything in it is another", () => {
+  it("differs if any of its parts differs", () => {
     const texts = [
       approvalMessage(question, answer),
       approvalMessage(question, { ...answer, decision: "deny" }),
@@ -208,7 +208,7 @@ describe("what an approver signs", () => {
     expect(new Set(texts).size).toBe(11);
   });
 
-  it("stands on the evidence, whatever the order of its keys", () => {
+  it("depends on the evidence, but not on the order of its keys", () => {
     expect(hashEvidence({ a: 1, b: { c: [1, 2], d: null } })).toBe(hashEvidence({ b: { d: null, c: [1, 2] }, a: 1 }));
     expect(hashEvidence({ a: 1 })).not.toBe(hashEvidence({ a: "1" }));
   });

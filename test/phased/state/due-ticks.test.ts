@@ -10,7 +10,7 @@ import { phaseOf, Run, structureOf, submit } from "./run.js";
 const gate: PlanGate = { kind: "plan", allowOverride: false, tasks: [], items: [] };
 const planned = (number: number) => phaseOf(number, { gate, plan: { number } });
 const plan = { path: "tasks.md", hash: "1", dialect: "praxis-os", shift: 0, ticked: true };
-/** One static phase, and three out of a plan. */
+/** One static phase, and three of a plan. */
 const structure = structureOf([0, planned(1), planned(2), planned(3)], { plan });
 
 const none: PlanChanges = {
@@ -32,8 +32,8 @@ const sync = (to: WorkflowStructure): SessionCommand => ({
   places: [],
 });
 
-describe("what is due in a plan", () => {
-  it("is a tick for each phase of it that passes, until it is written", () => {
+describe("due ticks of a plan", () => {
+  it("are added for each phase that passes, until they are written", () => {
     const run = Run.started(structure).do(submit(0));
     expect(run.state.due).toBeUndefined();
     run.do(submit(1), submit(2));
@@ -44,13 +44,13 @@ describe("what is due in a plan", () => {
     expect(run.state.due).toBeUndefined();
   });
 
-  it("is nothing for a source that is never written, and for phases out of no plan", () => {
+  it("are empty for a source that is never written, and for phases outside of a plan", () => {
     const unwritten = structureOf(structure.phases, { plan: { ...plan, ticked: false } });
     expect(Run.started(unwritten).do(submit(0), submit(1), rollback(0)).state.due).toBeUndefined();
     expect(Run.started(structureOf([0, 1])).do(submit(0)).state.due).toBeUndefined();
   });
 
-  it("turns round with a rollback, whether the tick was written or not", () => {
+  it("become removals after a rollback, written or not", () => {
     const run = Run.started(structure).do(submit(0), submit(1), submit(2), written([[1, 1]]), rollback(1));
     expect(run.state.due).toEqual({ tick: [], untick: [[1, 2]] });
     run.do(written([], [[1, 2]]));
@@ -59,21 +59,21 @@ describe("what is due in a plan", () => {
     expect(run.state.due).toEqual({ tick: [], untick: [[1, 1]] });
   });
 
-  it("holds both for a phase that passes again before its ticks were taken back", () => {
+  it("contain both for a phase that passes again before its ticks were removed", () => {
     const run = Run.started(structure).do(submit(0), submit(1), rollback(1), submit(1));
     expect(run.state.due).toEqual({ tick: [[1, 1]], untick: [[1, 1]] });
     run.do(written([[1, 1]], [[1, 1]]));
     expect(run.state.due).toBeUndefined();
   });
 
-  it("is the opposite where the session has gone on while it was written", () => {
+  it("are reversed if the session was rolled back or passed again while they were written", () => {
     const back = Run.started(structure).do(submit(0), submit(1), rollback(1), written([], [[1, 1]]), written([[1, 1]]));
     expect(back.state.due).toEqual({ tick: [], untick: [[1, 1]] });
     const forth = Run.started(structure).do(submit(0), submit(1), written([[1, 1]]), written([], [[1, 1]]));
     expect(forth.state.due).toEqual({ tick: [[1, 1]], untick: [] });
   });
 
-  it("stays due through everything else, and is written of a completed session too", () => {
+  it("stay due through all other commands, and are written for a completed session too", () => {
     const run = Run.started(structure).do(
       submit(0),
       submit(1),
@@ -86,11 +86,11 @@ describe("what is due in a plan", () => {
     expect(run.state).toMatchObject({ status: "completed", due: undefined });
   });
 
-  it("goes with the session", () => {
+  it("are dropped when the session is deleted", () => {
     expect(Run.started(structure).do(submit(0), submit(1), { type: "delete" }).state.due).toBeUndefined();
   });
 
-  it("is all done once what is due is written, whatever happened before", () => {
+  it("are empty after all of them were written, in any sequence of commands", () => {
     const step = fc.oneof(
       fc.constant("pass"),
       fc.constant("fail"),
@@ -100,7 +100,7 @@ describe("what is due in a plan", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const run = Run.started(structure, { maxAttempts: 100, maxAttemptsTotal: 100 });
-        /** The places whose tasks are ticked in a file that is written as the head says. */
+        /** Returns the places whose tasks are ticked in a file that is written according to the head. */
         const file = new Set<number>();
         const write = () => {
           const { due } = run.state;
@@ -121,7 +121,7 @@ describe("what is due in a plan", () => {
     );
   });
 
-  it("leaves the head before as it was", () => {
+  it("are computed without changing the previous head", () => {
     const run = Run.started(structure).do(submit(0), submit(1));
     const before = structuredClone(run.state);
     const context = { structure, limits: run.limits, at: "2026-01-01T00:00:00.000Z", version: 9 };
@@ -131,8 +131,8 @@ describe("what is due in a plan", () => {
   });
 });
 
-describe("a plan that is synced", () => {
-  it("is another structure from its commit on: what is done stays, and so do the attempts", () => {
+describe("a plan sync", () => {
+  it("replaces the structure from its commit on, and keeps completed phases and attempts", () => {
     const longer = structureOf([...structure.phases, planned(5)], { plan: { ...plan, hash: "2" } });
     const run = Run.started(structure).do(submit(0), submit(1), submit(2, false), sync(longer));
     expect(run.state).toMatchObject({
@@ -147,7 +147,7 @@ describe("a plan that is synced", () => {
     expect(run.state.due).toEqual({ tick: [[1, 1]], untick: [] });
   });
 
-  it("is refused without the phases up to the current one, and when all is done", () => {
+  it("is refused if a phase up to the current one is missing, and for a completed session", () => {
     const run = Run.started(structure).do(submit(0), submit(1));
     expect(run.refused(sync(structureOf([0, planned(2), planned(3)], { plan })))).toMatchObject({
       code: "NOT_ALLOWED",
@@ -158,8 +158,8 @@ describe("a plan that is synced", () => {
   });
 });
 
-describe("two sets of places", () => {
-  it("join to those of both that pass a test", () => {
+describe("joinRanges", () => {
+  it("returns the places of both ranges that pass a test", () => {
     expect(
       joinRanges(
         [[1, 3]],

@@ -15,10 +15,10 @@ const structure = structureOf([1, 2, 3].map((number) => phaseOf(number, { skippa
 const retry = { type: "retryPhase", resetEvidence: false, by: "agent" } as const;
 const host = { by: "ann", reason: "because" } as const;
 
-/** Phase, attempt and status of every try. */
+/** Returns phase, attempt and status of each attempt. */
 const tries = (run: Run) => phaseHistory(run.log).map(({ phase, attempt, status }) => `${phase}.${attempt} ${status}`);
 
-/** How often phases are compared while the history of so many rollbacks is read. */
+/** Counts the comparisons of phases while the history of the given number of rollbacks is read. */
 function comparisonsOf(rollbacks: number): number {
   let compared = 0;
   class Counted extends Number {
@@ -27,7 +27,7 @@ function comparisonsOf(rollbacks: number): number {
       return super.valueOf();
     }
   }
-  // To the compiler it is a number: what comes out of JSON may be one.
+  // A number for the compiler: values from JSON may be of any type.
   const counted = (number: number): number => Object.assign(JSON.parse("{}"), { number: new Counted(number) }).number;
   const log: RecordedEvent[] = [];
   const add = (event: SessionEvent) => log.push({ event, at: "2026-01-01T00:00:00.000Z", version: log.length + 1 });
@@ -43,7 +43,7 @@ function comparisonsOf(rollbacks: number): number {
 }
 
 describe("phaseHistory", () => {
-  it("has every try with its times, and the one under way without an end", () => {
+  it("contains each attempt with its times, and the current one without an end", () => {
     const run = Run.started(structure).wait(9).do(submit(1, false)).wait(89).do(submit(1));
     expect(phaseHistory(run.log)).toEqual([
       {
@@ -64,13 +64,13 @@ describe("phaseHistory", () => {
     expect(tries(run)).toEqual(["1.1 completed", "2.1 completed", "3.1 completed"]);
   });
 
-  it("costs as much more as there is more history, however often the session has gone back", () => {
+  it("needs time proportional to the length of the history, for any number of rollbacks", () => {
     const few = comparisonsOf(500);
     expect(few).toBeGreaterThan(0);
     expect(comparisonsOf(2000)).toBeLessThan(few * 5);
   });
 
-  it("goes on counting after a retry, and has no try under way while the session has failed", () => {
+  it("continues counting after a retry, and has no current attempt while the session is failed", () => {
     const run = Run.started(structure, { maxAttempts: 2 }).do(submit(1, false), submit(1, false));
     expect(tries(run)).toEqual(["1.1 failed", "1.2 failed"]);
     run.wait(60).do({ ...retry, phase: 1 });
@@ -80,7 +80,7 @@ describe("phaseHistory", () => {
     expect(tries(run)).toEqual(["1.1 failed", "1.2 failed", "1.3 completed", "2.1 active"]);
   });
 
-  it("counts a retry before the session has failed as the try that is under way, from then on", () => {
+  it("starts another attempt on a retry before the session has failed", () => {
     const run = Run.started(structure)
       .do(submit(1, false))
       .wait(10)
@@ -90,7 +90,7 @@ describe("phaseHistory", () => {
     });
   });
 
-  it("marks what a rollback takes back, the try under way included, and leaves failures as they are", () => {
+  it("marks attempts that a rollback revokes, the current one included, and keeps failed ones", () => {
     const run = Run.started(structure).do(submit(1), submit(2, false), submit(2), submit(3, false));
     run.do({ type: "rollback", to: 2, by: "agent" });
     expect(tries(run)).toEqual([
@@ -101,7 +101,7 @@ describe("phaseHistory", () => {
     expect(tries(run).slice(-2)).toEqual(["2.1 completed", "3.1 active"]);
   });
 
-  it("marks skipped and overridden phases as rolled back, too, and a failed session has no try to mark", () => {
+  it("marks skipped and overridden phases as rolled back, too; a failed session has no attempt to mark", () => {
     const run = Run.started(structure, { maxAttempts: 1 });
     run.do({ type: "skipPhase", phase: 1, ...host }, { type: "overrideGate", phase: 2, ...host }, submit(3, false));
     expect(tries(run)).toEqual(["1.1 skipped", "2.1 overridden", "3.1 failed"]);
@@ -120,13 +120,13 @@ describe("phaseHistory", () => {
     }
   });
 
-  it("has no more to say of pauses, migrations and deletions", () => {
+  it("contains nothing for pauses, migrations and deletions", () => {
     const run = Run.started(structure).do({ type: "pause" }, { type: "resume" });
     run.do({ type: "migrate", structure, by: "ann" }, { type: "delete" });
     expect(tries(run)).toEqual(["1.1 active"]);
   });
 
-  it("reads a log whose beginning it was not given", () => {
+  it("can be read from a log without its start", () => {
     const at = "2026-01-01T00:00:00.000Z";
     const evidence = { inline: {} };
     const recorded = (event: SessionEvent): RecordedEvent => ({ event, at, version: 9 });
@@ -141,7 +141,7 @@ describe("phaseHistory", () => {
 });
 
 describe("secondsBetween", () => {
-  it("rounds, and is never below zero", () => {
+  it("rounds, and is never negative", () => {
     const at = (milliseconds: number) => new Date(milliseconds).toISOString();
     expect(secondsBetween(at(0), at(1499))).toBe(1);
     expect(secondsBetween(at(0), at(1500))).toBe(2);
@@ -150,7 +150,7 @@ describe("secondsBetween", () => {
 });
 
 describe("gateFailures", () => {
-  it("has every refusal of a gate, oldest first, with the history's attempts", () => {
+  it("returns each refusal of a gate, oldest first, with the attempts of the history", () => {
     const run = Run.started(structure, { maxAttempts: 2 }).do(submit(1, false), submit(1, false));
     run.do({ ...retry, phase: 1 }, submit(1, false), submit(1), submit(2, false));
     expect(gateFailures(run.log).map(({ phase, attempt, at }) => [phase, attempt, at.slice(17, 19)])).toEqual([
@@ -162,7 +162,7 @@ describe("gateFailures", () => {
     expect(gateFailures(run.log)[0]?.problems).toEqual([aProblem]);
   });
 
-  it("keeps those that a rollback lies over", () => {
+  it("keeps those before a rollback", () => {
     const run = Run.started(structure).do(submit(1), submit(2, false), { type: "rollback", to: 1, by: "agent" });
     expect(gateFailures(run.log)).toHaveLength(1);
   });
@@ -171,7 +171,7 @@ describe("gateFailures", () => {
 describe("artifacts", () => {
   const phases = (run: Run) => [...artifacts(run.log).keys()];
 
-  it("are what passed its gate, with an output where there is one", () => {
+  it("are the evidence that passed the gate, with an output if there is one", () => {
     const run = Run.started(structure).do(submit(1, false), submit(1));
     const verdict = { passed: true, warnings: [] } as const;
     run.do({ type: "completePhase", phase: 2, evidence: { inline: { b: 2 } }, verdict, output: { inline: { c: 3 } } });
@@ -184,7 +184,7 @@ describe("artifacts", () => {
     ]);
   });
 
-  it("are known by name: by an output's keys where there is one, beside a payload where they are", () => {
+  it("have names: the keys of the output if there is one, or those stored with a payload", () => {
     const verdict = { passed: true, warnings: [] } as const;
     const run = Run.started(structure).do(submit(1));
     run.do({ type: "completePhase", phase: 2, evidence: { inline: { b: 2 } }, verdict, output: { inline: [3] } });
@@ -198,13 +198,13 @@ describe("artifacts", () => {
     ]);
   });
 
-  it("are none of phases that the host moved past", () => {
+  it("do not exist for phases that the host overrode or skipped", () => {
     const run = Run.started(structure);
     run.do({ type: "overrideGate", phase: 1, ...host }, { type: "skipPhase", phase: 2, ...host }, submit(3));
     expect(phases(run)).toEqual([3]);
   });
 
-  it("are taken back by a rollback, and given anew", () => {
+  it("are removed by a rollback, and replaced by the next pass", () => {
     const run = Run.started(structure).do(submit(1), submit(2), { type: "rollback", to: 2, by: "agent" });
     expect(phases(run)).toEqual([1]);
     run.do(submit(2));
@@ -214,8 +214,8 @@ describe("artifacts", () => {
   });
 });
 
-describe("a history whose beginning is not at hand", () => {
-  it("hides nothing: only a structure says what a gate hides", () => {
+describe("a history without its start", () => {
+  it("hides nothing, as only the structure defines what a gate hides", () => {
     const at = "2026-01-01T00:00:00.000Z";
     const events = [
       { event: { type: "phase_entered", phase: 1, position: 0 }, at, version: 2 },
@@ -227,8 +227,8 @@ describe("a history whose beginning is not at hand", () => {
   });
 });
 
-describe("what a gate hides", () => {
-  it("is told with its attempts and failures", () => {
+describe("the reveal setting of a gate", () => {
+  it("is returned with its attempts and failures", () => {
     const gate = { kind: "schema", allowOverride: false, reveal: "names" } as const;
     const run = Run.started(structureOf([phaseOf(1, { gate }), 2]));
     const verification = [{ verifier: "sure", ok: true, message: "so", at: "2026-01-01T00:00:00.000Z" }];

@@ -21,9 +21,9 @@ import { HASH, Model } from "./model.js";
 import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
 
 const RUNS = howOften(100, 3_000);
-/** How many commands a session that is over is still asked for. */
+/** Number of commands that a finished session still gets. */
 const AFTER_END = 5;
-/** No head of six phases is larger, in characters of JSON, however long its log is. */
+/** Largest size of a head of six phases, in characters of JSON, for a log of any length. */
 const HEAD_MAX = 900;
 
 const phase = fc.record({
@@ -70,7 +70,7 @@ const TYPES = [
 ] as const;
 type Type = (typeof TYPES)[number];
 
-/** What gets a session somewhere, where it stands; so often as it is named. */
+/** Useful commands in each state, weighted by repetition. */
 const USEFUL: Readonly<Record<string, readonly Type[]>> = {
   active: [
     "pass",
@@ -104,11 +104,11 @@ const USEFUL: Readonly<Record<string, readonly Type[]>> = {
   failed: ["retryPhase", "retryPhase", "retryPhase", "rollback", "rollback", "overrideGate", "skipPhase", "migrate"],
 };
 
-/** A command before it is known where the session will stand: a useful one as a rule, else any at any phase. */
+/** A command before the state of the session is known: useful in most cases, else any command at any phase. */
 const drafts = fc.record({
   wild: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
   choice: fc.nat({ max: 999 }),
-  /** Phases from the current one, where it is wild; a rollback goes back so far. */
+  /** Offset from the current phase, if the command is wild; distance of a rollback. */
   aim: fc.oneof(
     { weight: 4, arbitrary: fc.integer({ min: -3, max: 3 }) },
     { weight: 1, arbitrary: fc.constantFrom(99, 0.5) },
@@ -119,7 +119,7 @@ const drafts = fc.record({
 });
 type Draft = typeof drafts extends fc.Arbitrary<infer T> ? T : never;
 
-/** The start comes first, as a rule, and some sessions are deleted half-way. */
+/** The start is usually the first command, and some sessions are deleted half-way. */
 const sequences = fc.tuple(
   fc.oneof({ weight: 15, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
   fc.array(drafts, { minLength: 1, maxLength: 58, size: "max" }),
@@ -166,7 +166,7 @@ function aimed(aim: number, { structure, phase }: Model): number {
   return structure.phases[place + aim]?.number ?? (aim === 0 ? phase : aim + 50);
 }
 
-/** The structure after an author has been at it. */
+/** Returns the structure after an author's change. */
 function changed(structure: WorkflowStructure, change: number): WorkflowStructure {
   const { phases: before, revision } = structure;
   const last = before.at(-1)?.number ?? 0;
@@ -223,7 +223,7 @@ function expectAsModelled(run: Run, model: Model): void {
   });
 }
 
-/** What must hold of any head, whatever the model says. */
+/** Checks invariants of any head, independently of the model. */
 function expectInOrder(head: SessionHead, structure: WorkflowStructure): void {
   const behind = [...head.completed, ...head.skipped];
   const first = structure.phases.findIndex(({ number }) => number === structure.startPhase);
@@ -236,7 +236,7 @@ function expectInOrder(head: SessionHead, structure: WorkflowStructure): void {
   }
 }
 
-/** Folds what a commit added, out of JSON, and compares. */
+/** Folds the events of a commit after a JSON round trip, and compares. */
 function expectFold(
   fold: SessionHead | undefined,
   events: readonly RecordedEvent[],
@@ -256,7 +256,7 @@ function expectFold(
   return next;
 }
 
-/** What a session says is possible is possible, and what it doesn't say is not. */
+/** Checks that exactly the commands in `allowed` are possible. */
 function expectAllowed(run: Run): void {
   if (run.head === undefined) return;
   const { head, structure } = run;
@@ -281,7 +281,7 @@ function expectAllowed(run: Run): void {
   }
 }
 
-/** The history says the same as the head: what is done is done once, and what is under way is the current phase. */
+/** Checks that the history agrees with the head: completed phases are there once, and the current phase is open. */
 function expectHistory(run: Run): void {
   const history = phaseHistory(run.log);
   const numbers = (...statuses: PhaseAttempt["status"][]) =>
@@ -301,7 +301,7 @@ function expectHistory(run: Run): void {
 }
 
 describe("a phased session", () => {
-  it(`does what the model does, in ${RUNS} random sequences of commands`, () => {
+  it(`behaves like the model in ${RUNS} random sequences of commands`, () => {
     const seen = new Map<string, number>();
     fc.assert(
       fc.property(structures, limits, sequences, (structure, bounds, [startsFirst, asked, deletedAfter]) => {
@@ -337,7 +337,7 @@ describe("a phased session", () => {
       }),
       { numRuns: RUNS },
     );
-    // A sequence in which nothing happens proves nothing. The rarest happens some 18 times in 100 sequences.
+    // Each kind of command must succeed at some point. The rarest succeeds some 18 times in 100 sequences.
     for (const type of [
       "completePhase",
       "approve",
@@ -355,7 +355,7 @@ describe("a phased session", () => {
     }
   });
 
-  it("has a head that does not grow with its log", () => {
+  it("has a head whose size does not grow with its log", () => {
     const run = Run.started(structureOf([1, 2, 3, 4]), { maxAttempts: 2 });
     let largest = 0;
     for (let round = 0; round < 1_000; round += 1) {
@@ -368,7 +368,7 @@ describe("a phased session", () => {
     expect(largest).toBeLessThan(500);
   });
 
-  it("has a head that does not grow with its phases, nor with evidence", () => {
+  it("has a head whose size does not grow with its phases or evidence", () => {
     const run = Run.started(structureOf(Array.from({ length: 300 }, (_, index) => index + 1)));
     const first = JSON.stringify(run.head).length;
     for (let phase = 1; phase <= 299; phase += 1) {

@@ -1,23 +1,23 @@
 import type { AttemptLimits } from "../../../src/gate/judge.js";
 import type { SessionCommand } from "../../../src/phased/state/commands.js";
 import type { WorkflowStructure } from "../../../src/workflow/structure.js";
-/** The hash that stands for any evidence in these tests. */
+/** The hash of any evidence in these tests. */
 export const HASH = "ab".repeat(32);
 
 /**
- * What a phased session should be, in the plainest words: phases are known by their numbers, and
- * what is done stands in sets. Nothing here comes from the sources that are tested with it.
+ * The simplest model of a phased session: phases are known by their numbers, and completed ones are
+ * kept in sets. It uses nothing of the code that is tested with it.
  */
 export class Model {
   status: "none" | "active" | "paused" | "failed" | "completed" | "deleted" = "none";
   phase = Number.NaN;
   readonly completed = new Set<number>();
   readonly skipped = new Set<number>();
-  /** Whether complete evidence waits for a person. */
+  /** True while complete evidence waits for an approval. */
   waits = false;
-  /** Failures since the phase was entered or retried. */
+  /** Number of failures since the phase was entered or retried. */
   inARow = 0;
-  /** Failures by phase since it was last passed, or the host gave all of them back. */
+  /** Failures by phase since it was last passed, or since the host reset them. */
   readonly failures = new Map<number, number>();
 
   structure: WorkflowStructure;
@@ -28,7 +28,7 @@ export class Model {
     this.#limits = limits;
   }
 
-  /** Does what is asked if it may be done; says whether it was. */
+  /** Executes a command if it is possible; returns true if it was. */
   ask(command: SessionCommand): boolean {
     if (command.type === "start") return this.#start();
     if (this.status === "none" || this.status === "deleted") return false;
@@ -75,7 +75,7 @@ export class Model {
     }
   }
 
-  /** The numbers from the first phase of the session to the last. */
+  /** Returns the phase numbers of the session, from first to last. */
   numbers(): number[] {
     return this.structure.phases.map(({ number }) => number).filter((number) => number >= this.structure.startPhase);
   }

@@ -8,7 +8,7 @@ const setOf = (ranges: Ranges) =>
   new Set(Array.from({ length: 25 }, (_, n) => n - 2).filter((n) => inRanges(ranges, n)));
 
 describe("ranges", () => {
-  it("join what touches", () => {
+  it("join adjacent numbers", () => {
     expect([3, 1, 2].reduce(addToRanges, [])).toEqual([[1, 3]]);
     expect([1, 5, 3].reduce(addToRanges, [])).toEqual([
       [1, 1],
@@ -32,7 +32,7 @@ describe("ranges", () => {
     expect(cutRanges(ranges, 0)).toEqual([]);
   });
 
-  it("hold what a set holds, in as few ranges as can be, and leave what they are given as it was", () => {
+  it("contain the same numbers as a set, in as few ranges as possible, without changing their input", () => {
     const steps = fc.array(fc.oneof(fc.record({ add: place }), fc.record({ cut: place })), { maxLength: 40 });
     fc.assert(
       fc.property(steps, (done) => {

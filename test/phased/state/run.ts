@@ -9,13 +9,13 @@ import type { RecordedEvent } from "../../../src/phased/state/history.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { HASH } from "./model.js";
-/** A phase with an open gate, or what a test says. */
+/** Returns a phase with an open gate, or with the given parts. */
 export function phaseOf(number: number, parts: Partial<PhaseDefinition> = {}): PhaseDefinition {
   const gate = { kind: "open", allowOverride: false } as const;
   return { number, name: `Phase ${number}`, skippable: false, tasks: [], gate, ...parts };
 }
 
-/** A structure with these phases; it begins with the first. */
+/** Returns a structure with the given phases; it starts with the first. */
 export function structureOf(
   phases: readonly (number | PhaseDefinition)[],
   parts: Partial<WorkflowStructure> = {},
@@ -29,7 +29,7 @@ export function structureOf(
   };
 }
 
-/** A problem that a gate had. */
+/** A problem of a gate. */
 export const aProblem: Problem = {
   field: "done",
   problem: "missing",
@@ -38,18 +38,18 @@ export const aProblem: Problem = {
 const PASSED: Verdict = { passed: true, warnings: [] };
 const FAILED: Verdict = { passed: false, problems: [aProblem], warnings: [] };
 
-/** Evidence for a phase, with the gate's word on it. */
+/** Returns evidence for a phase, with the gate's verdict. */
 export function submit(phase: number, passed = true): CommandOf<"completePhase"> {
   const verdict = passed ? PASSED : FAILED;
   return { type: "completePhase", phase, evidence: { inline: { phase } }, verdict, evidenceHash: HASH };
 }
 
-/** A gate that asks a person. */
+/** Returns a gate that requires an approval. */
 export function asking(allowOverride = false): PhaseDefinition["gate"] {
   return { kind: "schema", allowOverride, approval: { prompt: "Is it good?", approvers: ["ann"] } };
 }
 
-/** A person's word on what is asked; on what was asked last, where nothing is. */
+/** Returns an answer to the current question; to the last one if there is none. */
 export function word(
   run: { readonly log: readonly RecordedEvent[] },
   type: "approve" | "deny",
@@ -75,7 +75,7 @@ const NOTHING_ASKED: EventOf<"approval_requested"> = {
 const START = Date.parse("2026-01-01T00:00:00.000Z");
 const LIMITS: AttemptLimits = { maxAttempts: 3, maxAttemptsTotal: 12 };
 
-/** A session in the hands of a test: it keeps the log, and a clock that goes on by a second each time. */
+/** A session under test: keeps the log, and a clock that advances by a second per command. */
 export class Run {
   readonly log: RecordedEvent[] = [];
   readonly limits: AttemptLimits;
@@ -89,18 +89,18 @@ export class Run {
     this.limits = limits;
   }
 
-  /** A session that has been started. */
+  /** Creates a session that has been started. */
   static started(structure: WorkflowStructure, limits: Partial<AttemptLimits> = {}): Run {
     return new Run(structure, { ...LIMITS, ...limits }).do({ type: "start", target: "src/a.ts", options: {} });
   }
 
-  /** Lets time pass, or turns it back. */
+  /** Advances the clock, or turns it back. */
   wait(seconds: number): this {
     this.#now += seconds * 1000;
     return this;
   }
 
-  /** Asks for something; the error that it is refused with, or undefined if it was done. */
+  /** Executes a command; returns the error of its refusal, or undefined if it was executed. */
   ask(command: SessionCommand): AnyPhasegateError | undefined {
     this.#now += 1000;
     const at = new Date(this.#now).toISOString();
@@ -114,13 +114,13 @@ export class Run {
     return undefined;
   }
 
-  /** Does what must be possible. */
+  /** Executes commands that must be possible. */
   do(...commands: readonly SessionCommand[]): this {
     for (const command of commands) expect(this.ask(command), command.type).toBeUndefined();
     return this;
   }
 
-  /** Asks for what must not be possible, and must leave everything as it is. */
+  /** Expects that a command is refused and changes nothing; returns the error. */
   refused(command: SessionCommand): AnyPhasegateError {
     const { head, version } = this;
     const error = this.ask(command);
@@ -130,12 +130,12 @@ export class Run {
     return error;
   }
 
-  /** What happened last, by name. */
+  /** Returns the types of the last events. */
   types(last: number): string[] {
     return this.log.slice(-last).map(({ event }) => event.type);
   }
 
-  /** The head, which must be there. */
+  /** Returns the head, which must exist. */
   get state(): SessionHead {
     if (this.head === undefined) throw new Error("the session was not started");
     return this.head;

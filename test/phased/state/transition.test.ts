@@ -12,7 +12,7 @@ import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const free = { kind: "open", allowOverride: true } as const;
 const three = structureOf([1, 2, 3]);
-/** All three may be skipped and overridden. */
+/** A structure whose three phases may all be skipped and overridden. */
 const loose = structureOf([1, 2, 3].map((number) => phaseOf(number, { skippable: true, gate: free })));
 
 const start: SessionCommand = { type: "start", target: "src/b.ts", options: {} };
@@ -27,7 +27,7 @@ const override = (phase: number): SessionCommand => ({ type: "overrideGate", pha
 const skip = (phase: number): SessionCommand => ({ type: "skipPhase", phase, by: "ann", reason: "not needed" });
 const migrate = (structure = loose): SessionCommand => ({ type: "migrate", structure, by: "ann" });
 
-/** A session in its second phase, in each status. */
+/** Creates a session in its second phase, in each status. */
 const inStatus = {
   active: () => Run.started(loose, { maxAttempts: 1 }).do(submit(1)),
   paused: () => Run.started(loose, { maxAttempts: 1 }).do(submit(1), pause),
@@ -37,7 +37,7 @@ const inStatus = {
 };
 type Status = keyof typeof inStatus;
 
-/** What each command leads to in each status: the status after it, or the code of its refusal. */
+/** The result of each command in each status: the next status, or the code of its refusal. */
 const TABLE: readonly (readonly [string, SessionCommand, Record<Status, string>])[] = [
   ["start", start, refusals("INVALID_INPUT")],
   ["a passing submission", submit(2), { ...refusals("INVALID_TRANSITION"), active: "active" }],
@@ -100,14 +100,14 @@ describe("each command in each status", () => {
     }
   }
 
-  it("and before there is a session: nothing but start", () => {
+  it("before the start: only start is possible", () => {
     for (const [, command] of TABLE.slice(1)) {
       expect(new Run(three).refused(command).code).toBe("INVALID_INPUT");
     }
     expect(new Run(three).do(start).state.status).toBe("active");
   });
 
-  it("leads nobody on in a session that is over, least of all to delete it", () => {
+  it("in a finished session: the refusal suggests no command, least of all delete", () => {
     for (const status of ["completed", "deleted"] as const) {
       const { structure, state, limits } = inStatus[status]();
       const refusal = submissionRefusal(state, 2, structure, limits);
@@ -132,14 +132,14 @@ describe("start", () => {
     });
   });
 
-  it("begins with phase 0 where that is the first", () => {
+  it("starts with phase 0 if that is the first", () => {
     const run = Run.started(structureOf([0, 1]));
     expect(run.state).toMatchObject({ phase: 0, position: 0 });
     run.do(submit(0));
     expect(run.state).toMatchObject({ phase: 1, completed: [[0, 0]] });
   });
 
-  it("names the plan that the phases come from when there is none of that number", () => {
+  it("names the plan in the error for an unknown phase", () => {
     const plan = { path: "docs/tasks.md", hash: "1", dialect: "praxis-os", shift: 0, ticked: false };
     expect(Run.started(structureOf([1, 2], { plan })).refused(submit(3))).toMatchObject({
       code: "PHASE_OUT_OF_RANGE",
@@ -147,7 +147,7 @@ describe("start", () => {
     });
   });
 
-  it("goes through numbers with gaps in their order", () => {
+  it("accepts phase numbers with gaps, in their order", () => {
     const run = Run.started(structureOf([2, 5, 40]));
     expect(run.refused(submit(3)).code).toBe("PHASE_OUT_OF_RANGE");
     expect(run.refused(submit(5)).code).toBe("PHASE_LOCKED");
@@ -155,7 +155,7 @@ describe("start", () => {
     expect(run.state).toMatchObject({ status: "completed", phase: 40, position: 2, completed: [[0, 2]] });
   });
 
-  it("honours start_phase: what lies before it is neither done nor a way back", () => {
+  it("starts at start_phase: earlier phases are not completed, and cannot be rolled back to", () => {
     const run = Run.started(structureOf([1, 2, 3], { startPhase: 2 }));
     expect(run.state).toMatchObject({ phase: 2, position: 1, completed: [] });
     const behind = run.refused(submit(1));
@@ -188,7 +188,7 @@ describe("a submission", () => {
     expect(run.state.submission).toEqual({ version: 4, merge: false });
   });
 
-  it("that fails leaves the session where it is, with the problems recorded", () => {
+  it("that fails keeps the session in its phase, and records the problems", () => {
     const run = Run.started(three).do(submit(1, false));
     expect(run.log.at(-1)?.event).toEqual({
       ...{ type: "gate_failed", phase: 1, attempt: 1, evidence: { inline: { phase: 1 } } },
@@ -198,7 +198,7 @@ describe("a submission", () => {
     expect(run.state.submission).toEqual({ version: 2, merge: false });
   });
 
-  it("keeps an output and warnings, and only those that there are", () => {
+  it("stores an output and warnings only if there are any", () => {
     const run = Run.started(three).do({
       ...{
         type: "completePhase",
@@ -214,7 +214,7 @@ describe("a submission", () => {
     });
   });
 
-  it("for another phase is refused with where the session is", () => {
+  it("for another phase is refused, with the current phase", () => {
     const run = Run.started(three).do(submit(1));
     expect(run.refused(submit(3))).toMatchObject({ code: "PHASE_LOCKED", details: { requested: 3, current: 2 } });
     const done = run.refused(submit(1));
@@ -225,7 +225,7 @@ describe("a submission", () => {
     }
   });
 
-  it("is refused by the same words before its gate is asked", () => {
+  it("is refused with the same error before its gate is checked", () => {
     const run = Run.started(three).do(submit(1), pause);
     for (const phase of [1, 2, 3, 9]) {
       const early = submissionRefusal(run.state, phase, three, run.limits);
@@ -235,7 +235,7 @@ describe("a submission", () => {
 });
 
 describe("attempts", () => {
-  it("in a row, as many as allowed, fail the session", () => {
+  it("in a row fail the session when they reach the limit", () => {
     const run = Run.started(three).do(submit(1, false), submit(1, false), submit(1, false));
     expect(run.types(2)).toEqual(["gate_failed", "failed"]);
     expect(run.log.at(-1)?.event).toEqual({ type: "failed", phase: 1, attempts: 3 });
@@ -243,12 +243,12 @@ describe("attempts", () => {
     expect(run.refused(submit(1)).code).toBe("INVALID_TRANSITION");
   });
 
-  it("one only is the strict lifecycle", () => {
+  it("limited to one fail the session at once", () => {
     const run = Run.started(three, { maxAttempts: 1 }).do(submit(1, false));
     expect(run.state.status).toBe("failed");
   });
 
-  it("count from the beginning in the next phase, and after a success", () => {
+  it("are reset in the next phase, and after a success", () => {
     const run = Run.started(three).do(submit(1, false), submit(1, false), submit(1));
     expect(run.state).toMatchObject({ attempts: 0, spent: [] });
     run.do(submit(2, false), submit(2, false));
@@ -256,12 +256,12 @@ describe("attempts", () => {
     expect(run.log.at(-1)?.event).toMatchObject({ attempt: 2 });
   });
 
-  it("are spent in pauses as little as they are won by them", () => {
+  it("are not changed by pauses", () => {
     const run = Run.started(three).do(submit(1, false), submit(1, false), pause, resume, submit(1, false));
     expect(run.state.status).toBe("failed");
   });
 
-  it("in all are bounded for the agent, however often it retries", () => {
+  it("in total are limited for the agent, for any number of retries", () => {
     const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 5 });
     run.do(submit(1, false), submit(1, false), retry(1), submit(1, false), submit(1, false), retry(1));
     run.do(submit(1, false));
@@ -272,7 +272,7 @@ describe("attempts", () => {
     });
   });
 
-  it("that are used up leave no retry among what is possible, but for the host", () => {
+  it("that are used up leave no retry for the agent, but one for the host", () => {
     const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 3 });
     run.do(submit(1, false), submit(1, false));
     const failed = { code: "INVALID_TRANSITION", details: { allowed: ["retryPhase", "delete"] } };
@@ -285,14 +285,14 @@ describe("attempts", () => {
     expect(run.do(retry(1, "host")).state.status).toBe("active");
   });
 
-  it("can't be won back by retrying early, before the session fails", () => {
+  it("are not restored by retrying before the session fails", () => {
     const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 3 });
     run.do(submit(1, false), retry(1), submit(1, false), retry(1), submit(1, false));
     expect(run.state.status).toBe("failed");
     expect(run.refused(retry(1)).code).toBe("ATTEMPTS_EXHAUSTED");
   });
 
-  it("can't be won back by rolling back and coming again", () => {
+  it("are not restored by a rollback and a return", () => {
     const run = Run.started(three, { maxAttempts: 1, maxAttemptsTotal: 2 });
     run.do(submit(1), submit(2, false), retry(2), submit(2, false), rollback(1), submit(1));
     expect(run.state).toMatchObject({ status: "active", phase: 2, attempts: 0, spent: [[1, 2]] });
@@ -302,7 +302,7 @@ describe("attempts", () => {
     expect(run.refused(retry(2, "agent", true)).code).toBe("ATTEMPTS_EXHAUSTED");
   });
 
-  it("are given anew by the host, without bound, wherever the session stands", () => {
+  it("are reset by a retry of the host, in every status and without a limit", () => {
     const run = Run.started(three, { maxAttempts: 1, maxAttemptsTotal: 2 }).do(submit(1));
     for (let round = 0; round < 5; round += 1) {
       run.do(submit(2, false), retry(2), submit(2, false));
@@ -315,7 +315,7 @@ describe("attempts", () => {
     expect(run.state.phase).toBe(3);
   });
 
-  it("of one phase are not those of another", () => {
+  it("are counted per phase", () => {
     const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 2 });
     run.do(submit(1), submit(2, false), rollback(1), submit(1, false));
     expect(run.state).toMatchObject({
@@ -333,14 +333,14 @@ describe("attempts", () => {
 });
 
 describe("retry", () => {
-  it("is for the current phase", () => {
+  it("is possible only for the current phase", () => {
     const run = Run.started(three, { maxAttempts: 1 }).do(submit(1), submit(2, false));
     expect(run.refused(retry(1)).code).toBe("PHASE_ALREADY_COMPLETED");
     expect(run.refused(retry(3)).code).toBe("PHASE_LOCKED");
     expect(run.refused(retry(4)).code).toBe("PHASE_OUT_OF_RANGE");
   });
 
-  it("needs something that failed", () => {
+  it("requires a failed attempt", () => {
     const run = Run.started(three);
     for (const by of ["agent", "host"] as const) {
       expect(run.refused(retry(1, by))).toMatchObject({
@@ -355,7 +355,7 @@ describe("retry", () => {
     expect(run.refused(retry(1)).code).toBe("INVALID_TRANSITION");
   });
 
-  it("lays the next submission over the last one, or starts empty", () => {
+  it("merges the next submission over the last one, or starts empty", () => {
     for (const reset of [true, false]) {
       const run = Run.started(three).do(submit(1, false), retry(1, "agent", reset));
       expect(run.state.submission).toEqual({ version: 2, merge: !reset });
@@ -365,7 +365,7 @@ describe("retry", () => {
     }
   });
 
-  it("remembers the last submission through a pause, and forgets it with the phase", () => {
+  it("keeps the last submission through a pause, and drops it with the phase", () => {
     const run = Run.started(three).do(submit(1), submit(2, false), retry(2), pause, resume);
     expect(run.state.submission).toEqual({ version: 3, merge: true });
     run.do(rollback(1));
@@ -374,7 +374,7 @@ describe("retry", () => {
 });
 
 describe("pause and resume", () => {
-  it("keep the place, with a note while it lasts", () => {
+  it("keep the phase, with a note while the session is paused", () => {
     const run = Run.started(three).do(submit(1), { type: "pause", note: "waiting for review" });
     expect(run.state).toMatchObject({ status: "paused", phase: 2, note: "waiting for review" });
     expect(run.state).toMatchObject({ pausedAt: "2026-01-01T00:00:03.000Z" });
@@ -385,12 +385,12 @@ describe("pause and resume", () => {
     expect(run.do(pause).state).not.toHaveProperty("note");
   });
 
-  it("count no time below zero where the clock was set back", () => {
+  it("count no negative duration if the clock was set back", () => {
     const run = Run.started(three).do(pause).wait(-3600).do(resume);
     expect(run.log.at(-1)?.event).toEqual({ type: "resumed", pausedSeconds: 0 });
   });
 
-  it("refuse a note that the head would not stay small with", () => {
+  it("refuse a note that is too long for the head", () => {
     const run = Run.started(three).do({ type: "pause", note: "x".repeat(2000) }, resume);
     expect(run.refused({ type: "pause", note: "x".repeat(2001) })).toMatchObject({
       code: "INVALID_INPUT",
@@ -402,7 +402,7 @@ describe("pause and resume", () => {
 describe("rollback", () => {
   const fourth = () => Run.started(structureOf([1, 2, 3, 4])).do(submit(1), submit(2), submit(3));
 
-  it("takes back all phases from its target on", () => {
+  it("revokes all phases from its target on", () => {
     const run = fourth().do(rollback(2));
     expect(run.log.slice(-2).map(({ event }) => event)).toEqual([
       { type: "rolled_back", from: 4, to: 2, position: 1, cleared: [2, 3], by: "agent" },
@@ -412,7 +412,7 @@ describe("rollback", () => {
     expect(run.refused(submit(3)).code).toBe("PHASE_LOCKED");
   });
 
-  it("goes to earlier phases only, and names the range", () => {
+  it("is possible only to earlier phases, and names the range", () => {
     const run = fourth();
     for (const to of [4, 5, 0, -1, 2.5]) {
       expect(run.refused(rollback(to))).toMatchObject({
@@ -426,18 +426,18 @@ describe("rollback", () => {
     expect(first.remedy).toBe("Retry phase 1 instead.");
   });
 
-  it("takes skipped phases back, and names those that were completed", () => {
+  it("revokes skipped phases, and names the completed ones", () => {
     const run = Run.started(loose).do(submit(1), skip(2), rollback(1));
     expect(run.log.at(-2)?.event).toMatchObject({ cleared: [1] });
     expect(run.state).toMatchObject({ completed: [], skipped: [] });
   });
 
-  it("is not offered where there is nothing before", () => {
+  it("is not offered if there is no earlier phase", () => {
     const run = Run.started(three, { maxAttempts: 1 }).do(submit(1, false));
     expect(allowedCommands(run.state, three)).toEqual(["retryPhase", "delete"]);
   });
 
-  it("brings a failed session back", () => {
+  it("makes a failed session active again", () => {
     const run = inStatus.failed().do(rollback(1));
     expect(run.state).toMatchObject({ status: "active", phase: 1, attempts: 0 });
     expect(run.state).not.toHaveProperty("failedAt");
@@ -445,7 +445,7 @@ describe("rollback", () => {
 });
 
 describe("override and skip", () => {
-  it("need the definition's leave", () => {
+  it("require permission by the definition", () => {
     const run = Run.started(three);
     expect(run.refused(override(1))).toMatchObject({
       code: "NOT_ALLOWED",
@@ -459,7 +459,7 @@ describe("override and skip", () => {
     expect(Run.started(mixed).do(override(1)).refused(override(2)).code).toBe("NOT_ALLOWED");
   });
 
-  it("move the session on, with who and why", () => {
+  it("move the session on, and record who did it and why", () => {
     const run = Run.started(loose).do(override(1), skip(2));
     expect(run.log.slice(2).map(({ event }) => event)).toEqual([
       { type: "gate_overridden", phase: 1, position: 0, by: "ann", reason: "seen by eye" },
@@ -472,7 +472,7 @@ describe("override and skip", () => {
     expect(run.state).toMatchObject({ status: "completed", skipped: [[1, 2]] });
   });
 
-  it("are for the current phase", () => {
+  it("are possible only for the current phase", () => {
     for (const command of [override, skip]) {
       const run = Run.started(loose).do(submit(1));
       expect(run.refused(command(1)).code).toBe("PHASE_ALREADY_COMPLETED");
@@ -481,14 +481,14 @@ describe("override and skip", () => {
     }
   });
 
-  it("end the attempts", () => {
+  it("reset the attempts", () => {
     for (const command of [override(3), skip(3)]) {
       const run = Run.started(loose).do(submit(1), submit(2), submit(3, false), command);
       expect(run.state).toMatchObject({ status: "completed", attempts: 0 });
     }
   });
 
-  it("refuse a place that the structure does not have", () => {
+  it("are refused at a position that the structure does not have", () => {
     const head = { ...Run.started(loose).state, position: 9 };
     const context = {
       structure: loose,
@@ -501,7 +501,7 @@ describe("override and skip", () => {
 });
 
 describe("migrate", () => {
-  it("needs what is done, in its order, at the beginning of the new structure, and the same workflow", () => {
+  it("requires the completed phases, in order, at the start of the new structure, and the same workflow", () => {
     const run = Run.started(three).do(submit(1));
     const refusedOnes = [
       structureOf([1, 3, 4]),
@@ -518,7 +518,7 @@ describe("migrate", () => {
     }
   });
 
-  it("changes what lies ahead, and keeps what is done", () => {
+  it("changes later phases, and keeps completed ones", () => {
     const run = Run.started(three).do(submit(1), submit(2, false), retry(2));
     const before = run.state;
     run.do(migrate(structureOf([1, 2, 7, 8], { revision: "r2" })));
@@ -527,23 +527,23 @@ describe("migrate", () => {
     expect(run.state).toMatchObject({ status: "completed", completed: [[0, 3]] });
   });
 
-  it("may make the current phase the last", () => {
+  it("may make the current phase the last one", () => {
     const run = Run.started(three).do(submit(1), migrate(structureOf([1, 2], { revision: "r2" })), submit(2));
     expect(run.state).toMatchObject({ status: "completed", phase: 2, total: 2 });
   });
 
-  it("completes nothing that was not completed: phases before start_phase, and skipped ones", () => {
+  it("does not complete skipped phases, nor those before start_phase", () => {
     const late = structureOf([1, phaseOf(2, { skippable: true }), 3, 4], { startPhase: 2 });
     const run = Run.started(late).do(skip(2), submit(3), migrate({ ...late, revision: "r2" }));
     expect(run.state).toMatchObject({ revision: "r2", completed: [[2, 2]], skipped: [[1, 1]] });
   });
 
-  it("leaves a complete session as it is", () => {
+  it("is refused for a completed session", () => {
     const run = Run.started(three).do(submit(1), submit(2), submit(3));
     expect(run.refused(migrate(structureOf([1, 2, 3, 4]))).code).toBe("INVALID_TRANSITION");
   });
 
-  it("leaves a paused or failed session paused or failed", () => {
+  it("keeps a paused or failed session paused or failed", () => {
     for (const status of ["paused", "failed"] as const) {
       const run = inStatus[status]();
       const before = run.state;
@@ -552,7 +552,7 @@ describe("migrate", () => {
     }
   });
 
-  it("keeps failures up to the current phase, and forgets those of phases that are other ones now", () => {
+  it("keeps failures up to the current phase, and drops those of replaced phases", () => {
     const run = Run.started(three).do(submit(1), submit(2), submit(3, false), rollback(2), submit(2, false));
     expect(run.state.spent).toEqual([
       [2, 1],
@@ -564,14 +564,14 @@ describe("migrate", () => {
 });
 
 describe("delete", () => {
-  it("says why, if anybody does, and ends everything", () => {
+  it("records the reason, if given, and ends the session", () => {
     const run = Run.started(three).do({ type: "delete", reason: "made by mistake" });
     expect(run.state).toMatchObject({ status: "deleted", reason: "made by mistake" });
     expect(run.state).toMatchObject({ deletedAt: "2026-01-01T00:00:02.000Z" });
     expect(Run.started(three).do(remove).state).not.toHaveProperty("reason");
   });
 
-  it("refuses a reason that the head would not stay small with", () => {
+  it("refuses a reason that is too long for the head", () => {
     const run = Run.started(three);
     expect(run.refused({ type: "delete", reason: "x".repeat(2001) })).toMatchObject({
       code: "INVALID_INPUT",
@@ -582,14 +582,14 @@ describe("delete", () => {
 });
 
 describe("applyEvent", () => {
-  it("begins with a start", () => {
+  it("requires a start as the first event", () => {
     const context = { at: "2026-01-01T00:00:00.000Z", version: 1 };
     expect(() => applyEvent(undefined, { type: "paused" }, context)).toThrow("a log can't begin with 'paused'");
   });
 });
 
 describe("reading", () => {
-  it("is for the current phase and those behind it", () => {
+  it("is possible for the current phase and earlier ones", () => {
     const run = Run.started(three).do(submit(1));
     expect(readingRefusal(run.state, 1, three)).toBeUndefined();
     expect(readingRefusal(run.state, 2, three)).toBeUndefined();

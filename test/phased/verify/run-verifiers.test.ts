@@ -11,7 +11,7 @@ const check = (verifier: string, params: VerifyCheck["request"]["params"] = {}, 
   request: { params, evidence: { file: "b.md" }, session, ...(value === undefined ? {} : { value }) },
 });
 
-/** A verifier that ends when it is told to, and those of it that run. */
+/** Returns a verifier that ends on request, and counts its concurrent calls. */
 function held() {
   const waiting: (() => void)[] = [];
   let most = 0;
@@ -31,7 +31,7 @@ const run = (checks: VerifyCheck[], verifiers: Record<string, Verifier>, options
   runVerifiers(checks, verifiers, options);
 
 describe("runVerifiers", () => {
-  it("gives results in the order of the checks, with params filled in", async () => {
+  it("returns results in the order of the checks, with params filled in", async () => {
     const asked: unknown[] = [];
     const echo: Verifier = {
       verbatim: ["pattern"],
@@ -48,20 +48,20 @@ describe("runVerifiers", () => {
     expect(await run([], { echo })).toEqual([]);
   });
 
-  it("runs as many side by side as it may, and no more", async () => {
+  it("runs checks concurrently, up to the limit", async () => {
     const { verifier, waiting, most } = held();
     const checks = ["a", "b", "c", "d", "e"].map((value) => check("held", {}, value));
     const running = run(checks, { held: verifier }, { limit: 2 });
     for (let ended = 0; ended < checks.length; ended += 1) {
       await expect.poll(() => waiting.length).toBeGreaterThan(0);
-      // The last one that began ends first: the order of the results is another one.
+      // The last started check ends first: the checks end in another order than the results.
       waiting.pop()?.();
     }
     expect((await running).map(({ message }) => message)).toEqual(["a", "b", "c", "d", "e"]);
     expect(most()).toBe(2);
   });
 
-  it("blocks, and says so, where a verifier crashes; only the host hears the cause", async () => {
+  it("fails the check if a verifier throws; only the host gets the cause", async () => {
     const failures: unknown[] = [];
     const boom = new Error("/home/me/secret");
     const verifiers: Record<string, Verifier> = {
@@ -98,15 +98,15 @@ describe("runVerifiers", () => {
   });
 
   it.each([undefined, null, "ok", true, {}, { ok: "true", message: "x" }, { ok: 1, message: "x" }, { ok: true }])(
-    "doesn't take %j for a result",
+    "refuses %j as a result",
     async (given) => {
-      // What a verifier that was written in JavaScript may give.
+      // A verifier that is written in JavaScript may return any value.
       const odd = { verify: async () => given } as unknown as Verifier;
       expect(await run([check("odd")], { odd })).toMatchObject([{ ok: false, failed: true }]);
     },
   );
 
-  it("bounds what is recorded", async () => {
+  it("limits the size of recorded results", async () => {
     const long = "x".repeat(10_000);
     const given = {
       ok: false,
@@ -123,14 +123,14 @@ describe("runVerifiers", () => {
     expect(outcome).not.toHaveProperty("exit");
   });
 
-  it("blocks where no such verifier is registered, whatever objects have by themselves", async () => {
+  it("fails the check if the verifier is not registered, even for names of built-in object properties", async () => {
     for (const name of ["none", "toString", "__proto__"]) {
       const [outcome] = await run([check(name)], {});
       expect(outcome).toMatchObject({ ok: false, failed: true, message: expect.stringContaining("not registered") });
     }
   });
 
-  it("tells the agent what to fix where a placeholder can't be filled in", async () => {
+  it("tells the agent what to fix if a placeholder has no value", async () => {
     let ran = false;
     const never: Verifier = {
       async verify() {
@@ -147,7 +147,7 @@ describe("runVerifiers", () => {
     expect(ran).toBe(false);
   });
 
-  it("ends all at one deadline, also those that ignore the signal and those that have not begun", async () => {
+  it("ends all checks at one deadline, even those that ignore the signal or have not started", async () => {
     const aborted: boolean[] = [];
     const deaf: Verifier = {
       verify: (_, { signal }) => {
@@ -174,7 +174,7 @@ describe("runVerifiers", () => {
     expect(aborted).toEqual([true, true]);
   });
 
-  it("ends when the caller says so, before or while it runs", async () => {
+  it("ends when the caller aborts, before or while it runs", async () => {
     const stop = new AbortController();
     const deaf: Verifier = { verify: () => new Promise(() => stop.abort()) };
     const outcomes = await run([check("deaf")], { deaf }, { signal: stop.signal });
@@ -192,7 +192,7 @@ describe("runVerifiers", () => {
 });
 
 describe("takeSnapshots", () => {
-  it("gives what is recorded, by the order of the checks", async () => {
+  it("returns the snapshots in the order of the checks", async () => {
     const verifiers: Record<string, Verifier> = {
       seen: { verify: async () => fine, snapshot: async ({ params }) => [params] },
       none: { verify: async () => fine },
@@ -202,7 +202,7 @@ describe("takeSnapshots", () => {
     const params = { path: "{target_file}" };
     const checks = [
       ...["seen", "crashes", "hangs"].map((verifier) => ({ verifier, request: { params, session } })),
-      // No evidence is there yet, and this one doesn't want any.
+      // There is no evidence yet, and this verifier needs none.
       { verifier: "none", request: { params: { argv: ["{evidence.x}"] }, session } },
       { verifier: "unknown", request: { params, session } },
     ];

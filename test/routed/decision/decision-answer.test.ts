@@ -9,8 +9,8 @@ const ANSWER = {
 };
 const READ = { ok: true, answer: { nextStep: "Sow", contextUpdates: { depth: 20 }, reasoning: "It was dug." } };
 
-describe("an answer", () => {
-  it("is read from JSON, alone or in a code fence", () => {
+describe("an answer of a decider", () => {
+  it("is read from JSON, with or without a code fence", () => {
     const json = JSON.stringify(ANSWER, undefined, 2);
     expect(readDecisionText(json)).toEqual(READ);
     expect(readDecisionText(`\n${json}\n`)).toEqual(READ);
@@ -30,33 +30,33 @@ describe("an answer", () => {
     ['{"next_step_name": "Sow", "updated_context": "none"}', "updated_context"],
     ['{"next_step_name": "Sow", "updated_context": [{"key": 1, "value": 2}]}', "updated_context"],
     ['{"next_step_name": "Sow", "status_suggestion": 7}', "status_suggestion"],
-  ])("%j can't be used", (text, problem) => {
+  ])("%j is refused", (text, problem) => {
     const read = readDecisionText(text);
     expect(read).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 
-  it("repeats nothing of a text that is no JSON", () => {
+  it("is not quoted if it is not JSON", () => {
     expect(JSON.stringify(readDecisionText('{"key": "s3cret'))).not.toContain("s3cret");
   });
 
-  it("needs no more than a step", () => {
+  it("requires only a step", () => {
     expect(readDecision({ next_step_name: "Sow" })).toEqual({
       ok: true,
       answer: { nextStep: "Sow", contextUpdates: {} },
     });
   });
 
-  it("keeps its status suggestion", () => {
+  it("may contain a status suggestion", () => {
     const read = readDecision({ ...ANSWER, status_suggestion: "SUSPENDED" });
     expect(read).toMatchObject({ answer: { statusSuggestion: "SUSPENDED" } });
   });
 
-  it("may give its updates as an object", () => {
+  it("may contain its updates as an object", () => {
     const read = readDecision({ ...ANSWER, updated_context: { depth: 20 } });
     expect(read).toEqual(READ);
   });
 
-  it("keeps the last value of a key, and a key that names a prototype as an ordinary one", () => {
+  it("keeps the last value of a key, and treats a prototype's name as an ordinary key", () => {
     const updated_context = [
       { key: "depth", value: 10 },
       { key: "depth", value: 20 },
@@ -73,7 +73,7 @@ describe("an answer", () => {
 });
 
 describe("the JSON Schema of an answer", () => {
-  it("lets through only the steps that may follow, and wants every key", () => {
+  it("allows only the possible next steps, and requires every key", () => {
     const schema = decisionJsonSchema(["Sow", "FINISH"]);
     expect(schema).toMatchObject({
       properties: { next_step_name: { enum: ["Sow", "FINISH"] } },

@@ -1,6 +1,6 @@
 import type { DecisionRequest } from "../../../src/routed/decision/request.js";
 import type { RoutedDefinition, RoutedStep } from "../../../src/workflow/routed-definition.js";
-/** A step whose whole text is its name and its guidance. */
+/** Returns a step whose text consists of its name and its guidance. */
 export function step(name: string, parts: Partial<RoutedStep> = {}): RoutedStep {
   const { guidance = `Go on after ${name}.`, instructions = `Do ${name}.` } = parts;
   const content = `# Orchestrator Guidance\n${guidance}\n\n# Client Instructions\n${instructions}\n`;
@@ -16,7 +16,7 @@ export const garden: RoutedDefinition = {
   steps: [step("Dig"), step("Sow"), step("Water")],
 };
 
-/** What a decider is told after the first step. */
+/** The request to a decider after the first step. */
 export function request(parts: Partial<DecisionRequest> = {}): DecisionRequest {
   return {
     operation: "advance",

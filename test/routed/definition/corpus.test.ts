@@ -30,7 +30,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use${REASON}`, () =
   const source = REASON === "" ? textsOf(join(CORPUS, "workflows")) : new FolderOfTexts({});
 
   it.each(Object.entries(expected))(
-    "%s: steps in their order, goal and sections",
+    "%s has the expected steps, goal and sections",
     async (name, { steps, goal_begins }) => {
       const { definition } = await readRoutedWorkflow(name, source);
       expect(definition?.steps.map((step) => [step.name, step.file])).toEqual(steps);
@@ -42,7 +42,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use${REASON}`, () =
     },
   );
 
-  it("say which steps and files they name that there aren't", async () => {
+  it("are reported with the steps and files that they name but lack", async () => {
     const read = Object.keys(expected).map((name) => readRoutedWorkflow(name, source));
     const found = (await Promise.all(read)).flatMap(({ diagnostics }) => diagnostics);
     expect(found.every(({ severity }) => severity === "warning")).toBe(true);

@@ -15,28 +15,28 @@ const garden = defineRoutedWorkflow({
   ],
 });
 
-describe("a routed workflow in code", () => {
-  it("is a definition as one in a folder is", () => {
+describe("a routed workflow defined in code", () => {
+  it("is the same as one in a folder", () => {
     expect(garden).toMatchObject({ name: "GARDEN", goal: "Peas.", index: "# GARDEN\n\nPeas.\n\n1. Dig\n2. Sow" });
     expect(garden.steps[0].content).toBe("# Orchestrator Guidance\n\nThen sow.\n\n# Client Instructions\n\nDig.");
     expect(garden.revision).toMatch(/^[0-9a-f]{12}$/);
   });
 
-  it("has another revision when anything in it is another", () => {
+  it("has another revision if any part changes", () => {
     const steps = [{ name: "Dig", guidance: "Then sow!", instructions: "Dig." }] as const;
     const other = defineRoutedWorkflow({ name: "GARDEN", steps });
     expect(other.revision).not.toBe(garden.revision);
     expect(defineRoutedWorkflow({ name: "GARDEN", steps }).revision).toBe(other.revision);
   });
 
-  it("takes only its own steps as next", () => {
+  it("accepts only its own steps as next", () => {
     const dig = { name: "Dig", guidance: "g", instructions: "i" } as const;
     // @ts-expect-error: there is no step Weed
     const define = () => defineRoutedWorkflow({ name: "G", steps: [{ ...dig, next: ["Weed"] }] });
     expect(define).toThrow("leads to");
   });
 
-  it("is refused with everything that is wrong", () => {
+  it("is refused with all of its errors", () => {
     const input: RoutedWorkflowInput = {
       name: "a b",
       steps: [
@@ -54,7 +54,7 @@ describe("a routed workflow in code", () => {
     }
   });
 
-  it("has gates that say what they ask for, and no more than they must", () => {
+  it("may have gates with defaults for what they omit", () => {
     const steps = [
       { name: "Dig", guidance: "g", instructions: "i", gate: { fields: [{ name: "depth", rules: ["value > 30"] }] } },
     ] as const satisfies RoutedWorkflowInput["steps"];
@@ -66,7 +66,7 @@ describe("a routed workflow in code", () => {
     });
   });
 
-  it("is refused with a gate that is none", () => {
+  it("is refused with an invalid gate", () => {
     for (const gate of [
       { evidence_schema: { depth: { type: "integer" } } },
       { fields: [{ type: "integer" }] },
@@ -76,7 +76,7 @@ describe("a routed workflow in code", () => {
       { fields: [{ name: "depth" }], approval: { prompt: "Good?", aprovers: ["ann"] } },
       "deep",
     ]) {
-      // As plain JavaScript hands it in.
+      // Plain JavaScript is not checked by the compiler.
       const step = { name: "Dig", guidance: "g", instructions: "i", gate: gate as unknown as { fields: [] } };
       expect(() => defineRoutedWorkflow({ name: "GARDEN", steps: [step] })).toThrow(
         expect.objectContaining({ code: "DEFINITION_INVALID", message: expect.stringMatching(/step "Dig": gate/) }),
@@ -84,14 +84,14 @@ describe("a routed workflow in code", () => {
     }
   });
 
-  it("is refused with a gate under another name", () => {
+  it("is refused with an unknown key instead of a gate", () => {
     const step = { name: "Dig", guidance: "g", instructions: "i", gates: { fields: [{ name: "depth" }] } };
     expect(() => defineRoutedWorkflow({ name: "GARDEN", steps: [step] })).toThrow(
       expect.objectContaining({ message: expect.stringContaining('has no key "gates"; did you mean gate?') }),
     );
   });
 
-  it("is had by name", async () => {
+  it("is found by name", async () => {
     const source = routedWorkflows(garden);
     expect(await source.definition("GARDEN")).toBe(garden);
     expect(await source.definition("NONE")).toBeUndefined();

@@ -1,6 +1,6 @@
 import type { TextSource } from "../../../src/ports/content-provider.js";
 
-/** Texts by their paths: a source that a test can edit. */
+/** Texts by path: a source that a test can edit. */
 export class FolderOfTexts implements TextSource {
   readonly texts: Record<string, string>;
 
@@ -19,12 +19,12 @@ export class FolderOfTexts implements TextSource {
   }
 }
 
-/** A step's file. */
+/** Returns the file of a step. */
 export function stepText(guidance: string, instructions = "Do it."): string {
   return `# Orchestrator Guidance\n${guidance}\n\n# Client Instructions\n${instructions}\n`;
 }
 
-/** A garden in three steps, with nothing wrong in it. */
+/** Returns a valid garden in three steps, with the given changes. */
 export function gardenTexts(changes: Record<string, string> = {}): Record<string, string> {
   return {
     "GARDEN/index.md":

@@ -20,7 +20,7 @@ const index = (list: string, above = "# GARDEN\n\nPeas.\n\n") => ({ "GARDEN/inde
 const STEPS = "- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)\n- [Water](steps/water.md)\n";
 
 describe("a routed workflow", () => {
-  it("is its steps in the order of the index, with both sections of each", async () => {
+  it("has the steps in the order of the index, each with both sections", async () => {
     const { definition, diagnostics } = await read();
     expect(diagnostics).toEqual([]);
     expect(definition).toMatchObject({ name: "GARDEN", goal: "A bed with peas." });
@@ -56,12 +56,12 @@ describe("a routed workflow", () => {
     [
       "- [Weed](steps/weed.md)\n\n## High-Level Plan:\n\n- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)\n\n## Notes\n\n- [Water](steps/water.md)",
     ],
-  ])("has its list of steps in %j", async (list) => {
+  ])("reads its list of steps from %j", async (list) => {
     const { definition } = await read(index(list));
     expect(definition?.steps.map(({ name }) => name)).toEqual(["Dig", "Sow"]);
   });
 
-  it("finds a file with blanks in its name", async () => {
+  it("finds a file with spaces in its name", async () => {
     const { definition } = await read({
       ...index("- [Dig a Bed](steps/dig%20a%20bed.md)"),
       "GARDEN/steps/dig a bed.md": stepText("Then finish."),
@@ -76,11 +76,11 @@ describe("a routed workflow", () => {
     ["# GARDEN\n\n<!-- not this -->\n\nPeas.\n\n", "Peas."],
     ["Peas.\n\n", "Peas."],
     ["# GARDEN\n\n", undefined],
-  ])("has its goal in %j", async (above, goal) => {
+  ])("reads its goal from %j", async (above, goal) => {
     expect((await read(index(STEPS, above))).definition?.goal).toBe(goal);
   });
 
-  it("has a goal that ends where its steps begin", async () => {
+  it("has a goal that ends where its steps start", async () => {
     const below = "# GARDEN\n\n## Goal\n\nPeas.\n\n* soon\n\n";
     expect((await read(index(STEPS, below))).definition?.goal).toBe("Peas.\n\n* soon");
   });
@@ -98,13 +98,13 @@ describe("a step's sections", () => {
     expect(definition?.steps[0]).toMatchObject({ guidance: "Go on.", instructions: "Do it." });
   });
 
-  it("keep the content of fences, also markers", async () => {
+  it("keep the content of fences, section headings too", async () => {
     const guidance = "Go on.\n\n```\n# Client Instructions\nnot these\n```";
     const { definition } = await read({ ...index("- [Dig](steps/dig.md)"), "GARDEN/steps/dig.md": stepText(guidance) });
     expect(definition?.steps[0]).toMatchObject({ guidance, instructions: "Do it." });
   });
 
-  it("keep headings of other depths, and leave other sections in the whole text", async () => {
+  it("keep headings of other levels, and exclude other sections", async () => {
     const instructions = "Do it.\n\n## How\n\nWith a spade.";
     const text = `${stepText("Go on.", instructions)}\n# Tools\nA spade.\n`;
     const { definition } = await read({ ...index("- [Dig](steps/dig.md)"), "GARDEN/steps/dig.md": text });
@@ -117,13 +117,13 @@ describe("a step's sections", () => {
     ["# Client Instructions\nDo it.\n\n# Orchestrator Guidance\n\n", "SECTION_MISSING", 4],
     [`${stepText("Go on.")}\n# Client Instructions\nDo more.\n`, "SECTION_DUPLICATE", 7],
     ["```\n# Orchestrator Guidance\nGo on.\n```\n# Client Instructions\nDo it.\n", "SECTION_MISSING", 1],
-  ])("are missed in %j", async (text, code, line) => {
+  ])("are reported as wrong in %j", async (text, code, line) => {
     const found = await diagnosed({ ...index("- [Dig](steps/dig.md)"), "GARDEN/steps/dig.md": text });
     expect(found).toContainEqual([code, "steps/dig.md", line, "error"]);
   });
 });
 
-describe("what is wrong with a routed workflow", () => {
+describe("reading a routed workflow reports", () => {
   it("a folder without an index", async () => {
     const { diagnostics } = await readRoutedWorkflow("NONE", new FolderOfTexts({ "NONE/steps/dig.md": "" }));
     expect(diagnostics.map(formatDiagnostic)).toEqual([
@@ -131,7 +131,7 @@ describe("what is wrong with a routed workflow", () => {
     ]);
   });
 
-  it("a name that no workflow may have", async () => {
+  it("an invalid workflow name", async () => {
     const { diagnostics } = await readRoutedWorkflow("a b", new FolderOfTexts({ "a b/index.md": "" }));
     expect(diagnostics.map(({ code }) => code)).toEqual(["WORKFLOW_TYPE_INVALID", "STEPS_MISSING"]);
   });
@@ -153,14 +153,14 @@ describe("what is wrong with a routed workflow", () => {
     expect(await diagnosed(index(list))).toContainEqual([code, "index.md", line, "error"]);
   });
 
-  it("two steps with one file, which is a warning", async () => {
+  it("two steps with one file, as a warning", async () => {
     const found = await diagnosed(
       index("- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)\n- [Dig again](steps/dig.md)\n- [Water](steps/water.md)"),
     );
     expect(found).toContainEqual(["STEP_DUPLICATE", "index.md", 7, "warning"]);
   });
 
-  it("a file among the steps that the index doesn't list", async () => {
+  it("a file among the steps that the index does not list", async () => {
     const found = await diagnosed({ "GARDEN/steps/weed.md": stepText("Go on.") });
     expect(found).toEqual([["STEP_UNLISTED", "steps/weed.md", undefined, "warning"]]);
   });
@@ -176,7 +176,7 @@ describe("what is wrong with a routed workflow", () => {
     ["Go on.\nThen move to “Sow” or “Weed”.", "STEP_UNKNOWN", 3],
     ["[Sow](../sow.md) comes next.", "LINK_MISSING", 2],
     ["[Sow](sew.md) comes next.", "LINK_MISSING", 2],
-  ])("guidance that says %j", async (guidance, code, line) => {
+  ])("guidance that contains %j", async (guidance, code, line) => {
     const found = await diagnosed({ "GARDEN/steps/dig.md": stepText(guidance) });
     expect(found).toContainEqual([code, "steps/dig.md", line, "warning"]);
   });
@@ -190,16 +190,16 @@ describe("what is wrong with a routed workflow", () => {
     ["Go to [Sow](sow.md), as [described](https://example.com/peas.md)."],
     ["Stay on this step."],
     ['Proceed to "Sow" or "Water", or to "FINISH".'],
-  ])("nothing in guidance that says %j", async (guidance) => {
+  ])("nothing for guidance that contains %j", async (guidance) => {
     expect(await diagnosed({ "GARDEN/steps/dig.md": stepText(guidance) })).toEqual([]);
   });
 
-  it("a step that nothing leads to", async () => {
+  it("a step that no other step leads to", async () => {
     const found = await diagnosed({ "GARDEN/steps/dig.md": stepText('Proceed to "Water".') });
     expect(found).toEqual([["STEP_UNNAMED", "index.md", 8, "warning"]]);
   });
 
-  it("a workflow that guidance never ends is a warning, one that `next` never ends an error", async () => {
+  it("a workflow without an end: a warning if guidance says so, an error if `next` does", async () => {
     const round = {
       "GARDEN/steps/sow.md": stepText('Proceed to "Water".'),
       "GARDEN/steps/water.md": stepText('Proceed to "Dig".'),
@@ -214,7 +214,7 @@ describe("what is wrong with a routed workflow", () => {
     expect(await diagnosed(fixed)).toEqual([["WORKFLOW_ENDLESS", "steps/dig.md", 2, "error"]]);
   });
 
-  it("nothing where guidance leaves it all to the order of the list", async () => {
+  it("nothing if guidance names no steps", async () => {
     const silent = Object.fromEntries(
       ["dig", "sow", "water"].map((name) => [`GARDEN/steps/${name}.md`, stepText("Go on.")]),
     );
@@ -225,7 +225,7 @@ describe("what is wrong with a routed workflow", () => {
 describe("a step's front matter", () => {
   const dig = (front: string) => ({ "GARDEN/steps/dig.md": `---\n${front}\n---\n${stepText('Proceed to "Sow".')}` });
 
-  it("says what may follow, what must be shown, and how often the step may be entered", async () => {
+  it("contains next steps, a gate and a maximum of visits", async () => {
     const { definition, diagnostics } = await read(
       dig(
         "next: [Sow, FINISH]\nmax_visits: 3\ngate:\n  evidence_schema:\n    depth: {type: integer, validator: greater_than_0}\n  approval: {prompt: Deep enough?}",
@@ -264,13 +264,13 @@ describe("a step's front matter", () => {
     expect(await diagnosed(dig(front))).toContainEqual([code, "steps/dig.md", line, "error"]);
   });
 
-  it("may say other things, with a warning", async () => {
+  it("may contain unknown keys, with a warning", async () => {
     expect(await diagnosed(dig("author: me"))).toEqual([["KEY_UNKNOWN", "steps/dig.md", 2, "warning"]]);
   });
 });
 
 describe("included files", () => {
-  it("stand in the place of their includes, in the index and in steps, however deep", async () => {
+  it("replace their includes, in the index and in steps, at any depth", async () => {
     const { definition, diagnostics } = await read({
       "GARDEN/index.md": "# GARDEN\n\n{{file:parts/goal.md}}\n\n{{file: parts/list.md }}\n",
       "GARDEN/parts/goal.md": "Peas.\n",
@@ -284,7 +284,7 @@ describe("included files", () => {
     expect(definition).toMatchObject({ goal: "Peas.", steps: [{ name: "Dig", guidance: "Then finish." }] });
   });
 
-  it("may lie outside the workflow only where the host says so", async () => {
+  it("may be outside the workflow only if the host allows it", async () => {
     const changes = {
       "GARDEN/steps/dig.md": stepText("{{file:../../shared/end.md}}"),
       "shared/end.md": 'Proceed to "Sow".',
@@ -315,7 +315,7 @@ describe("included files", () => {
     expect(found).toContainEqual([code, "steps/dig.md", 3, "error"]);
   });
 
-  it("in a circle are told with the whole chain", async () => {
+  it("in a cycle are reported with the whole chain", async () => {
     const { diagnostics } = await read({
       "GARDEN/steps/dig.md": stepText("{{file:../a.md}}"),
       "GARDEN/a.md": "a\n{{file:b.md}}",
@@ -326,7 +326,7 @@ describe("included files", () => {
     );
   });
 
-  it("may be ten deep and no deeper", async () => {
+  it("may be nested ten levels deep", async () => {
     const chain = (depth: number) =>
       Object.fromEntries(
         Array.from({ length: depth }, (_, at) => [
@@ -339,7 +339,7 @@ describe("included files", () => {
     expect(await diagnosed({ ...dig, ...chain(11) })).toContainEqual(["INCLUDE_TOO_DEEP", "10.md", 1, "error"]);
   });
 
-  it("may be a thousand in all, each counted as often as its file is included", async () => {
+  it("are limited to a thousand in total, counted per inclusion", async () => {
     const next = (at: number) => (at === 9 ? "" : `{{file:${at + 1}.md}}`);
     const tiny = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`GARDEN/${at}.md`, next(at).repeat(4)]));
     const found = await diagnosed({ ...tiny, "GARDEN/steps/dig.md": stepText("Go on.\n{{file:../0.md}}") });
@@ -348,7 +348,7 @@ describe("included files", () => {
     expect(await diagnosed(flat)).toEqual([]);
   });
 
-  it("that all include one another are told once for each place", async () => {
+  it("that all include each other are reported once per place", async () => {
     const all = Array.from({ length: 10 }, (_, at) => `{{file:${at}.md}}\n`).join("");
     const tiny = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`GARDEN/${at}.md`, all]));
     const found = await diagnosed({ ...tiny, "GARDEN/steps/dig.md": stepText("{{file:../0.md}}") });
@@ -357,7 +357,7 @@ describe("included files", () => {
     expect(new Set(places).size).toBe(places.length);
   });
 
-  it("may not multiply: 1 MiB in all, and it is told once", async () => {
+  it("are limited to 1 MiB in total, reported once", async () => {
     const many = (file: string) => `{{file:${file}}}`.repeat(20);
     const found = await diagnosed({
       "GARDEN/steps/dig.md": stepText(many("../a.md")),
@@ -367,7 +367,7 @@ describe("included files", () => {
     expect(found.filter(([code]) => code === "FOLDER_TOO_LARGE")).toHaveLength(1);
   });
 
-  it("keep the lines of what is wrong in them", async () => {
+  it("keep the line numbers of their diagnostics", async () => {
     const found = await diagnosed({
       "GARDEN/index.md": "# GARDEN\n\n{{file:list.md}}\n- [Water](steps/water.md)\n- [Weed](steps/weed.md)\n",
       "GARDEN/list.md": "- [Dig](steps/dig.md)\n- [Sow](steps/sew.md)\n",

@@ -9,7 +9,7 @@ function opened(changes: Record<string, string> = {}) {
 }
 
 describe("routed workflows in folders", () => {
-  it("are listed by name, broken ones with what is wrong", async () => {
+  it("are listed by name, broken ones with diagnostics", async () => {
     const { folders } = opened({ "BROKEN/index.md": "", "LOST/steps/a.md": "", "notes/a.md": "", "readme.md": "" });
     const listed = await folders.list();
     expect(listed.map(({ name, status }) => [name, status])).toEqual([
@@ -20,7 +20,7 @@ describe("routed workflows in folders", () => {
     expect(listed[2]?.diagnostics.map(({ code }) => code)).toEqual(["INDEX_MISSING"]);
   });
 
-  it("are had by name: undefined where there is none, refused where it is broken", async () => {
+  it("are found by name: undefined if missing, refused if broken", async () => {
     const { folders } = opened({ "BROKEN/index.md": "" });
     expect((await folders.definition("GARDEN"))?.steps).toHaveLength(3);
     expect(await folders.definition("NONE")).toBeUndefined();
@@ -29,7 +29,7 @@ describe("routed workflows in folders", () => {
     );
   });
 
-  it("are the same while nothing has changed", async () => {
+  it("are cached while nothing has changed", async () => {
     const { folders } = opened();
     expect(await folders.definition("GARDEN")).toBe(await folders.definition("GARDEN"));
   });
@@ -38,7 +38,7 @@ describe("routed workflows in folders", () => {
     ["a step", "GARDEN/steps/dig.md", stepText('Dig deeper. Proceed to "Sow".')],
     ["an included file", "shared/end.md", "Then finish at last."],
     ["a new file", "GARDEN/steps/weed.md", stepText("Go on.")],
-  ])("are read again where there is %s", async (_, path, text) => {
+  ])("are read again after a change of %s", async (_, path, text) => {
     const { source, folders } = opened({
       "GARDEN/steps/water.md": stepText("{{file:../../shared/end.md}}"),
       "shared/end.md": "Then finish.",
@@ -51,7 +51,7 @@ describe("routed workflows in folders", () => {
     expect(isOther).toBe(path !== "GARDEN/steps/weed.md");
   });
 
-  it("are read again once a file is there that was missing", async () => {
+  it("are read again once a missing file exists", async () => {
     const { source, folders } = opened({ "GARDEN/steps/water.md": stepText("{{file:../../shared/end.md}}") });
     await expect(folders.definition("GARDEN")).rejects.toThrow("shared/end.md");
     source.texts["shared/end.md"] = "Then finish.";

@@ -10,7 +10,7 @@ async function started(...moves: ConstructorParameters<typeof Script>) {
 }
 
 describe("a routed workflow", () => {
-  it("begins with the first step of the list", async () => {
+  it("starts with the first step of the list", async () => {
     const { engine } = routed(new Script());
     const first = await engine.start({ workflow: "GARDEN", context: { bed: "north" } });
     expect(first).toMatchObject({
@@ -23,7 +23,7 @@ describe("a routed workflow", () => {
     });
   });
 
-  it("goes where the decider says, and is complete at the end", async () => {
+  it("follows the decider, and completes at the end", async () => {
     const { engine, id } = await started("Water", "Sow", "FINISH");
     expect((await engine.advance(id, DONE)).nextStep).toEqual({ name: "Water", instructions: "Water them." });
     expect((await engine.advance(id, DONE)).nextStep.name).toBe("Sow");
@@ -33,14 +33,14 @@ describe("a routed workflow", () => {
     expect(await engine.audit(id)).toMatchObject({ intact: true });
   });
 
-  it("merges the client's updates before the decider is asked, and the decider's after", async () => {
+  it("merges the client's updates before the decider runs, and the decider's updates after", async () => {
     const { engine, id, decider } = await started({ nextStep: "Sow", contextUpdates: { depth: 30, soil: "clay" } });
     const next = await engine.advance(id, { ...DONE, contextUpdates: { depth: 20 } });
     expect(decider.requests[0]?.context).toEqual({ bed: "north", depth: 20 });
     expect(next.context).toEqual({ bed: "north", depth: 30, soil: "clay" });
   });
 
-  it("tells the decider report, allowed steps and the last entries, newest last", async () => {
+  it("passes report, allowed steps and the last entries to the decider, newest last", async () => {
     const { engine, id, decider } = await started("Sow", "Water", "Sow", "Sow", "Sow", "Sow", "FINISH");
     for (let turn = 0; turn < 7; turn += 1)
       await engine.advance(id, { report: { status: `turn ${turn}`, extra: turn } });
@@ -58,22 +58,22 @@ describe("a routed workflow", () => {
     expect(decider.requests[0]?.history).toEqual([]);
   });
 
-  it("takes a name that differs by case and signs, and notes it", async () => {
+  it("accepts a name that differs in case and punctuation, and records it", async () => {
     const { engine, id } = await started("  wa_TER ");
     expect((await engine.advance(id, DONE)).nextStep.name).toBe("Water");
     expect((await engine.history(id))[0]?.decision?.notes).toEqual(['"  wa_TER " was taken for Water']);
   });
 
   it.each([
-    ["a step that there isn't", "Weed", "next_step_name"],
-    ["a status that there isn't", { nextStep: "Sow", statusSuggestion: "DONE" }, "status_suggestion"],
+    ["a step that does not exist", "Weed", "next_step_name"],
+    ["an unknown status", { nextStep: "Sow", statusSuggestion: "DONE" }, "status_suggestion"],
     [
-      "a key that no context may have",
+      "a key that a context cannot have",
       { nextStep: "Sow", contextUpdates: JSON.parse('{"__proto__": 1}') },
       "updated_context",
     ],
-    ["no plain JSON", { nextStep: "Sow", contextUpdates: { depth: Number.NaN } }, "updated_context"],
-  ] as const)("asks once more after %s, and says what was wrong", async (_, wrong, problem) => {
+    ["updates that are not plain JSON", { nextStep: "Sow", contextUpdates: { depth: Number.NaN } }, "updated_context"],
+  ] as const)("asks again after %s, with the problem", async (_, wrong, problem) => {
     const { engine, id, decider } = await started(wrong, "Sow");
     expect((await engine.advance(id, DONE)).nextStep.name).toBe("Sow");
     expect(decider.requests[1]?.problem).toContain(problem);
@@ -100,14 +100,14 @@ describe("a routed workflow", () => {
     expect(decider.requests[2]).toMatchObject({ report: { status: "success" }, context: { depth: 20 } });
   });
 
-  it("hears an error of the decider's as a failure, and tells agents nothing of what it threw", async () => {
+  it("treats an error of the decider as a failure, and hides the error from agents", async () => {
     const { engine, id } = await started(new Error("key AIza-secret"));
     const error = await engine.advance(id, DONE).catch((thrown: unknown) => thrown);
     expect(isPhasegateError(error, "DECIDER_FAILED") && error.message).toBe("the decider failed");
     expect(JSON.stringify(await engine.history(id))).not.toContain("secret");
   });
 
-  it("keeps a decider's own error with its reason", async () => {
+  it("keeps the reason of a decider's own error", async () => {
     const timeout = new PhasegateError("DECIDER_FAILED", "no answer after 1 s", {
       remedy: "Retry.",
       details: { reason: "timeout", retryable: true },
@@ -117,7 +117,7 @@ describe("a routed workflow", () => {
     expect((await engine.status(id)).reason).toBe("no answer after 1 s");
   });
 
-  it("ends the wait for a decider that hangs", async () => {
+  it("aborts a decider at the deadline", async () => {
     let aborted = false;
     const decider = new Script((_, signal) => {
       signal.addEventListener("abort", () => {
@@ -145,7 +145,7 @@ describe("a routed workflow", () => {
 });
 
 describe("a repeated call", () => {
-  it("with its key gets the first answer, and asks nobody", async () => {
+  it("with the same key returns the first answer, without asking the decider", async () => {
     const { engine, id, decider } = await started("Sow", "Water");
     const keyed = { ...DONE, idempotencyKey: "k1" };
     const first = await engine.advance(id, keyed);
@@ -166,8 +166,8 @@ describe("a repeated call", () => {
   });
 });
 
-describe("two callers", () => {
-  it("with two reports: one is taken, the other is told the current step", async () => {
+describe("two concurrent callers", () => {
+  it("with different reports: one is accepted, the other gets a conflict with the current step", async () => {
     const { engine, id, decider } = await started("Sow");
     const [one, other] = await Promise.allSettled([
       engine.advance(id, DONE),
@@ -179,7 +179,7 @@ describe("two callers", () => {
     expect(decider.requests).toHaveLength(1);
   });
 
-  it("with one report share the answer", async () => {
+  it("with the same report get the same answer", async () => {
     const { engine, id, decider } = await started("Sow");
     const both = await Promise.all([engine.advance(id, DONE), engine.advance(id, DONE)]);
     expect(both.map(({ nextStep }) => nextStep.name)).toEqual(["Sow", "Sow"]);
@@ -196,7 +196,7 @@ describe("a crash between report and decision", () => {
     return { ...routed(decider, { storage }), decider, id };
   }
 
-  it("continues with the same report", async () => {
+  it("is followed by the same report, which continues", async () => {
     const { engine, decider, id } = await crashed();
     const next = await engine.advance(id, {
       report: { status: "success", message: "dug" },
@@ -206,14 +206,14 @@ describe("a crash between report and decision", () => {
     expect(decider.requests[0]).toMatchObject({ report: { message: "dug" }, context: { depth: 20 } });
   });
 
-  it("continues if another report arrives, which is refused", async () => {
+  it("is followed by another report, which continues the first and is refused", async () => {
     const { engine, decider, id } = await crashed();
     await expect(engine.advance(id, DONE)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(decider.requests[0]?.report).toMatchObject({ message: "dug" });
     expect((await engine.status(id)).currentStep).toBe("Sow");
   });
 
-  it("continues if a client comes back, whose report is a separate entry", async () => {
+  it("is followed by a resuming client, whose report is a separate entry", async () => {
     const { engine, decider, id } = await crashed();
     const next = await engine.resume(id, { assumedStep: "Dig", report: { status: "resuming" } });
     expect(next.nextStep.name).toBe("Sow");

@@ -67,11 +67,11 @@ const PLAIN = textsOf((field) => `plain ${field}`.slice(0, 190));
 
 function textsOf(of: (field: Field, index: number) => string): Texts {
   const entries = FIELDS.map((field, index): [Field, string] => [field, of(field, index)]);
-  // A list of all fields makes an object of all fields.
+  // Makes an object of all fields from the list of fields.
   return Object.fromEntries(entries) as Texts;
 }
 
-/** Makes every call with these texts, and returns every prompt that its decider would be sent. */
+/** Makes every call with these texts, and returns every prompt for the decider. */
 async function promptsOf(said: Texts): Promise<readonly DecisionPrompt[]> {
   const prompts: DecisionPrompt[] = [];
   const then = (move: Move) => (request: DecisionRequest) => {
@@ -80,7 +80,7 @@ async function promptsOf(said: Texts): Promise<readonly DecisionPrompt[]> {
   };
   const decider = new Script(
     then("Dig"),
-    // Two answers that repeat what a report told the model to answer: what is wrong with them is told to the model.
+    // Two answers that repeat the text of a report: their problem is passed to the model.
     then({ nextStep: said["answer.next_step_name"], contextUpdates: {} }),
     then("Sow"),
     then({ nextStep: "Water", contextUpdates: { [said["answer.context_updates"]]: Number.NaN } }),
@@ -134,7 +134,7 @@ async function promptsOf(said: Texts): Promise<readonly DecisionPrompt[]> {
   return prompts;
 }
 
-/** Splits a prompt where any reader may see the end of a line: what lies outside of its fences, and in them. */
+/** Splits a prompt at every kind of line end: into the text outside of fences, and the blocks inside. */
 function parts(prompt: string): { readonly outside: readonly string[]; readonly blocks: readonly string[] } {
   const outside: string[] = [];
   const blocks: string[] = [];
@@ -151,19 +151,19 @@ function parts(prompt: string): { readonly outside: readonly string[]; readonly 
   return { outside, blocks };
 }
 
-describe("what a client writes", () => {
-  it("lists every field that takes a text", () => {
+describe("texts of clients", () => {
+  it("are tested in every field that accepts a text", () => {
     const named = new Set(FIELDS.map((field) => field.split(".").slice(0, 2).join(".")));
     const taken = Object.entries(REQUESTS).flatMap(([call, { shape }]) =>
       Object.keys(shape)
-        // An instance's id is checked by its characters; a cursor only pages answers.
+        // The id of an instance is checked by its characters; a cursor only selects a page of answers.
         .filter((field) => field !== "instance_id" && field !== "cursor")
         .map((field) => `${call}.${field}`),
     );
     expect(taken.filter((field) => !named.has(field))).toEqual([]);
   });
 
-  it("reaches a decider only in a fenced block of data, in every field", async () => {
+  it("reach a decider only in a fenced block of data, for every field", async () => {
     const plain = await promptsOf(PLAIN);
     expect(plain).toHaveLength(8);
     await fc.assert(
@@ -174,7 +174,7 @@ describe("what a client writes", () => {
           const { outside, blocks } = parts(user);
           expect(outside).toEqual(parts(plain[index]?.user ?? "").outside);
           for (const block of blocks) expect(JSON.parse(block)).toBeTypeOf("object");
-          // Nothing hidden, no fence and no line end stands in a block either.
+          // A block contains no hidden character, no fence and no line end.
           expect(user).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]|[^\P{Cc}\n]/u);
           expect(blocks.join("\n")).not.toContain("`");
         });
@@ -183,7 +183,7 @@ describe("what a client writes", () => {
     );
   });
 
-  it("names only steps of the workflow to a decider", async () => {
+  it("cannot name a step to a decider that the workflow lacks", async () => {
     const { engine } = routed(
       new Script(
         (request) => {

@@ -17,7 +17,7 @@ const GATE: FieldGate = {
 const BACK = { assumedStep: "Dig", report: { status: "resuming" } } as const;
 const DUG = { report: { status: "success", details: { depth: 20 } } } as const;
 
-/** A garden of which nothing but sowing follows the digging, which may be entered once. */
+/** A garden whose digging may be entered once, and leads only to sowing. */
 async function started(moves: readonly Move[], gate?: FieldGate, options: Partial<RoutedEngineOptions> = {}) {
   const garden = defineRoutedWorkflow({
     name: "GARDEN",
@@ -34,8 +34,8 @@ async function started(moves: readonly Move[], gate?: FieldGate, options: Partia
 
 const never: Move = () => new Promise(() => {});
 
-describe("a client that comes back", () => {
-  it("may stay on its step, no matter what may follow, and does not enter it again", async () => {
+describe("a resuming client", () => {
+  it("may stay on its step, for any `next`, without entering it again", async () => {
     const { engine, id, decider } = await started(["Dig", "Dig", "Sow"]);
     for (const _ of [1, 2]) {
       expect(await engine.resume(id, BACK)).toMatchObject({ currentStep: "Dig", status: "RUNNING" });
@@ -44,7 +44,7 @@ describe("a client that comes back", () => {
     expect(decider.requests.map(({ allowed }) => allowed)).toEqual([["Sow", "Dig"], ["Sow", "Dig"], ["Sow"]]);
   });
 
-  it("and shows nothing has made no attempt at the gate", async () => {
+  it("without evidence makes no attempt at the gate", async () => {
     const { engine, id, decider } = await started(["Sow"], GATE, { limits: { maxAttempts: 1 } });
     await engine.suspend(id);
     for (const _ of [1, 2, 3]) {
@@ -66,20 +66,20 @@ describe("a client that comes back", () => {
     expect(await engine.audit(id)).toMatchObject({ intact: true });
   });
 
-  it("and shows what is not enough has made one", async () => {
+  it("with insufficient evidence makes an attempt at the gate", async () => {
     const { engine, id } = await started([], GATE, { limits: { maxAttempts: 1 } });
     const shown = { ...BACK, report: { status: "resuming", details: {} } };
     expect(await engine.resume(id, shown)).toMatchObject({ status: "FAILED", gate: { attempt: 1 } });
   });
 
-  it("has made one where checks were run for it", async () => {
+  it("makes an attempt if verifiers were run", async () => {
     const refusing: Verifier = { verify: async () => ({ ok: false, message: "not dug" }) };
     const gate = { ...GATE, fields: [], verify: [{ verifier: "bed", params: {} }] };
     const { engine, id } = await started([], gate, { verifiers: { bed: refusing }, limits: { maxAttempts: 1 } });
     expect(await engine.resume(id, BACK)).toMatchObject({ status: "FAILED" });
   });
 
-  it("is not asked again for what the gate has passed before a crash", async () => {
+  it("needs no new evidence if the gate was passed before a crash", async () => {
     const { engine, storage, id, decider } = await started([never, "Sow"], GATE);
     void engine.advance(id, DUG);
     while (decider.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -89,7 +89,7 @@ describe("a client that comes back", () => {
     expect(decider.requests[1]).toMatchObject({ operation: "resume", history: [{ report: DUG.report }] });
   });
 
-  it("keeps what the checks of its step began with", async () => {
+  it("keeps the snapshots of its step", async () => {
     const state = { depth: 0 };
     const bed: Verifier = {
       snapshot: async () => state.depth,
@@ -103,7 +103,7 @@ describe("a client that comes back", () => {
     expect((await engine.advance(id, DUG)).currentStep).toBe("Sow");
   });
 
-  it("before there is a first step has it decided, also where the instance was set aside", async () => {
+  it("before the first step lets the decider choose it, even if the instance was suspended", async () => {
     const decider = new Script(never, "Sow", never, "Dig");
     const { engine, storage } = routed(decider, { firstStep: "decider" });
     const begin = async (asked: number) => {
@@ -123,7 +123,7 @@ describe("a client that comes back", () => {
 });
 
 describe("a repeated call", () => {
-  it("of a retry gets its answer, and asks nobody", async () => {
+  it("of a retry returns its answer, without asking the decider", async () => {
     const { engine, id, decider } = await started([new Error("no"), "Sow", "FINISH"]);
     await engine.advance(id, DONE).catch(() => undefined);
     const first = await engine.retry(id, { idempotencyKey: "r" });
@@ -133,7 +133,7 @@ describe("a repeated call", () => {
     expect(decider.requests).toHaveLength(3);
   });
 
-  it("of a report whose place a client's word took that came back gets what was decided on that", async () => {
+  it("of a report that a resume replaced returns the decision on the resume", async () => {
     const { engine, storage, id, decider } = await started([never, "Dig"]);
     const keyed = { ...DONE, idempotencyKey: "k" };
     void engine.advance(id, keyed);
@@ -147,7 +147,7 @@ describe("a repeated call", () => {
 });
 
 describe("a history", () => {
-  it("has a decision at the report that it is on, though a retry came before it", async () => {
+  it("has a decision at its report, even if a retry came in between", async () => {
     const { engine, id, decider } = await started([new Error("no"), "Sow", "FINISH"]);
     await engine.advance(id, DONE).catch(() => undefined);
     await engine.retry(id);
@@ -161,7 +161,7 @@ describe("a history", () => {
     expect(decider.requests[2]?.history).toMatchObject([{ determinedNextStep: "Sow" }, { outcomeStatus: "RETRIED" }]);
   });
 
-  it("has a suspension at the step that the work was at", async () => {
+  it("has a suspension at the current step", async () => {
     const { engine, id } = await started(["Sow"]);
     await engine.suspend(id);
     await engine.resume(id, BACK);
@@ -175,8 +175,8 @@ describe("a history", () => {
   });
 });
 
-describe("what a decider gives", () => {
-  it("of figures that are none is left out, and the log stays whole", async () => {
+describe("the answer of a decider", () => {
+  it("with invalid usage figures is recorded without them", async () => {
     const usage = { model: 5, inputTokens: Number.NaN, outputTokens: 7, requests: "2" };
     const { engine, storage, id } = await started([{ nextStep: "Sow", usage: usage as never }]);
     await engine.advance(id, DONE);
@@ -184,14 +184,14 @@ describe("what a decider gives", () => {
     expect((await engine.history(id))[0]?.decision?.usage).toEqual({ outputTokens: 7 });
   });
 
-  it("as status may be null; any other thing is asked about once more", async () => {
+  it("may have a null status; another type is asked for again", async () => {
     const answer = (statusSuggestion: unknown) => ({ nextStep: "Sow", statusSuggestion }) as never;
     const { engine, id, decider } = await started([answer(3), answer(null)]);
     expect((await engine.advance(id, DONE)).status).toBe("RUNNING");
     expect(decider.requests[1]?.problem).toContain("status_suggestion");
   });
 
-  it("as an error of another kind is a failure of its own", async () => {
+  it("that is an unexpected error fails as a decider error", async () => {
     const error = new PhasegateError("SESSION_NOT_FOUND", "a model's words", {
       remedy: "None.",
       details: { sessionId: "x" },
@@ -206,8 +206,8 @@ describe("what a decider gives", () => {
   });
 });
 
-describe("what is no fault of the instance", () => {
-  it("does not fail it: a log that can't be read is read by the next call", async () => {
+describe("a failure outside of the instance", () => {
+  it("does not fail the instance if the log cannot be read: the next call reads it", async () => {
     const storage = new MemoryStorage();
     const { engine, id, decider } = await started(["Sow"], undefined, { storage });
     const other = routed(decider, { storage }).engine;
@@ -216,7 +216,7 @@ describe("what is no fault of the instance", () => {
       details: { operation: "read" } as never,
     });
     const log = storage.log.bind(storage);
-    // What is pinned is known by now; what has happened is read after the report is written.
+    // The pinned definition is cached by now; the history is read after the report is written.
     await other.step(id);
     storage.log = () => {
       throw unread;
@@ -227,7 +227,7 @@ describe("what is no fault of the instance", () => {
     expect((await engine.advance(id, DONE)).currentStep).toBe("Sow");
   });
 
-  it("but workflows that can't be read do, and the host alone is told why", async () => {
+  it("fails the instance if workflows cannot be read, and only the host gets the cause", async () => {
     const errors: unknown[] = [];
     const { storage, id } = await started([]);
     const workflows = {

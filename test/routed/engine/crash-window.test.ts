@@ -15,7 +15,7 @@ const PLACES: Readonly<Record<string, () => Promise<string>>> = {
   PostgreSQL: async () => `${await postgresUrl()}#${newSchema()}`,
 };
 
-/** A session whose report was written by a process that was killed before anything was decided. */
+/** Creates a session whose report was written by a process that was killed before the decision. */
 async function killed(place: string, ...moves: ConstructorParameters<typeof Script>) {
   const decider = new Script(...moves);
   const storage = await openPlace(place);
@@ -33,7 +33,7 @@ async function killed(place: string, ...moves: ConstructorParameters<typeof Scri
 }
 
 describe.each(Object.entries(PLACES))("a process that is killed between report and decision, on %s", (_, newPlace) => {
-  it("has lost nothing: the repeated call continues with its report", { timeout: 120_000 }, async () => {
+  it("loses nothing: the repeated call continues with its report", { timeout: 120_000 }, async () => {
     const { engine, decider, id } = await killed(await newPlace(), "Sow");
     expect(await engine.status(id)).toMatchObject({
       status: "RUNNING",
@@ -55,7 +55,7 @@ describe.each(Object.entries(PLACES))("a process that is killed between report a
     await engine.close();
   });
 
-  it("is resumed by a client that comes back", { timeout: 120_000 }, async () => {
+  it("leaves an instance that a client can resume", { timeout: 120_000 }, async () => {
     const { engine, decider, id } = await killed(await newPlace(), "Water");
     const next = await engine.resume(id, { assumedStep: "Sow", report: { status: "resuming" } });
     expect(next).toMatchObject({ currentStep: "Water", nextStep: { instructions: "Water them." } });

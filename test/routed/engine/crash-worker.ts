@@ -1,4 +1,4 @@
-/** A host of routed sessions whose decider never answers: it says so once the report has been written. */
+/** A host of routed sessions whose decider never answers: it prints a line once the report has been written. */
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { openPlace } from "./open-place.js";
 
@@ -22,7 +22,7 @@ const engine = createRoutedEngine({
     },
   },
 });
-// Nothing but this keeps the process alive while the decider is silent.
+// The timer keeps the process alive while the decider does not answer.
 setInterval(() => {}, 1000);
 await engine.advance(instanceId, {
   report: { status: "success", message: "dug" },

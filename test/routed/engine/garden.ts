@@ -17,14 +17,14 @@ export const GARDEN = defineRoutedWorkflow({
   ],
 });
 
-/** What a decider does when it is asked: a step's name, an answer, an error, or anything else. */
+/** The reaction of a scripted decider: a step's name, an answer, an error, or a function. */
 export type Move =
   | string
   | Partial<DeciderAnswer>
   | Error
   | ((request: DecisionRequest, signal: AbortSignal) => unknown);
 
-/** Follows a script, and keeps what it was asked. */
+/** A decider that follows a script, and records its requests. */
 export class Script implements StepDecider {
   readonly requests: DecisionRequest[] = [];
   readonly moves: Move[];
@@ -39,12 +39,12 @@ export class Script implements StepDecider {
     const made: unknown = typeof move === "function" ? await move(request, signal) : move;
     if (made instanceof Error) throw made;
     const answer = typeof made === "string" ? { nextStep: made } : made;
-    // Some scripts answer what is none.
+    // Some scripts give invalid answers.
     return { nextStep: "", contextUpdates: {}, ...(answer as Partial<DeciderAnswer>) };
   }
 }
 
-/** An engine in memory that follows a script. */
+/** Creates an engine in memory with a scripted decider. */
 export function routed(decider: StepDecider, options: Partial<RoutedEngineOptions> = {}) {
   const storage = options.storage ?? new MemoryStorage();
   const clock = new FakeClock();
@@ -52,5 +52,5 @@ export function routed(decider: StepDecider, options: Partial<RoutedEngineOption
   return { engine, storage, clock };
 }
 
-/** A report that all went well. */
+/** A report of success. */
 export const DONE = { report: { status: "success" } } as const;

@@ -14,7 +14,7 @@ const GATE: FieldGate = {
   fields: [{ name: "depth", type: "integer", required: true, rules: [{ source: "greater_than_0", cel: "value > 0" }] }],
 };
 
-/** A garden in which nothing follows the digging before its depth is told. */
+/** A garden whose digging has a gate on its depth. */
 function gated(gate: FieldGate, moves: Move[], options: Partial<RoutedEngineOptions> = {}) {
   const garden = defineRoutedWorkflow({
     name: "GARDEN",
@@ -29,7 +29,7 @@ function gated(gate: FieldGate, moves: Move[], options: Partial<RoutedEngineOpti
 
 const dug = (depth: number) => ({ report: { status: "success", details: { depth } } }) as const;
 
-/** Compares the bed with what it was when the step began. */
+/** Returns a verifier that compares the bed with its state at the start of the step. */
 function bed(state: { depth: number }): Verifier {
   return {
     snapshot: async () => state.depth,
@@ -67,7 +67,7 @@ describe("a step with a gate", () => {
     ]);
   });
 
-  it("fails after too many attempts; a retry gives them back, but not for ever", async () => {
+  it("fails after too many attempts; a retry restores them, up to the total limit", async () => {
     const { engine } = gated(GATE, [], { limits: { maxAttempts: 2, maxAttemptsTotal: 3 } });
     const { instanceId } = await engine.start({ workflow: "GARDEN" });
     await engine.advance(instanceId, DONE);
@@ -89,7 +89,7 @@ describe("a step with a gate", () => {
     });
   });
 
-  it("has its verifiers run, against what the step began with", async () => {
+  it("runs its verifiers with the snapshot of the step's start", async () => {
     const state = { depth: 0 };
     const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
     const { engine } = gated(gate, ["Sow"], { verifiers: { bed: bed(state) } });
@@ -104,7 +104,7 @@ describe("a step with a gate", () => {
     expect((await engine.history(instanceId))[1]?.verification).toMatchObject([{ ok: true, message: "dug to 20" }]);
   });
 
-  it("records with a retry what could not be recorded when the step began", async () => {
+  it("takes a failed snapshot again on a retry", async () => {
     let failing = true;
     const verifier: Verifier = {
       snapshot: async () => {
@@ -122,7 +122,7 @@ describe("a step with a gate", () => {
     expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Sow");
   });
 
-  it("is compared with all that it began with before", async () => {
+  it("is compared with all earlier snapshots of the step", async () => {
     const state = { depth: 10 };
     const seen: unknown[] = [];
     const verifier: Verifier = {
@@ -145,7 +145,7 @@ describe("a step with a gate", () => {
     ]);
   });
 
-  it("can't be started on without its verifier", async () => {
+  it("cannot be started without its verifier", async () => {
     const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
     const { engine, storage } = gated(gate, []);
     await expect(engine.start({ workflow: "GARDEN" })).rejects.toMatchObject({ code: "DEFINITION_INVALID" });
@@ -153,7 +153,7 @@ describe("a step with a gate", () => {
   });
 });
 
-describe("a step that a person must approve", () => {
+describe("a step that requires an approval", () => {
   const gate: FieldGate = { ...GATE, approval: { prompt: "Deep enough?", approvers: ["ann"] } };
 
   async function waiting() {
@@ -172,7 +172,7 @@ describe("a step that a person must approve", () => {
     return { ...made, id: instanceId, asked, word };
   }
 
-  it("waits for it before a decider is asked, and continues after an approval", async () => {
+  it("waits for it before the decider is asked, and continues after an approval", async () => {
     const { engine, decider, id, asked, word } = await waiting();
     expect(asked.awaiting).toMatchObject({
       step: "Dig",
@@ -200,14 +200,14 @@ describe("a step that a person must approve", () => {
     expect((await engine.advance(id, dug(30))).awaiting).toMatchObject({ attempt: 2, evidence: { depth: 30 } });
   });
 
-  it("asks again about other evidence, and accepts no approval of the earlier evidence", async () => {
+  it("asks again for other evidence, and refuses an approval of the earlier evidence", async () => {
     const { engine, id, word } = await waiting();
     const before = await word("approve");
     expect((await engine.advance(id, dug(30))).awaiting?.evidence).toEqual({ depth: 30 });
     await expect(engine.approve(id, before)).rejects.toMatchObject({ details: { reason: "other_evidence" } });
   });
 
-  it("refuses a word that is not signed, and one of somebody else", async () => {
+  it("refuses unsigned approvals, and those of others", async () => {
     const { engine, id, word } = await waiting();
     const security: string[] = [];
     engine.on("security", ({ code }) => security.push(code));
@@ -218,7 +218,7 @@ describe("a step that a person must approve", () => {
     expect(security).toEqual(["APPROVAL_REFUSED", "APPROVAL_REFUSED"]);
   });
 
-  it("refuses a word where nobody is waited for, and one without a name or a note", async () => {
+  it("refuses an approval if it does not wait, and decisions without a name or a note", async () => {
     const { engine, id, word } = await waiting();
     const yes = await word("approve");
     await expect(engine.approve(id, { ...yes, by: " " })).rejects.toMatchObject({ code: "INVALID_INPUT" });

@@ -31,7 +31,7 @@ describe("logs of routed sessions", () => {
     expect(seen).toEqual([["started"], ["reported"], ["decided"]]);
   });
 
-  it("move house to the letter, where their kind is named", async () => {
+  it("can be migrated unchanged, if their kind is named", async () => {
     const { storage, id } = await worked();
     const house = new MemoryStorage();
     const refused = await copySessions(storage, house, { hashKey: "a key" });
@@ -54,7 +54,7 @@ describe("logs of routed sessions", () => {
   });
 });
 
-/** How often entries are looked at or replaced while so many suspensions, each after a failure, become a history. */
+/** Counts the reads and writes of entries for the history of the given number of suspensions after failures. */
 function looksOf(suspensions: number): number {
   let looks = 0;
   const count = (key: string | symbol) => {
@@ -84,7 +84,7 @@ function looksOf(suspensions: number): number {
   return looks;
 }
 
-it("a history costs as much more as there is more of it", () => {
+it("the cost of a history is proportional to its length", () => {
   const few = looksOf(200);
   expect(few).toBeGreaterThan(0);
   expect(looksOf(800)).toBeLessThan(few * 5);

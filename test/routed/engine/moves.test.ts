@@ -12,8 +12,8 @@ async function started(...moves: ConstructorParameters<typeof Script>) {
   return { ...made, decider, id };
 }
 
-describe("starting", () => {
-  it("may leave the first step to the decider", async () => {
+describe("start", () => {
+  it("can let the decider choose the first step", async () => {
     const decider = new Script("Sow");
     const { engine } = routed(decider, { firstStep: "decider" });
     const first = await engine.start({ workflow: "GARDEN", idempotencyKey: "k" });
@@ -33,7 +33,7 @@ describe("starting", () => {
     expect(await other.start({ workflow: "GARDEN", idempotencyKey: "k" })).toMatchObject({ currentStep: "Water" });
   });
 
-  it("that a decider fails is a failed instance, which a retry takes up", async () => {
+  it("leaves a failed instance if the decider fails, which a retry continues", async () => {
     const { engine } = routed(new Script(new Error("no"), "Dig"), { firstStep: "decider" });
     await expect(engine.start({ workflow: "GARDEN" })).rejects.toMatchObject({ code: "DECIDER_FAILED" });
     const [failed] = (await engine.listInstances()).items;
@@ -42,7 +42,7 @@ describe("starting", () => {
     expect(await engine.retry(failed?.sessionId ?? "")).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
   });
 
-  it("names the workflow that was meant, and leaves nothing behind", async () => {
+  it("names the nearest workflow, and creates nothing, if the workflow is unknown", async () => {
     const { engine } = routed(new Script());
     await expect(engine.start({ workflow: "GARDNE" })).rejects.toMatchObject({
       code: "WORKFLOW_NOT_FOUND",
@@ -54,7 +54,7 @@ describe("starting", () => {
     expect((await engine.listInstances()).items).toEqual([]);
   });
 
-  it("is bounded by the active ones, but lets a repeated start through", async () => {
+  it("is limited by the number of active instances, except for a repeated start", async () => {
     const { engine } = routed(new Script(), { limits: { maxActiveSessions: 1 } });
     const keyed = { workflow: "GARDEN", idempotencyKey: "k" };
     await engine.start(keyed);
@@ -81,7 +81,7 @@ describe("an instance", () => {
     expect((await engine.history(id)).map(({ outcomeStatus }) => outcomeStatus)).toEqual(["SUSPENDED", "RESUMING"]);
   });
 
-  it("that is cancelled has failed for good", async () => {
+  it("that is cancelled cannot continue", async () => {
     const { engine, id } = await started();
     const cancelled = await engine.cancel(id, { reason: "no garden", idempotencyKey: "c" });
     expect(cancelled).toMatchObject({ status: "FAILED", reason: "cancelled: no garden", allowed: ["delete"] });
@@ -98,7 +98,7 @@ describe("an instance", () => {
     await expect(engine.cancel(id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
   });
 
-  it("that is deleted is gone, and its id is never used again", async () => {
+  it("that is deleted is not found, and its id is never used again", async () => {
     const { engine, id } = await started();
     await engine.delete(id, { reason: "done with" });
     await expect(engine.status(id)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
@@ -107,7 +107,7 @@ describe("an instance", () => {
     await expect(engine.status("No Id")).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
 
-  it("takes a report only on the step that it is at", async () => {
+  it("accepts a report only for its current step", async () => {
     const { engine, id } = await started("Sow");
     await expect(engine.advance(id, { report: { status: "success", step_id: "Water" } })).rejects.toMatchObject({
       code: "STEP_NOT_CURRENT",
@@ -128,23 +128,23 @@ describe("an instance", () => {
     [{ report: { status: "ok", x: "y".repeat(300_000) } }, "report"],
     [{ report: { status: "ok" }, contextUpdates: { x: "y".repeat(300_000) } }, "context_updates"],
     [{ report: { status: "ok" }, contextUpdates: [] }, "context_updates"],
-  ])("refuses a report that is none: %#", async (request, field) => {
+  ])("refuses an invalid report: %#", async (request, field) => {
     const { engine, id } = await started();
-    // What comes over a wire has no types.
+    // Requests over the wire have no types.
     const call = engine.advance(id, request as never);
     await expect(call).rejects.toMatchObject({ code: "INVALID_INPUT", details: { field } });
     await expect(engine.resume(id, { ...DONE, assumedStep: "" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
     expect((await engine.status(id)).version).toBe(1);
   });
 
-  it("keeps what is null in a report as nothing, and other keys as they are", async () => {
+  it("treats null in a report as missing, and keeps other keys", async () => {
     const { engine, id } = await started("Sow");
     const report = { status: "success", details: null, message: null, error: null, mood: ["fine"] };
     await engine.advance(id, { report } as never);
     expect((await engine.history(id))[0]?.report).toEqual({ status: "success", error: null, mood: ["fine"] });
   });
 
-  it("tells its host of everything", async () => {
+  it("notifies its host of all events", async () => {
     const { engine, id } = await started("Sow", { nextStep: "Sow", statusSuggestion: "FAILED" });
     const told: string[] = [];
     for (const name of [
@@ -180,8 +180,8 @@ describe("an instance", () => {
   });
 });
 
-describe("a workflow that is edited", () => {
-  it("leaves ways as they were pinned, and gives its texts as they are", async () => {
+describe("a workflow edit", () => {
+  it("does not change the pinned next steps, but changes the texts", async () => {
     const source = new FolderOfTexts(
       gardenTexts({ "GARDEN/steps/dig.md": `---\nnext: [Sow]\n---\n${stepText('Go to "Sow".')}` }),
     );
@@ -198,7 +198,7 @@ describe("a workflow that is edited", () => {
   it.each([
     ["taken away", async (): Promise<undefined> => undefined],
     ["broken", () => new RoutedFolders({ source: new FolderOfTexts({ "GARDEN/index.md": "" }) }).definition("GARDEN")],
-  ])("so that it is %s fails its instances, which go on once it is fixed", async (_, definition) => {
+  ])("after which the workflow is %s fails its instances, which continue once it is fixed", async (_, definition) => {
     let gone = false;
     const whole = routedWorkflows(GARDEN);
     const workflows: RoutedSource = {
@@ -214,7 +214,7 @@ describe("a workflow that is edited", () => {
     expect(await engine.retry(instanceId)).toMatchObject({ currentStep: "Sow" });
   });
 
-  it("so that a step is gone is not sent there", async () => {
+  it("that removes a step removes it from the allowed steps", async () => {
     let workflows = routedWorkflows(GARDEN);
     const source: RoutedSource = { list: () => workflows.list(), definition: (name) => workflows.definition(name) };
     const decider = new Script("Water");
@@ -229,7 +229,7 @@ describe("a workflow that is edited", () => {
     expect(decider.requests[0]?.allowed).toEqual(["Dig", "Water", "FINISH"]);
   });
 
-  it("that lacks the current step can't be shown", async () => {
+  it("that removes the current step fails the instance", async () => {
     let workflows = routedWorkflows(GARDEN);
     const source: RoutedSource = { list: () => workflows.list(), definition: (name) => workflows.definition(name) };
     const { engine } = routed(new Script(new Error("no")), { workflows: source });
@@ -244,7 +244,7 @@ describe("a workflow that is edited", () => {
 });
 
 describe("visits", () => {
-  it("are counted where a step has a bound, and nothing leads there any more", async () => {
+  it("are counted for a step with a maximum, which is then no longer allowed", async () => {
     const bounded = defineRoutedWorkflow({
       name: "GARDEN",
       steps: [
@@ -272,7 +272,7 @@ describe("options", () => {
     expect(() => routed(new Script(), options)).toThrow(field);
   });
 
-  it("may show a decider no history, and bound how many operations run", async () => {
+  it("can hide the history from the decider, and limit concurrent operations", async () => {
     const decider = new Script("Sow", "Sow");
     const { engine } = routed(decider, { historyShown: 0, limits: { maxConcurrent: 1 } });
     const { instanceId } = await engine.start({ workflow: "GARDEN" });

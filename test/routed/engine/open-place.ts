@@ -3,7 +3,7 @@ import { FileStorage } from "phasegate/fs";
 import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
 
-/** Opens a place by how it is named: a database's URL with a schema behind `#`, a file of SQLite's, or a folder. */
+/** Opens a storage by its name: a database URL with a schema after `#`, a SQLite file, or a folder. */
 export function openPlace(place: string): Promise<StorageAdapter> {
   const [url = "", schema = "public"] = place.split("#");
   if (url.startsWith("postgres:")) return PostgresStorage.open({ url, schema });

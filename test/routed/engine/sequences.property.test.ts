@@ -7,7 +7,7 @@ import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/fil
 import type { JsonObject } from "../../../src/workflow/json.js";
 import { type Move, routed, Script } from "./garden.js";
 
-/** Sequences that are tried; by hand with PHASEGATE_PROPERTY_RUNS=10000. */
+/** Number of tried sequences; set PHASEGATE_PROPERTY_RUNS=10000 for more. */
 const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? 300);
 
 const WAYS: Readonly<Record<string, readonly string[]>> = {
@@ -36,7 +36,7 @@ type Act =
   | { readonly type: "suspend" | "cancel" | "retry" | "status" }
   | { readonly type: "crash"; readonly answer: Answer };
 
-/** What the decider does: go to a step, nearly name it, err once or twice, throw, or suggest a status. */
+/** A decider's reaction: choose a step, almost name it, err once or twice, throw, or suggest a status. */
 interface Answer {
   readonly to: string;
   readonly how: "right" | "nearly" | "wrong once" | "wrong twice" | "throws" | "SUSPENDED" | "FAILED" | "COMPLETED";
@@ -78,24 +78,24 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: fc.constant("crash" as const), answer }) },
 );
 
-/** What an instance must be, in a few lines. */
+/** A simple model of an instance. */
 interface Model {
   status: "RUNNING" | "SUSPENDED" | "COMPLETED" | "FAILED";
   step: string;
   context: JsonObject;
   pending: boolean;
-  /** How the report came in that is pending, or was. */
+  /** The kind of call whose report is pending, or was. */
   asked: "advance" | "resume";
   over: boolean;
   reports: number;
 }
 
-/** Where a step may lead; a client that comes back may also be left where it was. */
+/** Returns the steps that a step may lead to; a resuming client may also stay. */
 function waysFrom({ step }: Model, type: "advance" | "resume"): readonly string[] {
   return [...(WAYS[step] ?? []), ...(type === "resume" ? [step] : [])];
 }
 
-/** What a decider's answer makes of the model; false where nothing usable comes. */
+/** Applies a decider's answer to the model; returns false if the answer is unusable. */
 function follow(model: Model, { to, how, writes }: Answer, type: "advance" | "resume"): boolean {
   const allowed = waysFrom(model, type);
   if (how === "throws" || how === "wrong twice" || !allowed.includes(to)) {
@@ -115,7 +115,7 @@ function follow(model: Model, { to, how, writes }: Answer, type: "advance" | "re
   return true;
 }
 
-/** The same answer as a script for one call: what can't be used is asked about once more. */
+/** Returns the answer as a script for one call: unusable answers are asked for again. */
 function script(model: Model, { to, how, writes }: Answer, type: "advance" | "resume"): Move[] {
   const contextUpdates = writes === undefined ? {} : { [writes[0]]: writes[1] };
   const right: Move = {
@@ -192,7 +192,7 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
     case "retry":
       return move(engine, id, one.type, { model, decider, make });
     case "crash": {
-      // The report is written, and the process ends before its decision.
+      // The report is written, and the process ends before the decision.
       if (model.status !== "RUNNING" || model.pending) return;
       moves.push(() => new Promise(() => {}));
       void engine.advance(id, { report: { status: `report ${index}` } });
@@ -262,7 +262,7 @@ async function move(engine: RoutedEngine, id: string, type: "suspend" | "cancel"
 }
 
 describe("any sequence of calls", () => {
-  it("leads where a model of a few lines says", { timeout: 600_000 }, async () => {
+  it("has the result of a simple model", { timeout: 600_000 }, async () => {
     await fc.assert(fc.asyncProperty(fc.array(act, { maxLength: 12 }), play), { numRuns: RUNS });
   });
 });

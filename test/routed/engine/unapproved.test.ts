@@ -13,7 +13,7 @@ const WORKFLOWS = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Deep enough?"
 const dug = { report: { status: "success", details: { depth: 20 } }, idempotencyKey: "dug" };
 const KEY = "k";
 
-/** An engine that knows somebody as Ann, with her key. */
+/** Creates an engine with a new key for Ann. */
 async function withAnn(options: Partial<RoutedEngineOptions>) {
   const { publicKey, privateKey } = await createApproverKeys();
   const made = routed(new Script("Sow", "FINISH"), { workflows: WORKFLOWS, approvers: { ann: publicKey }, ...options });
@@ -27,7 +27,7 @@ async function withAnn(options: Partial<RoutedEngineOptions>) {
   return { ...made, approve };
 }
 
-/** An instance that somebody else's Ann has approved, whose engine then has gone on with it as far as is said. */
+/** Creates an instance that was approved with a forged key; the forger's engine continues it up to the given point. */
 async function forged(upTo: "approved" | "finished" = "finished") {
   const storage = new MemoryStorage();
   const host = await withAnn({ storage });
@@ -45,7 +45,7 @@ async function forged(upTo: "approved" | "finished" = "finished") {
 }
 type Forged = Awaited<ReturnType<typeof forged>>;
 
-/** What of an answer says that the instance is complete, or that its gate was passed. */
+/** Returns the parts of an answer that claim that the instance is completed or its gate was passed. */
 function claimsIn(answer: unknown): string[] {
   return [...valuesIn(answer)].flatMap(({ path, key, value, owner }) => {
     const isNoClaim = "distrust" in owner || path.includes(".structure.");
@@ -99,20 +99,20 @@ const REQUESTS: Record<(typeof ALL_CALLS)[number], Record<string, unknown>> = {
   history: {},
 };
 
-it("an instance is looked at by all methods that there are", () => {
+it("an unapproved instance is covered for every method of the engine", () => {
   expect(Object.keys(ENGINE).sort()).toEqual(methodsOf(RoutedEngine));
 });
 
-describe.each(["finished", "approved"] as const)("an instance that a forged approval has let pass (%s)", (upTo) => {
+describe.each(["finished", "approved"] as const)("an instance that a forged approval let pass (%s)", (upTo) => {
   const readers = Object.entries(ENGINE).flatMap(([name, read]) =>
     typeof read === "string" ? [] : [[name, read] as const],
   );
-  it.each(readers)("is not approved to routed engine.%s", async (_, read) => {
+  it.each(readers)("is not shown as approved by routed engine.%s", async (_, read) => {
     const made = await forged(upTo);
     for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
   });
 
-  it.each(ALL_CALLS)("is not approved to the tool of %s, nor over HTTP", async (call) => {
+  it.each(ALL_CALLS)("is not shown as approved by the tool of %s, nor over HTTP", async (call) => {
     const { host, id } = await forged(upTo);
     const about = call === "list" || call === "start" ? {} : { instance_id: id };
     const request = { ...about, ...REQUESTS[call] };

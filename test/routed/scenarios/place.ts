@@ -6,14 +6,14 @@ import { SqliteStorage } from "phasegate/sqlite";
 import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.js";
 
-/** A database that nobody else uses. */
+/** A database for one test alone. */
 export interface Place {
-  /** As `openPlace` takes it. */
+  /** The name for `openPlace`. */
   readonly name: string;
   open(): Promise<StorageAdapter>;
-  /** What the specification's tables say of an instance: its row, and how many entries its history has. */
+  /** Returns the specification's tables for an instance: its row, and the number of its history entries. */
   tables(instanceId: string): Promise<{ readonly instance: Record<string, unknown>; readonly entries: number }>;
-  /** Takes the log away from under those who have it open. */
+  /** Deletes the log while others have it open. */
   destroy(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** A host whose decider answers once a file is there; it hands in a report on the first step, and says what it was told. */
+/** A host whose decider answers once a file exists; it submits a report on the first step, and prints the answer. */
 import { access } from "node:fs/promises";
 import { isPhasegateError } from "phasegate";
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";

@@ -9,7 +9,7 @@ import { stage } from "./stage.js";
 
 const startWorker = workersOf(join(import.meta.dirname, "race-worker.ts"));
 
-/** Once a worker's decider is asked, or once it has ended without. */
+/** Resolves once a worker's decider is asked, or once the worker has ended. */
 function asked(worker: Worker): Promise<void> {
   return new Promise((resolve) => {
     worker.process.stdout?.once("data", () => resolve());
@@ -20,13 +20,13 @@ function asked(worker: Worker): Promise<void> {
 describe.each(Object.entries(PLACES))("on %s", (_, newPlace) => {
   it.each(Object.entries(SCENARIOS))("%s", async (_name, scenario) => scenario(await newPlace()));
 
-  it("two processes at once: one report is taken, the other is told the current step", async () => {
+  it("of two processes with a report each, one is accepted, and the other gets the current step", async () => {
     const place = await newPlace();
     const { engine, start } = await stage(place, []);
     const id = await start();
     const release = join(await temporaryFolder(), "release");
     const workers = ["success", "failure"].map((status) => startWorker(place.name, id, status, release));
-    // Both deciders are asked about the one report that was taken: whoever comes second goes on with it.
+    // Both deciders are asked about the accepted report: the second process continues with it.
     await Promise.all(workers.map(asked));
     await writeFile(release, "");
     const ends = await Promise.all(workers.map(({ ended }) => ended));

@@ -7,7 +7,7 @@ import { stage } from "./stage.js";
 
 const reported = (status: string, more: object = {}) => ({ status, ...more });
 
-/** Each by its name. */
+/** The scenarios by name. */
 export const SCENARIOS: Readonly<Record<string, (place: Place) => Promise<void>>> = {
   "loading: whole workflows are listed, a broken one is told of and can't be started": async (place) => {
     const { get, post } = await stage(place, []);

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import type { Place } from "./place.js";
 import { workflowFolder } from "./workflow-folder.js";
 
-/** Everything of a server but the model: the API, the engine, workflows in files, a database. */
+/** Creates a server without a model: the API, the engine, workflows in files, a database. */
 export async function stage(place: Place, script: DeciderScript, options: Partial<RoutedEngineOptions> = {}) {
   const { root, workflows } = await workflowFolder();
   const storage = await place.open();

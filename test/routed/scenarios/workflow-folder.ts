@@ -5,7 +5,7 @@ import { RoutedFolders } from "phasegate/routed";
 import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { stepText } from "../definition/folder-of-texts.js";
 
-/** A workflow that branches, and one that is broken, as files. */
+/** A workflow that branches, and a broken one, as files. */
 const FILES: Readonly<Record<string, string>> = {
   "DEPLOY/index.md": `# Workflow: DEPLOY
 
@@ -28,7 +28,7 @@ The change is live.
   "BROKEN/steps/build.md": "# Client Instructions\n\nBuild it.\n",
 };
 
-/** Them in a folder of their own. */
+/** Writes the workflows to a new folder. */
 export async function workflowFolder() {
   const root = await temporaryFolder();
   for (const [path, text] of Object.entries(FILES)) {

@@ -12,7 +12,7 @@ import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots();
 
-it("as many sessions are known as were used lately, each in its newest version", () => {
+it("KnownVersions keeps the newest version of the 1024 most recently used sessions", () => {
   const known = new KnownVersions();
   const id = (index: number) => parseSessionId(`s${index}`);
   for (let index = 0; index < 1024; index++) known.note(id(index), { version: 5, hash: "five" });
@@ -25,7 +25,7 @@ it("as many sessions are known as were used lately, each in its newest version",
   expect(known.get(id(0))).toBeUndefined();
 });
 
-it("what lists found is kept in mind for some sessions", async () => {
+it("the results of lists are cached for a limited number of sessions", async () => {
   const disk = new Disk();
   const layout = new StoreLayout(await newRoot());
   const reader = new CommitReader(disk, new LinkPublisher(disk));
@@ -45,7 +45,7 @@ it("what lists found is kept in mind for some sessions", async () => {
   expect(hint).toHaveBeenCalled();
 });
 
-it("folders are made once, until too many are known", async () => {
+it("a folder is created once, until the cache of known folders is full", async () => {
   const root = await newRoot();
   const disk = new Disk();
   const make = vi.spyOn(disk, "makeFolder");
@@ -61,7 +61,7 @@ it("folders are made once, until too many are known", async () => {
   expect(make).toHaveBeenCalledTimes(1);
 });
 
-it("a folder that isn't there has no names", async () => {
+it("a missing folder has no names", async () => {
   const root = await newRoot();
   const names = new FolderNames(new Disk());
   expect(await names.read(join(root, "none"))).toEqual([]);
@@ -69,7 +69,7 @@ it("a folder that isn't there has no names", async () => {
   expect(await names.read(join(root, "none"))).toEqual([]);
 });
 
-it("what follows answers is done in order for each key, and its failures stop nothing", async () => {
+it("background work runs in order per key, and a failed task does not stop the next one", async () => {
   const background = new Background();
   const done: string[] = [];
   const task = (name: string, ms: number) => async () => {

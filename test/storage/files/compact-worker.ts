@@ -1,6 +1,6 @@
 /**
- * A process that compacts a session over and over: `compact-worker <root> <session>`. What is packed is deleted
- * soon. Each compaction that is done goes to the standard output as a line.
+ * A process that compacts a session over and over: `compact-worker <root> <session>`. Packed commits are deleted
+ * soon. Each finished compaction writes a line to the standard output.
  */
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

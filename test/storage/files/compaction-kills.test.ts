@@ -12,11 +12,11 @@ import { howOften } from "../../support/how-often.js";
 import { type Worker, workersOf } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const KILLS = howOften(8, 1000);
+const KILLS = howOften(4, 1000);
 const STOPS = howOften(3, 200);
-const STOPS_EACH = 5;
+const STOPS_EACH = howOften(3, 5);
 /** Sessions get a successor after so many kills, so that logs stay short enough to be compacted often. */
-const KILLS_EACH = 10;
+const KILLS_EACH = howOften(4, 10);
 
 const newRoot = temporaryRoots();
 const startAppender = appendWorkers();

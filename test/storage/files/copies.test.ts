@@ -13,15 +13,15 @@ import { collect } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { checkSession } from "../../support/acknowledged.js";
 import { countingCommit } from "../../support/counting-commit.js";
+import { howOften } from "../../support/how-often.js";
 import { type Worker, workersOf } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const LONG = process.env.PHASEGATE_LONG === "1";
-const COPIES = LONG ? 50 : 1;
-const SESSIONS = LONG ? 400 : 15;
+const COPIES = howOften(1, 50);
+const SESSIONS = howOften(8, 400);
 const RESTING_COMMITS = 6;
 /** So many new sessions rest before each copy, for the compactions that go on while it is made. */
-const FRESH = LONG ? 20 : 5;
+const FRESH = howOften(4, 20);
 
 const run = promisify(execFile);
 const newRoot = temporaryRoots();

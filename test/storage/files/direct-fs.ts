@@ -2,8 +2,8 @@ import * as fs from "node:fs";
 import type { FileSystem } from "../../../src/storage/files/disk.js";
 
 /**
- * The real file system by the same system calls, each made at once instead of by a thread of the pool. Tests that make
- * hundreds of thousands of them spend most of their time on handing them over otherwise.
+ * The real file system, with synchronous system calls instead of the thread pool. In tests with hundreds of thousands
+ * of calls, most of the time would go into the thread pool.
  */
 export const directFs = {
   link: async (...args: Parameters<typeof fs.linkSync>) => fs.linkSync(...args),
@@ -17,7 +17,7 @@ export const directFs = {
   rmdir: async (...args: Parameters<typeof fs.rmdirSync>) => fs.rmdirSync(...args),
   stat: async (...args: Parameters<typeof fs.statSync>) => fs.statSync(...args),
   unlink: async (...args: Parameters<typeof fs.unlinkSync>) => fs.unlinkSync(...args),
-  // The store calls them with strings and options alone, and uses no more of a handle than this one has.
+  // The store passes only strings and options, and uses only these methods of a handle.
 } as unknown as FileSystem;
 
 class DirectHandle {

@@ -70,11 +70,12 @@ describe("FileStorage with a failing file system", () => {
   }
 
   it("open", async () => {
-    for (const code of CODES) {
+    for (const [when, ...codes] of passesOf("open")) {
       await eachInstant(async (nth) => {
         const root = `${await newRoot()}/a/b`;
         const faulty = createFaultyFs();
-        faulty.arm(nth, code, "before");
+        const code = codes[nth % codes.length] ?? "EIO";
+        faulty.arm(nth, code, when);
         const storage = await FileStorage.open(root, { fs: faulty.fs }).catch((error: unknown) =>
           checkError(error, code),
         );

@@ -2,16 +2,16 @@ import type { FileHandle } from "node:fs/promises";
 import type { FileSystem } from "../../../src/storage/files/disk.js";
 import { directFs } from "./direct-fs.js";
 
-/** A file system of which one call can be made to fail. */
+/** A file system on which one call can be made to fail. */
 export interface FaultyFs {
   readonly fs: FileSystem;
-  /** Lets the nth call from now fail: instead of being done, or after it was done. */
+  /** Makes the nth call from now fail, instead of being done or after it was done. */
   arm(nth: number, code: string, when: "before" | "after"): void;
-  /** Lets all calls through again; says which one failed, if one did. */
+  /** Lets all calls through again; returns the name of the call that failed, if one did. */
   disarm(): string | undefined;
 }
 
-/** The error of a failed system call, with a path in its message as Node has it. */
+/** Returns the error of a failed system call, with a path in its message, as Node has it. */
 export function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: failed, open '/secret/path'`), { code });
 }
@@ -25,7 +25,7 @@ export function createFaultyFs(): FaultyFs {
     left -= 1;
     if (left !== 0) return call();
     failed = name;
-    // A handle is let go of in any case, as by a real close that fails.
+    // The handle is closed in any case, as with a real close that fails.
     if (fault.when === "after" || name === "handle.close") {
       const result = await call();
       if (isHandle(result)) await result.close();

@@ -23,7 +23,7 @@ function folderOf(root: string, id: string): string {
   return join(root, "sessions", createHash("sha256").update(id).digest("hex").slice(0, 2), id);
 }
 
-/** A store that holds a chain of commits, and has been closed. */
+/** Creates a store that holds a chain of commits, and closes it. */
 async function filled(length: number, parts: Parameters<typeof commitChain>[1] = {}) {
   const { root, storage } = await openNew();
   const chain = commitChain(length, parts);
@@ -33,8 +33,8 @@ async function filled(length: number, parts: Parameters<typeof commitChain>[1] =
   return { root, chain, newest, id: newest.sessionId, folder: folderOf(root, newest.sessionId) };
 }
 
-describe("what lies in the folder", () => {
-  it("is one file for each commit, a hint, payloads and markers, for the owner alone", async () => {
+describe("the folder of a store", () => {
+  it("contains one file per commit, a hint, payloads and markers, readable by the owner alone", async () => {
     const payload = { hash: "a".repeat(64), body: "evidence" };
     const { root } = await filled(2, { payloads: [payload] });
     const entries = await nodeFs.readdir(root, { recursive: true, withFileTypes: true });
@@ -57,7 +57,7 @@ describe("what lies in the folder", () => {
     }
   });
 
-  it("is JSON, each file has one name, and the hint is a number", async () => {
+  it("contains commits as JSON files with one hard link each, and a hint with the version", async () => {
     const { folder, newest } = await filled(3);
     expect(JSON.parse(await nodeFs.readFile(join(folder, "3.json"), "utf8"))).toEqual(newest);
     const stats = await Promise.all(["head", "1.json", "3.json"].map((name) => nodeFs.stat(join(folder, name))));
@@ -67,7 +67,7 @@ describe("what lies in the folder", () => {
     expect(head).toEqual({ sessionId: "session_1", version: 3, folder: String(ino) });
   });
 
-  it("is reached through a root that is made if need be, and through links", async () => {
+  it("is created if it is missing, and can be opened through a symbolic link", async () => {
     const root = await newRoot();
     await (await FileStorage.open(join(root, "a", "b"))).close();
     expect((await nodeFs.stat(join(root, "a"))).mode & 0o777).toBe(0o700);
@@ -78,7 +78,7 @@ describe("what lies in the folder", () => {
     await storage.close();
   });
 
-  it("has no name that Windows keeps for itself", async () => {
+  it("contains no name that Windows reserves", async () => {
     const { root } = await filled(1, { sessionId: "con" });
     const names = await nodeFs.readdir(join(root, "sessions"), { recursive: true });
     expect(names.map((name) => name.split(/[/\\]/)[1])).toContain("_con");
@@ -86,7 +86,7 @@ describe("what lies in the folder", () => {
 });
 
 describe("the hint", () => {
-  it("may be stale, missing or torn", async () => {
+  it("may be stale, missing or truncated", async () => {
     const { root, folder, newest, id } = await filled(40);
     for (const [name, spoil] of Object.entries({
       stale: () => nodeFs.copyFile(join(folder, "3.json"), join(folder, "head")),
@@ -105,7 +105,7 @@ describe("the hint", () => {
     }
   });
 
-  it("is believed in nothing but the number, and in that only if there is such a version", async () => {
+  it("is used only for its version number, and only if that version exists", async () => {
     const { root, folder, id, chain } = await filled(8);
     const forged = (version: number) => encodeCommit(nextCommit(chain[6] ?? chain[0], { version, body: "forged" }));
     for (const [text, gone, newest] of [
@@ -126,7 +126,7 @@ describe("the hint", () => {
     expect(await collect(storage.log(id))).toHaveLength(7);
   });
 
-  it("isn't needed for what this process has seen", async () => {
+  it("is not needed for sessions that this process has already read", async () => {
     const { root, folder, newest, id } = await filled(3);
     const [one, other] = [await FileStorage.open(root), await FileStorage.open(root)];
     await one.read(id);
@@ -143,7 +143,7 @@ describe("the hint", () => {
 });
 
 describe("a header", () => {
-  it("may be longer than what is read of it at first", async () => {
+  it("may be longer than the first read", async () => {
     const { root, newest } = await filled(2, { summary: { target: "é".repeat(5000) } });
     const storage = await FileStorage.open(root);
     expect((await storage.list({})).items).toEqual([newest.summary]);
@@ -152,7 +152,7 @@ describe("a header", () => {
 });
 
 describe("damage", () => {
-  it("is told with the session and the version, and never passed over", async () => {
+  it("fails reads and appends with TAMPERED, and names the session and the version", async () => {
     const { root, folder, id, newest } = await filled(3);
     const file = join(folder, "3.json");
     const whole = await nodeFs.readFile(file, "utf8");
@@ -178,7 +178,7 @@ describe("damage", () => {
     }
   });
 
-  it("of one session leaves it out of lists, and others in", async () => {
+  it("of one session excludes only this session from lists", async () => {
     const { root, folder, id } = await filled(2);
     const other = makeCommit({ sessionId: "other" });
     const storage = await FileStorage.open(root);
@@ -193,7 +193,7 @@ describe("damage", () => {
     await expect(storage.read(id)).rejects.toMatchObject({ code: "TAMPERED" });
   });
 
-  it("doesn't keep a log from giving what lies before it", async () => {
+  it("of one commit does not prevent reading the log before it", async () => {
     const { root, folder, id, chain } = await filled(10);
     await nodeFs.writeFile(join(folder, "7.json"), "");
     const given: Commit[] = [];
@@ -204,7 +204,7 @@ describe("damage", () => {
     expect(given).toEqual(chain.slice(0, 6));
   });
 
-  it("of a version that is missing is told by the log", async () => {
+  it("is reported by the log if a version is missing", async () => {
     const { root, folder, id } = await filled(30);
     for (const version of [20, 8, 1]) {
       await nodeFs.unlink(join(folder, `${version}.json`));
@@ -213,7 +213,7 @@ describe("damage", () => {
     }
   });
 
-  it("of a payload is told", async () => {
+  it("of a payload is reported", async () => {
     const hash = "a".repeat(64);
     const { root, folder, id } = await filled(1, { payloads: [{ hash, body: "evidence" }] });
     const storage = await FileStorage.open(root, { maxCommitBytes: 100 });
@@ -229,7 +229,7 @@ describe("damage", () => {
     expect(await storage.payload(id, hash)).toBe("\0".repeat(100));
   });
 
-  it("doesn't keep a session from being removed", async () => {
+  it("does not prevent removing the session", async () => {
     const { root, folder, id } = await filled(1);
     await nodeFs.writeFile(join(folder, "1.json"), "");
     const storage = await FileStorage.open(root);
@@ -239,8 +239,8 @@ describe("damage", () => {
   });
 });
 
-describe("a backup that is put back under a process", () => {
-  it("is what that process goes on with", async () => {
+describe("a backup that is restored while a process runs", () => {
+  it("is used by that process from then on", async () => {
     const { root, chain, id, folder } = await filled(5);
     for (const goOn of [
       async (storage: FileStorage) => expect(await storage.read(id)).toEqual(chain[1]),
@@ -264,7 +264,7 @@ describe("a backup that is put back under a process", () => {
 });
 
 describe("a read", () => {
-  /** Counts the syncs of the session's folder, and lets them fail if told so. */
+  /** Counts the syncs of the session's folder, and makes them fail on request. */
   function watched(folder: string) {
     const watch = { syncs: 0, fails: false };
     const open: typeof nodeFs.open = async (path, flags, mode) => {
@@ -281,7 +281,7 @@ describe("a read", () => {
     return { watch, fs: { ...nodeFs, open } };
   }
 
-  it("brings to the disk what another process wrote, once for each version", async () => {
+  it("syncs a commit of another process, once per version", async () => {
     const { root, folder, newest, id } = await filled(2);
     const { watch, fs } = watched(folder);
     const storage = await FileStorage.open(root, { fs });
@@ -299,7 +299,7 @@ describe("a read", () => {
     expect(watch.syncs).toBe(3);
   });
 
-  it("brings to the disk what this process couldn't", async () => {
+  it("syncs a commit whose sync failed in this process", async () => {
     const { root, folder, newest, id } = await filled(1);
     const { watch, fs } = watched(folder);
     const storage = await FileStorage.open(root, { fs });
@@ -311,7 +311,7 @@ describe("a read", () => {
     expect(await storage.read(id)).toEqual(nextCommit(newest));
   });
 
-  it("finds nothing if the session goes before it is on the disk", async () => {
+  it("returns undefined if the session is removed before it is synced", async () => {
     const { root, folder, id } = await filled(1);
     const other = await FileStorage.open(root);
     const open: typeof nodeFs.open = async (...args) => {
@@ -324,7 +324,7 @@ describe("a read", () => {
 });
 
 describe("an append that fails", () => {
-  it("before its commit has its version leaves no markers", async () => {
+  it("leaves no markers if it fails before its commit is published", async () => {
     for (const full of [/tmp-/, /~.*~/, "link"]) {
       const root = await newRoot();
       let isFull = false;
@@ -347,7 +347,7 @@ describe("an append that fails", () => {
     }
   });
 
-  it("doesn't fail for want of handles once its commit has its version", async () => {
+  it("succeeds despite a lack of file handles once its commit is published", async () => {
     const { root, newest, id, folder } = await filled(1);
     let isLinked = false;
     const link: typeof nodeFs.link = async (...args) => {
@@ -367,7 +367,7 @@ describe("an append that fails", () => {
     const root = await newRoot();
     const winner = await FileStorage.open(root);
     const first = makeCommit();
-    // Each time it is the winner that comes in between, with the loser's markers as its own.
+    // In both cases the winner appends in between, and its markers have the same names as the loser's.
     for (const moment of ["link", "unlink"]) {
       const win = async () => {
         await winner.append(first).catch(() => {});
@@ -391,7 +391,7 @@ describe("an append that fails", () => {
     }
   });
 
-  it("may take markers back under another writer, who makes them anew", async () => {
+  it("may remove markers that another writer needs; that writer creates them again", async () => {
     const root = await newRoot();
     const first = makeCommit();
     const paths = ["all/2026-01-02/030405006~session_1", "active/2026-01-02/030405006~session_1~1"];
@@ -411,7 +411,7 @@ describe("an append that fails", () => {
 });
 
 describe("a removed session", () => {
-  it("stays away from a writer that has it in mind", async () => {
+  it("cannot be appended to by a storage that has read it before", async () => {
     const { root, newest, id, folder } = await filled(2, { payloads: [{ hash: "a".repeat(64), body: "x" }] });
     const [one, other] = [await FileStorage.open(root), await FileStorage.open(root)];
     await one.read(id);
@@ -423,7 +423,7 @@ describe("a removed session", () => {
     await expect(nodeFs.stat(folder)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("stays away also if it goes between two steps of an append", async () => {
+  it("cannot be appended to if it is removed between two steps of the append", async () => {
     const { root, newest, id } = await filled(2);
     const other = await FileStorage.open(root);
     const link: typeof nodeFs.link = async (from, to) => {
@@ -434,7 +434,7 @@ describe("a removed session", () => {
     await expect(storage.append(nextCommit(newest))).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
-  it("is used up once its removal has begun", async () => {
+  it("has an id that cannot be used again once the removal has begun", async () => {
     const { root, folder, newest, id } = await filled(1);
     const removed = folder.replace("sessions", "removed");
     await nodeFs.mkdir(join(removed, ".."));
@@ -446,7 +446,7 @@ describe("a removed session", () => {
     expect(await storage.read(id)).toBeUndefined();
   });
 
-  it("leaves nothing behind, also if its removal died half-way", async () => {
+  it("leaves no files behind, even if an earlier removal was interrupted", async () => {
     const { root, id } = await filled(2);
     await nodeFs.mkdir(join(root, "trash", `removed~left~0~${randomUUID()}`));
     const storage = await FileStorage.open(root);
@@ -457,7 +457,7 @@ describe("a removed session", () => {
     }
   });
 
-  it("may be removed by two at once", async () => {
+  it("can be removed by two storages at once", async () => {
     const { root, id } = await filled(2);
     const storages = await Promise.all([FileStorage.open(root), FileStorage.open(root)]);
     await Promise.all(storages.map((storage) => storage.remove(id)));
@@ -474,13 +474,13 @@ describe("a removed session", () => {
   });
 });
 
-describe("a log that is read while", () => {
-  it("commits come gives them too", async () => {
+describe("a log that is being read", () => {
+  it("includes commits that are appended meanwhile", async () => {
     const { root, chain, id } = await filled(2);
     const other = await FileStorage.open(root);
     const late = commitChain(4).slice(2);
     const log = await FileStorage.open(root, { fs: { ...nodeFs, open } });
-    // When the log's end has been seen, before the newest version is looked for.
+    // Runs when the end of the log was reached, before the newest version is looked up.
     async function open(...args: Parameters<typeof nodeFs.open>) {
       for (const commit of String(args[0]).endsWith("head") ? late.splice(0) : []) await other.append(commit);
       return nodeFs.open(...args);
@@ -488,11 +488,11 @@ describe("a log that is read while", () => {
     expect(await collect(log.log(id))).toHaveLength(chain.length + 2);
   });
 
-  it("the session goes just ends", async () => {
+  it("ends without an error if the session is removed meanwhile", async () => {
     const { root, folder, id } = await filled(3);
     await nodeFs.unlink(join(folder, "2.json"));
     const other = await FileStorage.open(root);
-    // When the newest version has been looked for, since one is missing.
+    // Runs when the newest version is looked up, since one version is missing.
     const open: typeof nodeFs.open = async (...args) => {
       const handle = await nodeFs.open(...args);
       if (String(args[0]).endsWith("3.json")) await other.remove(id);
@@ -503,8 +503,8 @@ describe("a log that is read while", () => {
   });
 });
 
-describe("what an append refuses", () => {
-  it("are commits that can't be files", async () => {
+describe("append", () => {
+  it("refuses commits that cannot be stored as files", async () => {
     const { storage } = await openNew();
     const commit = makeCommit();
     const refused = [
@@ -520,7 +520,7 @@ describe("what an append refuses", () => {
     await expect(storage.read(JSON.parse('"../x"'))).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
 
-  it("are commits that are too large, payloads included", async () => {
+  it("refuses commits that are too large, payloads included", async () => {
     const { storage } = await openNew({ maxCommitBytes: 100 });
     const payloads = [{ hash: "a".repeat(64), body: "é".repeat(50) }];
     await expect(storage.append(makeCommit({ body: "x", payloads }))).rejects.toMatchObject({
@@ -532,7 +532,7 @@ describe("what an append refuses", () => {
 });
 
 describe("temporary files", () => {
-  it("are gone after an append, whether it was refused or not", async () => {
+  it("are deleted after an append, whether it succeeds or is refused", async () => {
     const { root, chain, folder, newest } = await filled(2);
     const storage = await FileStorage.open(root);
     await expect(storage.append(nextCommit(chain[0]))).rejects.toMatchObject({ code: "CONFLICT" });
@@ -541,7 +541,7 @@ describe("temporary files", () => {
     expect(await nodeFs.readdir(folder)).toEqual(["1.json", "2.json", "3.json", "head"]);
   });
 
-  it("that a crash left are swept once in a while, when they are old", async () => {
+  it("of a crash are deleted now and then, when they are old", async () => {
     const { root, folder, newest } = await filled(62, { payloads: [{ hash: "a".repeat(64), body: "x" }] });
     for (const name of ["tmp-old", "tmp-new", "payloads/tmp-old"]) await nodeFs.writeFile(join(folder, name), "");
     for (const name of ["tmp-old", "payloads/tmp-old"]) await nodeFs.utimes(join(folder, name), HOURS_AGO, HOURS_AGO);
@@ -554,7 +554,7 @@ describe("temporary files", () => {
     expect(names.filter((name) => name.includes("tmp-"))).toEqual(["tmp-new"]);
   });
 
-  it("that a crash left are swept when a session ends", async () => {
+  it("of a crash are deleted when a session ends", async () => {
     const { root, folder, newest } = await filled(1);
     await nodeFs.writeFile(join(folder, "tmp-old"), "");
     await nodeFs.utimes(join(folder, "tmp-old"), HOURS_AGO, HOURS_AGO);
@@ -564,7 +564,7 @@ describe("temporary files", () => {
     expect(await nodeFs.readdir(folder)).toEqual(["1.json", "2.json", "head"]);
   });
 
-  it("of a crash while the store was opened are swept when it is opened", async () => {
+  it("of a crash while opening the store are deleted at the next opening", async () => {
     const { root } = await filled(1);
     for (const name of ["tmp-old", "tmp-new"]) await nodeFs.writeFile(join(root, "trash", name), "");
     await nodeFs.utimes(join(root, "trash", "tmp-old"), HOURS_AGO, HOURS_AGO);
@@ -573,8 +573,8 @@ describe("temporary files", () => {
   });
 });
 
-describe("odd file systems", () => {
-  it("that lose the answer to a link don't make a commit look refused", async () => {
+describe("a file system", () => {
+  it("that loses the response to a link does not make a commit look refused", async () => {
     const link: typeof nodeFs.link = async (from, to) => {
       await nodeFs.link(from, to);
       if (String(to).endsWith(".json")) throw systemError("EEXIST");
@@ -584,7 +584,7 @@ describe("odd file systems", () => {
     await expect(storage.append(makeCommit({ body: "x" }))).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
-  it("where a staged file has other links too don't make a refused commit look written", async () => {
+  it("where a staged file has more links does not make a refused commit look written", async () => {
     let [taken, copies] = ["", 0];
     const link: typeof nodeFs.link = async (from, to) => {
       if (!String(to).endsWith(".json")) return nodeFs.link(from, to);
@@ -607,7 +607,7 @@ describe("odd file systems", () => {
     await expect(other.append(nextCommit(first))).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
-  it("that don't say what lies under a version leave the outcome open", async () => {
+  it("that cannot read a published version leaves the outcome unknown", async () => {
     let isBroken = false;
     const stat = (async (...args: Parameters<typeof nodeFs.stat>) => {
       if (isBroken) throw systemError("EIO");
@@ -626,7 +626,7 @@ describe("odd file systems", () => {
     expect(await storage.countActive(5)).toBe(1);
   });
 
-  it("whose folders are taken away are refused, not waited for", async () => {
+  it("whose store folder was deleted fails the append at once", async () => {
     const { root, storage } = await openNew();
     await nodeFs.rm(root, { recursive: true });
     await expect(storage.append(makeCommit())).rejects.toMatchObject({
@@ -636,7 +636,7 @@ describe("odd file systems", () => {
     expect(await storage.countActive(5)).toBe(0);
   });
 
-  it("whose shelves are taken away get new ones", async () => {
+  it("whose inner folders were deleted gets new ones", async () => {
     const { root, storage } = await openNew();
     await storage.append(makeCommit());
     for (const folder of ["sessions", "all", "active"]) {
@@ -647,7 +647,7 @@ describe("odd file systems", () => {
     expect((await storage.list({})).items).toHaveLength(1);
   });
 
-  it("that fail with something that is no system error are told too", async () => {
+  it("that fails with something other than a system error fails the call with STORAGE_FAILED", async () => {
     const odd = { TypeError: new TypeError("odd"), string: "odd", Error: Object.assign(new Error("odd"), { code: 1 }) };
     for (const [cause, error] of Object.entries(odd)) {
       await expect(openNew({ fs: { ...nodeFs, link: () => Promise.reject(error) } })).rejects.toMatchObject({

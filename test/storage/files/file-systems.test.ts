@@ -16,7 +16,7 @@ function failing(code: string) {
 describe("a file system without hard links", () => {
   const fs: FileSystem = { ...nodeFs, link: failing("EPERM") };
 
-  it("keeps each commit in a folder, and a copy as the hint", async () => {
+  it("stores each commit in a folder, and the hint as a copy", async () => {
     const root = await newRoot();
     const storage = await FileStorage.open(root, { fs });
     const first = makeCommit();
@@ -28,7 +28,7 @@ describe("a file system without hard links", () => {
     expect(files.sort()).toEqual(["1", "1/commit.json", "2", "2/commit.json", "head"]);
   });
 
-  it("finds the newest commit without the hint, too", async () => {
+  it("finds the newest commit without the hint", async () => {
     const root = await newRoot();
     const storage = await FileStorage.open(root, { fs });
     const first = makeCommit();
@@ -39,7 +39,7 @@ describe("a file system without hard links", () => {
     expect(await (await FileStorage.open(root)).read(first.sessionId)).toEqual(nextCommit(first));
   });
 
-  it("stays as it was chosen, wherever the folder is opened", async () => {
+  it("keeps the store in this format when it is opened elsewhere", async () => {
     const root = await newRoot();
     const commit = makeCommit();
     await (await FileStorage.open(root, { fs })).append(commit);
@@ -48,7 +48,7 @@ describe("a file system without hard links", () => {
     expect(await storage.read(commit.sessionId)).toEqual(nextCommit(commit));
   });
 
-  it("can't take over a store that was made with them", async () => {
+  it("cannot open a store that was created with hard links", async () => {
     const root = await newRoot();
     await FileStorage.open(root);
     await expect(FileStorage.open(root, { fs })).rejects.toMatchObject({
@@ -68,7 +68,7 @@ describe("a file system without hard links", () => {
     });
   });
 
-  it("tells a version that is taken from a rename that failed", async () => {
+  it("distinguishes a version that exists from a rename that failed", async () => {
     let code = "";
     const rename: typeof nodeFs.rename = (from, to) =>
       code === "" || String(to).endsWith("head") ? nodeFs.rename(from, to) : failing(code)();
@@ -83,7 +83,7 @@ describe("a file system without hard links", () => {
     await storage.append(nextCommit(first));
   });
 
-  it("does not know whether a commit is there whose rename was done, though it failed", async () => {
+  it("reports the outcome as unknown if a rename fails after it was done", async () => {
     let isAnswerLost = false;
     const rename: typeof nodeFs.rename = async (from, to) => {
       await nodeFs.rename(from, to);
@@ -102,7 +102,7 @@ describe("a file system without hard links", () => {
     await storage.close();
   });
 
-  it("does not know whether a commit is there, if that can't be looked up", async () => {
+  it("reports the outcome as unknown if the version cannot be looked up", async () => {
     let isBroken = false;
     const rename: typeof nodeFs.rename = (from, to) =>
       isBroken && String(to).endsWith("/2") ? failing("EIO")() : nodeFs.rename(from, to);
@@ -116,7 +116,7 @@ describe("a file system without hard links", () => {
     await storage.close();
   });
 
-  it("leaves nothing of a commit that couldn't be staged", async () => {
+  it("leaves no temporary files of a commit that could not be staged", async () => {
     const root = await newRoot();
     let isFull = false;
     const open: typeof nodeFs.open = (path, flags, mode) =>
@@ -130,13 +130,13 @@ describe("a file system without hard links", () => {
 });
 
 describe("the format of a store", () => {
-  it("that is newer is refused", async () => {
+  it("is refused if it is newer", async () => {
     const root = await newRoot();
     await nodeFs.writeFile(join(root, "format.json"), '{"format":2,"publish":"copy"}');
     await expect(FileStorage.open(root)).rejects.toMatchObject({ code: "FORMAT_TOO_NEW", details: { found: 2 } });
   });
 
-  it("that can't be read is refused", async () => {
+  it("is refused if it cannot be read", async () => {
     const root = await newRoot();
     for (const text of ["", "null", "{}", '{"format":1,"publish":"copy"}']) {
       await nodeFs.writeFile(join(root, "format.json"), text);
@@ -158,7 +158,7 @@ describe("on Windows", () => {
     return nodeFs.open(path, flags, mode);
   };
 
-  it("folders needn't be synced", async () => {
+  it("folders need not be synced", async () => {
     const fs = { ...nodeFs, open: unsynced };
     const storage = await FileStorage.open(await newRoot(), { fs, platform: "win32" });
     await storage.append(makeCommit());
@@ -167,7 +167,7 @@ describe("on Windows", () => {
     });
   });
 
-  it("a rename over a file that is open is tried again, but not for ever", async () => {
+  it("a rename over an open file is repeated, up to a limit", async () => {
     const rename = vi.fn(nodeFs.rename);
     const root = await newRoot();
     const [from, to] = [join(root, "from"), join(root, "to")];

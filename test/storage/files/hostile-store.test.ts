@@ -15,7 +15,7 @@ const second = nextCommit(first);
 const id = first.sessionId;
 const other = makeCommit({ sessionId: "other" });
 
-/** A store with a session that somebody changes by hand, and another one beside it. */
+/** Creates a store with a session that the test then changes by hand, and a second session. */
 async function stored({ packed = false } = {}): Promise<string> {
   const root = await newRoot();
   const storage = await FileStorage.open(root);
@@ -29,7 +29,7 @@ function fileOf(root: string, name: string, session: SessionId = id): string {
   return join(root, "sessions", createHash("sha256").update(session).digest("hex").slice(0, 2), session, name);
 }
 
-/** A folder that belongs to somebody, with old files in it. */
+/** Creates a folder of another owner, with old files in it. */
 async function someoneElses(): Promise<string> {
   const folder = await newRoot();
   await mkdir(join(folder, "photos"));
@@ -55,7 +55,7 @@ describe("a folder in a store", () => {
     },
   );
 
-  it("with the name of a store folder and foreign files keeps these files", async () => {
+  it("with the name of a store folder keeps the foreign files in it", async () => {
     const root = await newRoot();
     for (const name of ["trash", "watching"]) {
       await mkdir(join(root, name));
@@ -71,13 +71,13 @@ describe("a folder in a store", () => {
 });
 
 describe("a commit whose time of creation is a path", () => {
-  it("counts as damaged, and no marker is created outside", async () => {
+  it("counts as damaged, and no marker is created outside the store", async () => {
     const root = await stored();
     const outside = await mkdtemp(join(tmpdir(), "o"));
     onTestFinished(() => rm(outside, { recursive: true, force: true, maxRetries: 5 }));
     const file = fileOf(root, "2.json");
     const text = await readFile(file, "utf8");
-    // Ten characters are the day's folder: from all/ two up, to a folder beside the store.
+    // The first ten characters name the folder of the day: two levels above all/ is a folder next to the store.
     const day = `../../${basename(outside).slice(0, 4)}`;
     const commit = text.replace(/"createdAt":"[^"]*"/, `"createdAt":"${day}T10:00:00.000Z"`);
     await writeFile(file, commit);
@@ -90,7 +90,7 @@ describe("a commit whose time of creation is a path", () => {
   });
 });
 
-/** What can lie in the place of a session's newest commit, or of its folder. */
+/** Files that can take the place of a session's newest commit, or of its folder. */
 const ODD: Readonly<Record<string, (root: string) => Promise<unknown>>> = {
   "a link to itself": (root) => linked(fileOf(root, "2.json"), "2.json"),
   "a link to a name that is too long": (root) => linked(fileOf(root, "2.json"), "n".repeat(300)),
@@ -108,7 +108,7 @@ async function linked(path: string, to: string): Promise<void> {
 }
 
 describe("a special file in place of a session's newest commit", () => {
-  it.each(Object.keys(ODD))("does not stop lists, repairs and watches of other sessions: %s", async (kind) => {
+  it.each(Object.keys(ODD))("does not prevent lists, repairs and watches of other sessions: %s", async (kind) => {
     const root = await stored();
     await ODD[kind]?.(root);
     const storage = await FileStorage.open(root, { watchIntervalMs: 5 });
@@ -129,7 +129,7 @@ describe("a special file in place of a session's newest commit", () => {
 });
 
 describe("an endless or gigantic file", () => {
-  it.each(["/dev/zero", "/dev/urandom"])("is not read in place of format.json or of evidence: %s", async (device) => {
+  it.each(["/dev/zero", "/dev/urandom"])("is not read as format.json or as evidence: %s", async (device) => {
     const root = await stored();
     const hash = "a".repeat(64);
     await mkdir(fileOf(root, "payloads"));
@@ -141,7 +141,7 @@ describe("an endless or gigantic file", () => {
     await expect(FileStorage.open(root)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
   });
 
-  it("counts as a damaged commit, and takes no memory", async () => {
+  it("counts as a damaged commit, and is not loaded into memory", async () => {
     const root = await stored();
     await truncate(fileOf(root, "2.json"), 1_900_000_000);
     const storage = await FileStorage.open(root);
@@ -188,7 +188,7 @@ describe("the index of a pack with impossible numbers", () => {
   });
 });
 
-it("the names of a day are put in order once, not for each page", () => {
+it("the names of a day are sorted once, not for each page", () => {
   const names = Array.from({ length: 200_000 }, (_, count) => `${100_000_000 + count}~s${count}`);
   let made = 0;
   const counted = new Proxy(names, {

@@ -1,14 +1,14 @@
 import { howOften } from "../../support/how-often.js";
 
-/** So many at once: what one waits for, as a store does before it writes a head again, the others use. */
+/** Number of attempts that run at once, so that the waits of one are used by the others. */
 const AT_ONCE = 4;
-/** After the first instants, the short form tries every third one, and each walk begins at another of the three. */
-const EVERY = howOften(3, 1);
+/** After the first instants, the short form tries every sixth one, and each walk begins at another of the six. */
+const EVERY = howOften(6, 1);
 let walks = 0;
 
 /**
- * Tries something at the first instant, the second, and so on, until one is not reached any more; returns about how many
- * there were. Each needs a folder of its own.
+ * Tries something at the first instant, the second, and so on, until an instant is no longer reached; returns about how
+ * many instants there were. Each attempt needs a folder of its own.
  */
 export async function eachInstant(attempt: (nth: number) => Promise<boolean>): Promise<number> {
   const skipped = walks++ % EVERY;

@@ -10,18 +10,18 @@ import { howOften } from "../../support/how-often.js";
 import type { Worker } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-/** The storage contract kills processes, too; most are killed in the long form. */
+/** The storage contract kills processes, too. The long form has most of the kills. */
 const KILLS = howOften(6, 320);
 const WORKERS = 3;
 
 const newRoot = temporaryRoots();
 const startWorker = appendWorkers();
 
-it(`loses nothing in ${KILLS} kills`, { timeout: 7_200_000 }, async () => {
+it(`no acknowledged commit is lost in ${KILLS} kills`, { timeout: 7_200_000 }, async () => {
   const root = await newRoot();
   const acknowledged: Acknowledged[] = [];
   for (let round = 0; round < KILLS / WORKERS; round++) {
-    // A session of their own for each round, so that beginnings are killed too, and one for all rounds.
+    // Each round has a session of its own, so that starts are killed too, and shares one with all rounds.
     const ids = ["common", `round_${round}`];
     const workers = Array.from({ length: WORKERS }, () => startWorker(root, 1e9, ids));
     acknowledged.push(...(await Promise.all(workers.map(killLater))).flat());
@@ -43,10 +43,10 @@ async function killLater(worker: Worker): Promise<Acknowledged[]> {
   return acknowledgedIn(lines);
 }
 
-/** Every acknowledged commit is there once, in logs without gaps, and the indexes agree; gives how many commits are. */
+/** Checks that each acknowledged commit is in its log once, without gaps, and that lists agree; returns the count. */
 async function check(root: string, acknowledged: readonly Acknowledged[]): Promise<number> {
   const storage = await FileStorage.open(root);
-  // All may have been killed after a session's first commit, and before they knew of it.
+  // All workers may have been killed after a session's first commit, before they knew of it.
   const ids: string[] = (await storage.list({ limit: 1000 })).items.map(({ sessionId }) => sessionId);
   expect(ids).toEqual(expect.arrayContaining(acknowledged.map(({ id }) => id)));
   let versions = 0;
@@ -62,7 +62,7 @@ async function checkActive(storage: FileStorage): Promise<void> {
   const active = all.items.filter((summary) => summary.status === "active");
   expect((await storage.list({ status: ["active"], limit: 1000 })).items).toEqual(active);
   expect(await storage.countActive(1e6)).toBeGreaterThanOrEqual(active.length);
-  // A session goes on after all kills.
+  // A session can still be appended to after all kills.
   const common = await storage.read(parseSessionId("common"));
   if (common !== undefined) await storage.append(nextCommit(common));
 }

@@ -21,7 +21,7 @@ async function openWith(...commits: Commit[]) {
   return { root, storage };
 }
 
-/** Makes markers by hand, as a crash may leave them. */
+/** Creates markers by hand, as a crash may leave them. */
 async function leave(root: string, ...names: string[]): Promise<void> {
   for (const name of names) {
     await nodeFs.mkdir(join(root, name, ".."), { recursive: true });
@@ -39,7 +39,7 @@ describe("markers", () => {
   const paused = nextCommit(first, { summary: { status: "paused" } });
   const resumed = nextCommit(paused, { summary: { status: "active" } });
 
-  it("are there while a session is active", async () => {
+  it("exist while a session is active", async () => {
     const { root, storage } = await openWith();
     const seen: string[][] = [];
     for (const commit of [first, paused, resumed, nextCommit(resumed)]) {
@@ -51,7 +51,7 @@ describe("markers", () => {
     expect(await markersIn(root, "all")).toEqual([`${DAY}/030405006~session_1`]);
   });
 
-  it("that say nothing true don't show, and are tidied by a list", async () => {
+  it("that are wrong are not listed, and a list deletes them", async () => {
     const { root, storage } = await openWith(first, paused, resumed, makeCommit({ sessionId: "other" }));
     const left = ["030405006~session_1~1", "030405006~session_1~2", "110000000~session_1~1"];
     await leave(root, ...left.map((name) => `active/${DAY}/${name}`), `all/${DAY}/110000000~session_1`);
@@ -65,7 +65,7 @@ describe("markers", () => {
     expect(await markersIn(root, "all")).toHaveLength(2);
   });
 
-  it("of a session that has ended are tidied by a list", async () => {
+  it("of a session that has ended are deleted by a list", async () => {
     const { root, storage } = await openWith(first, paused);
     await leave(root, `active/${DAY}/030405006~session_1~1`);
     expect((await storage.list({ status: ["active"] })).items).toEqual([]);
@@ -73,7 +73,7 @@ describe("markers", () => {
     expect(await markersIn(root, "active")).toEqual([]);
   });
 
-  it("of a version yet to come stay, as it may be under way", async () => {
+  it("of a future version are kept, as it may be in progress", async () => {
     const { root, storage } = await openWith(first, paused);
     await leave(root, `active/${DAY}/030405006~session_1~3`);
     expect((await storage.list({ status: ["active"] })).items).toEqual([]);
@@ -81,7 +81,7 @@ describe("markers", () => {
     expect(await markersIn(root, "active")).toHaveLength(1);
   });
 
-  it("without a session are tidied when they are old, as its beginning may be under way", async () => {
+  it("without a session are deleted once they are old, as the session may be starting", async () => {
     const { root, storage } = await openWith();
     const [old, fresh] = [`active/${DAY}/000000000~old~1`, `active/${DAY}/000000000~fresh~1`];
     await leave(root, old, fresh);
@@ -91,7 +91,7 @@ describe("markers", () => {
     expect(await markersIn(root, "active")).toEqual([`${DAY}/000000000~fresh~1`]);
   });
 
-  it("of a session of which a part is there stay", async () => {
+  it("of a session with some files left are kept", async () => {
     const { root, storage } = await openWith(first, paused, resumed);
     const [old] = await nodeFs.readdir(join(root, "sessions"));
     const folder = join(root, "sessions", old ?? "", "session_1");
@@ -110,11 +110,11 @@ describe("markers", () => {
     expect(await markersIn(root, "all")).toHaveLength(1);
   });
 
-  it("come back if their session begins just while they are tidied", async () => {
+  it("are created again if their session starts while they are being deleted", async () => {
     const root = await newRoot();
     const writer = await FileStorage.open(root);
     const marker = join(root, "active", DAY, "030405006~session_1~1");
-    // The writer publishes after the list has looked for the session, and before the old marker is taken away.
+    // The writer publishes after the list has looked for the session, and before the old marker is deleted.
     const unlink: typeof nodeFs.unlink = async (path) => {
       if (path === marker) await writer.append(first);
       await nodeFs.unlink(path);
@@ -127,7 +127,7 @@ describe("markers", () => {
     expect(await markersIn(root, "active")).toHaveLength(1);
   });
 
-  it("share their folders with what is none", async () => {
+  it("may share their folder with unrelated files", async () => {
     const { root, storage } = await openWith(first);
     const odd = [".DS_Store", "x", "030405006~", "030405006~Not valid~1", "990000000~a~1", "030405006~a~0", "~~"];
     await leave(root, ...odd.flatMap((name) => [`active/${DAY}/${name}`, `all/${DAY}/${name}`]), "all/thumbs/x~y");
@@ -137,7 +137,7 @@ describe("markers", () => {
     expect(await storage.countActive(100)).toBe(1);
   });
 
-  it("are read from where their names say", () => {
+  it("are parsed back to the values they were made from", () => {
     for (const commit of [first, resumed]) {
       const { createdAt, sessionId, activeSince } = commit.summary;
       for (const [marker, version] of [
@@ -151,10 +151,10 @@ describe("markers", () => {
   });
 });
 
-describe("days", () => {
+describe("day folders", () => {
   const recent = new Date().toISOString();
 
-  it("that are old and empty are deleted by a list, and come back with a session of that day", async () => {
+  it("that are old and empty are deleted by a list, and created again for a session of that day", async () => {
     const first = makeCommit();
     const { root, storage } = await openWith(first, makeCommit({ sessionId: "new", summary: { createdAt: recent } }));
     for (const commit of [first, makeCommit({ sessionId: "new" })]) await storage.remove(commit.sessionId);
@@ -165,7 +165,7 @@ describe("days", () => {
     expect((await storage.list({})).items).toHaveLength(1);
   });
 
-  it("may be deleted right before a marker is made", async () => {
+  it("may be deleted right before a marker is created", async () => {
     const root = await newRoot();
     let races = 1;
     const open: typeof nodeFs.open = async (path, flags, mode) => {
@@ -178,7 +178,7 @@ describe("days", () => {
   });
 });
 
-describe("large days", () => {
+describe("large day folders", () => {
   const createdAt = "2026-01-02T03:04:05.006Z";
 
   async function crowd(root: string, count: number): Promise<void> {
@@ -186,7 +186,7 @@ describe("large days", () => {
     await leave(root, ...names);
   }
 
-  it("are read again when they change, also within the tick of a clock", async () => {
+  it("are read again when they change, even within the resolution of the file time", async () => {
     const { root, storage } = await openWith();
     await crowd(root, 300);
     const day = join(root, "active", DAY);
@@ -199,7 +199,7 @@ describe("large days", () => {
     }
   });
 
-  it("are kept for a while, and a few of them", async () => {
+  it("are cached for a limited time, up to a limit", async () => {
     const { root, storage } = await openWith();
     await crowd(root, 256);
     const days = [DAY, ...Array.from({ length: 17 }, (_, index) => `2025-01-${index + 10}`)];
@@ -214,7 +214,7 @@ describe("large days", () => {
 });
 
 describe("firstNames", () => {
-  it("gets by with names that are no markers", () => {
+  it("ignores names that are not markers", () => {
     const marker = "030405006~a~1";
     for (const names of [
       ["x", marker, ""],
@@ -235,7 +235,7 @@ describe("firstNames", () => {
     return timeA === timeB ? (idA < idB ? -1 : 1) : timeA > timeB ? -1 : 1;
   });
 
-  it("gives the same as sorting all, from anywhere", () => {
+  it("returns the same as sorting all names, from any position", () => {
     for (const order of [names, sorted, sorted.toReversed()]) {
       expect(firstNames(order, undefined, 51)).toEqual(sorted.slice(0, 51));
       expect(firstNames(order, sorted[99], 10)).toEqual(sorted.slice(100, 110));

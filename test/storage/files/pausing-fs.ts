@@ -1,14 +1,14 @@
 import * as nodeFs from "node:fs/promises";
 import type { FileSystem } from "../../../src/storage/files/disk.js";
 import { systemError } from "./faulty-fs.js";
-/** A file system of which the nth call waits for something else to be done, or from which on the process is dead. */
+/** A file system on which the nth call waits for another action, or from which on the process counts as dead. */
 export interface PausingFs {
   readonly fs: FileSystem;
-  /** Before the nth call from now, does something else. */
+  /** Runs the action before the nth call from now. */
   pauseBefore(nth: number, meanwhile: () => Promise<void>): void;
-  /** From the nth call on nothing is done any more. */
+  /** Fails every call from the nth one on. */
   dieBefore(nth: number): void;
-  /** Lets all calls through again; says whether that call came. */
+  /** Lets all calls through again; returns true if that call was reached. */
   disarm(): boolean;
 }
 

@@ -7,8 +7,8 @@ import { howOften } from "../../support/how-often.js";
 import { DURABLE, openStorage } from "../../support/open-storage.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const PROCESSES = 4;
-const APPENDS = howOften(40, 1000);
+const PROCESSES = howOften(3, 4);
+const APPENDS = howOften(20, 1000);
 
 const newRoot = temporaryRoots();
 const startWorker = appendWorkers();
@@ -17,8 +17,8 @@ describe.each(Object.entries(DURABLE))("several processes on one %s", (name, pla
   for (const ids of [["one"], ["one", "two", "three", "four"]]) {
     it(`lose no update on ${ids.length} sessions`, { timeout: 300_000 }, async () => {
       const root = join(await newRoot(), place);
+      const workers = await startWorker.together(PROCESSES, root, APPENDS, ids);
       const start = performance.now();
-      const workers = Array.from({ length: PROCESSES }, () => startWorker(root, APPENDS, ids));
       const results = await Promise.all(workers.map((worker) => worker.ended));
       const seconds = (performance.now() - start) / 1000;
       for (const { lines, exitCode, errors } of results) {

@@ -36,7 +36,7 @@ async function idsIn(storage: FileStorage, status?: "active"): Promise<string[]>
 }
 
 describe("a repair", () => {
-  it("makes markers anew that were deleted, and says so", async () => {
+  it("creates markers again that were deleted, and reports them", async () => {
     const { root, storage } = await filled(first, paused, other);
     for (const tree of ["all", "active"]) await nodeFs.rm(join(root, tree, "2026-01-02"), { recursive: true });
     expect(await idsIn(storage)).toEqual([]);
@@ -50,7 +50,7 @@ describe("a repair", () => {
     expect((await storage.repair()).repaired).toEqual([]);
   });
 
-  it("takes away markers that say nothing true, and writes heads that are behind", async () => {
+  it("deletes wrong markers, and updates outdated heads", async () => {
     const { root, storage } = await filled(first, paused);
     await storage.close();
     await nodeFs.writeFile(join(root, "active/2026-01-02/030405006~session_1~1"), "");
@@ -63,7 +63,7 @@ describe("a repair", () => {
     expect(await storage.hint(first.sessionId)).toBe(2);
   });
 
-  it("tells of sessions that are damaged, lists them, and changes nothing of them", async () => {
+  it("reports and lists damaged sessions, and does not change them", async () => {
     const { root, storage } = await filled(...commitChain(4), other);
     await storage.close();
     await nodeFs.rm(join(folderOf(root), "2.json"));
@@ -81,7 +81,7 @@ describe("a repair", () => {
 });
 
 describe("a copy of a folder", () => {
-  it("lists every session, whatever markers were copied", async () => {
+  it("lists every session, even if markers were not copied", async () => {
     const { root, storage } = await filled(first, paused, other);
     await storage.close();
     const copy = join(await newRoot(), "copy");
@@ -91,12 +91,12 @@ describe("a copy of a folder", () => {
     const opened = await FileStorage.open(copy);
     expect([await idsIn(opened), await idsIn(opened, "active")]).toEqual([["other", "session_1"], ["other"]]);
     await opened.close();
-    // It is a store of its own from now on, and isn't looked through again.
+    // From now on it is a store of its own, and is not scanned again.
     const { ino } = await nodeFs.stat(copy);
     expect(JSON.parse(await nodeFs.readFile(join(copy, "format.json"), "utf8"))).toMatchObject({ folder: String(ino) });
   });
 
-  it("keeps a later head that another process wrote while this one waited to write its own", async () => {
+  it("keeps a newer head that another process wrote while this one waited to write its own", async () => {
     const { root, storage } = await filled(first);
     const elsewhere = await FileStorage.open(root);
     // The first head is written at once, so that the second one waits.
@@ -107,7 +107,7 @@ describe("a copy of a folder", () => {
     expect(JSON.parse(await nodeFs.readFile(join(folderOf(root), "head"), "utf8"))).toMatchObject({ version: 3 });
   });
 
-  it("takes a head that is ahead for no sign that commits are gone", async () => {
+  it("does not take a head that is ahead as a sign of lost commits", async () => {
     const { root, storage } = await filled(first, paused);
     await storage.close();
     const copy = join(await newRoot(), "copy");
@@ -119,7 +119,7 @@ describe("a copy of a folder", () => {
     expect(await original.hint(first.sessionId)).toBe(2);
   });
 
-  it("has no session of which the removal was copied", async () => {
+  it("does not contain a session whose removal was copied", async () => {
     const { root, storage } = await filled(first, other);
     const copy = join(await newRoot(), "copy");
     await nodeFs.cp(root, copy, { recursive: true });
@@ -128,7 +128,7 @@ describe("a copy of a folder", () => {
     expect(await idsIn(await FileStorage.open(copy))).toEqual(["other"]);
   });
 
-  it("of a store with sessions that an unreleased version has compacted is refused", async () => {
+  it("is refused if an unreleased version has compacted sessions in it", async () => {
     const { root } = await filled(first);
     await nodeFs.mkdir(join(root, "compacted", "3a"), { recursive: true });
     await expect(FileStorage.open(root)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
@@ -138,7 +138,7 @@ describe("a copy of a folder", () => {
 describe("the count of active sessions", () => {
   const again = nextCommit(paused, { summary: { status: "active" } });
 
-  it("does not grow by writers that pause and resume one session, wherever one of them sleeps", async () => {
+  it("does not grow when writers pause and resume a session, wherever one of them is suspended", async () => {
     for (let nth = 1; ; nth++) {
       const { root, storage } = await filled(first, paused);
       const pausing = createPausingFs();
@@ -162,13 +162,13 @@ describe("the count of active sessions", () => {
     }
   });
 
-  it("looks into sessions where the markers alone reach the limit, and takes false ones away", async () => {
+  it("opens sessions if the number of markers reaches the limit, and deletes wrong markers", async () => {
     const { root, storage } = await filled(first, paused, other);
     for (const name of ["030405006~session_1~1", "030405006~other~0", "030405006~gone~1"]) {
       await nodeFs.writeFile(join(root, "active/2026-01-02", name), "");
     }
     expect(await storage.countActive(100)).toBe(3);
-    // One whose session is not there yet may be about to begin.
+    // A marker without a session may belong to a session that is about to start.
     expect(await storage.countActive(3)).toBe(2);
     await storage.close();
     expect(await storage.countActive(3)).toBe(2);
@@ -177,7 +177,7 @@ describe("the count of active sessions", () => {
 });
 
 describe("a clock that is hours ahead", () => {
-  it("sweeps nothing that another process is about to publish", async () => {
+  it("deletes nothing that another process is about to publish", async () => {
     const { root, storage } = await filled(first);
     const staged = [join(folderOf(root), "tmp-of-another"), join(root, "trash", "tmp-of-another")];
     for (const path of staged) await nodeFs.writeFile(path, "");
@@ -197,7 +197,7 @@ describe("a clock that is hours ahead", () => {
     await storage.close();
   });
 
-  it("keeps removed sessions for those who watch", async () => {
+  it("keeps removed sessions for watchers", async () => {
     const { root, storage } = await filled(first);
     const stop = new AbortController();
     const seen: string[] = [];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 
-/** Returns what makes folders that are deleted together after the tests of a file. */
+/** Returns a function that creates folders; they are deleted together after the tests of a file. */
 export function temporaryRoots(): () => Promise<string> {
   let parent: string | undefined;
   let count = 0;

@@ -1,6 +1,6 @@
 /**
- * A process that keeps a store busy: `traffic-worker <root> <name>`. It begins sessions, appends to those that are active,
- * pauses and resumes them, and compacts any. When it has begun, it writes a line.
+ * A process that keeps a store busy: `traffic-worker <root> <name>`. It starts sessions, appends to active ones,
+ * pauses, resumes and compacts them. It writes a line once it runs.
  */
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

@@ -25,7 +25,7 @@ const first = makeCommit({ payloads: [{ hash: "a".repeat(64), body: "evidence" }
 const second = nextCommit(first, { body: "second" });
 const id = first.sessionId;
 
-/** Whatever a storage is asked for: each call ends, with an answer or with an error of ours. */
+/** Every call of a storage: each ends, with a result or with an error of the library. */
 const CALLS: readonly ((storage: StorageAdapter) => Promise<unknown>)[] = [
   (storage) => storage.read(id),
   (storage) => collect(storage.log(id)),
@@ -40,8 +40,8 @@ const CALLS: readonly ((storage: StorageAdapter) => Promise<unknown>)[] = [
   (storage) => storage.remove(id),
 ];
 
-describe("in the place of a file of a storage", () => {
-  it.each(Object.keys(KINDS))("%s makes no call wait", async (kind) => {
+describe("a special file in place of a storage file", () => {
+  it.each(Object.keys(KINDS))("does not block any call: %s", async (kind) => {
     const files = (await filesOf(await stored())).length;
     expect(files).toBeGreaterThan(5);
     for (let nth = 0; nth < files; nth += 1) {
@@ -57,8 +57,8 @@ describe("in the place of a file of a storage", () => {
   });
 });
 
-describe("in the place of a commit", () => {
-  /** The folder of the session, which has a second commit; the other session's is next to it. */
+describe("in place of a commit", () => {
+  /** Returns the folder of the session, which has a second commit. */
   async function opened() {
     const root = await stored();
     const [folder] = (await filesOf(root))
@@ -68,7 +68,7 @@ describe("in the place of a commit", () => {
     return { root, folder };
   }
 
-  it("a FIFO is damage of this session alone", async () => {
+  it("a FIFO counts as damage of this session alone", async () => {
     const { root, folder } = await opened();
     await rm(join(folder, "2.json"));
     execFileSync("mkfifo", [join(folder, "2.json")]);
@@ -80,7 +80,7 @@ describe("in the place of a commit", () => {
     await storage.close();
   });
 
-  it("a folder is not noticed, if the pack has this version", async () => {
+  it("a folder is ignored if the pack has this version", async () => {
     const { root, folder } = await opened();
     const knows = await FileStorage.open(root);
     await knows.read(id);
@@ -95,7 +95,7 @@ describe("in the place of a commit", () => {
     await knows.close();
   });
 
-  it("a link to itself is named by the version that is there", async () => {
+  it("a link to itself is reported with its version", async () => {
     const { root, folder } = await opened();
     await rm(join(folder, "1.json"));
     await symlink("1.json", join(folder, "1.json"));
@@ -105,7 +105,7 @@ describe("in the place of a commit", () => {
   });
 });
 
-describe("in the place of a file that SQLite makes", () => {
+describe("in place of a SQLite file", () => {
   it.each(["", "-journal", "-wal", "-shm"])("a FIFO or a folder is refused: x.db%s", async (ending) => {
     for (const kind of ["a FIFO", "a folder"]) {
       const file = join(await temporaryFolder(), "x.db");
@@ -117,13 +117,13 @@ describe("in the place of a file that SQLite makes", () => {
   });
 });
 
-it("a FIFO in the place of a log file is refused", async () => {
+it("a FIFO in place of a log file is refused", async () => {
   const path = join(await temporaryFolder(), "x.log");
   execFileSync("mkfifo", [path]);
   expect(() => new RotatingFile(path)).toThrow(/ENXIO|EACCES/);
 });
 
-it.each(Object.keys(KINDS))("%s in the place of a plan's claim is named by the error, at every call", async (kind) => {
+it.each(Object.keys(KINDS))("%s in place of a plan's claim is named by the error, at every call", async (kind) => {
   const root = await temporaryFolder();
   await writeFiles(root, { "tasks.md": "# Plan\n" });
   await KINDS[kind]?.(claimName(join(root, "tasks.md")));
@@ -138,7 +138,7 @@ it.each(Object.keys(KINDS))("%s in the place of a plan's claim is named by the e
   expect((await plans.read("tasks.md"))?.text).toBe("# Plan\n");
 });
 
-/** A storage's folder with two sessions in it. */
+/** Creates the folder of a storage with two sessions in it. */
 async function stored(): Promise<string> {
   const root = await temporaryFolder();
   const storage = await FileStorage.open(root);
@@ -155,7 +155,7 @@ async function filesOf(root: string): Promise<string[]> {
     .sort();
 }
 
-/** What a call gives; undefined if it fails with an error that a host can tell apart. */
+/** Returns the result of a call; undefined if it fails with an error of the library. */
 async function ourError<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call();

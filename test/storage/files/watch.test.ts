@@ -14,13 +14,13 @@ import { temporaryRoots } from "./temporary-root.js";
 const newRoot = temporaryRoots();
 const FAST: FileStorageOptions = { watchIntervalMs: 5 };
 
-/** Two adapters on one store, as two processes have them. */
+/** Opens two adapters on one store, as two processes have them. */
 async function openTwo() {
   const root = await newRoot();
   return { root, here: await FileStorage.open(root, FAST), there: await FileStorage.open(root, FAST) };
 }
 
-/** Watches, and gives the commits that come until there are so many, in `session version` form. */
+/** Watches a storage; `next` collects the given number of commits, in `session version` form. */
 function watching(storage: FileStorage, query: SessionQuery = {}) {
   const abort = new AbortController();
   const commits = storage.watch(query, abort)[Symbol.asyncIterator]();
@@ -43,7 +43,7 @@ function watching(storage: FileStorage, query: SessionQuery = {}) {
   };
 }
 
-/** Waits until the adapter has looked, as it shows by giving a commit of its own: what others append then is seen. */
+/** Waits until a watch yields a commit of its own adapter: from then on it also yields commits of others. */
 async function begun(storage: FileStorage, watch: ReturnType<typeof watching>, parts: CommitParts = {}): Promise<void> {
   await storage.append(makeCommit({ sessionId: "mark", ...parts }));
   expect(await watch.next(1)).toEqual([`${parts.sessionId ?? "mark"} 1`]);
@@ -56,7 +56,7 @@ function last(commits: readonly Commit[]): Commit {
 }
 
 describe("a watch", () => {
-  it("sees what the same adapter is asked to append after it was called, before it is iterated", async () => {
+  it("yields commits that the same adapter appends after the call, even before it is iterated", async () => {
     const { here } = await openTwo();
     const [first, second] = await appendAll(here, commitChain(2));
     const watch = watching(here);
@@ -67,7 +67,7 @@ describe("a watch", () => {
     await watch.end();
   });
 
-  it("sees what the same adapter appends while it looks where sessions stand", async () => {
+  it("yields commits that the same adapter appends while it reads the state of sessions", async () => {
     const root = await newRoot();
     const first = makeCommit();
     const second = nextCommit(first);
@@ -75,14 +75,14 @@ describe("a watch", () => {
     let isWatched = false;
     const fs: FileSystem = {
       ...nodeFs,
-      // The append sleeps between the instant when its commit is there and the one when it is done.
+      // The append is suspended between publishing its commit and returning.
       link: async (from, to) => {
         await nodeFs.link(from, to);
         if (!isWatched || !String(to).endsWith("2.json")) return;
         linked.abort();
         await once(seen.signal, "abort");
       },
-      // The watch looks where sessions stand once its sign is there.
+      // The watch reads the state of sessions once its sign exists.
       open: async (path, ...rest) => {
         if (isWatched && String(path).includes("watching") && !linked.signal.aborted)
           await once(linked.signal, "abort");
@@ -105,7 +105,7 @@ describe("a watch", () => {
     await storage.close();
   });
 
-  it("sees what others append, of each session in order, and nothing from before", async () => {
+  it("yields commits of other adapters, in order per session, and none from before the call", async () => {
     const { here, there } = await openTwo();
     const chain = await appendAll(there, commitChain(3));
     const watch = watching(here);
@@ -129,7 +129,7 @@ describe("a watch", () => {
     await watch.end();
   });
 
-  it("sees sessions pause, come back and end, each commit by its own summary", async () => {
+  it("yields commits of sessions that pause, resume and end, each filtered by its own summary", async () => {
     const { here, there } = await openTwo();
     const first = makeCommit();
     await there.append(first);
@@ -139,7 +139,7 @@ describe("a watch", () => {
     await here.append(pausedMark);
     expect(await paused.next(1)).toEqual(["paused_mark 1"]);
     const [seenAll, seenPaused] = [all.next(7), paused.next(2)];
-    // Long enough that it has been found resting when it comes back.
+    // Each wait is long enough that the watch sees the state in between.
     let newest = first;
     for (const status of ["paused", "active", "paused", "active", "completed", "completed"] as const) {
       await new Promise((resolve) => setTimeout(resolve, 15));
@@ -152,7 +152,7 @@ describe("a watch", () => {
     await Promise.all([all.end(), paused.end()]);
   });
 
-  it("sees the last commits of a session that is removed at once, and lets it go afterwards", async () => {
+  it("yields the last commits of a session that is removed at once, and deletes its files afterwards", async () => {
     const { root, here, there } = await openTwo();
     const resting = makeCommit({ sessionId: "resting", summary: { status: "completed" } });
     const compacted = commitChain(3, { sessionId: "compacted" });
@@ -178,7 +178,7 @@ describe("a watch", () => {
     for (const folder of ["trash", "watching"]) expect(await readdir(join(root, folder))).toEqual([]);
   });
 
-  it("goes on through compactions", async () => {
+  it("continues through compactions", async () => {
     const { here, there } = await openTwo();
     const chain = await appendAll(there, commitChain(5));
     const watch = watching(here);
@@ -195,7 +195,7 @@ describe("a watch", () => {
     await watch.end();
   });
 
-  it("looks at what rests in turn, and only at ids that begin as asked", async () => {
+  it("polls inactive sessions in turn, and only ids with the given prefix", async () => {
     const { here, there } = await openTwo();
     const resting = Array.from({ length: 200 }, (_, index) =>
       makeCommit({ sessionId: `a_${index}`, summary: { status: "paused" } }),
@@ -213,7 +213,7 @@ describe("a watch", () => {
     await watch.end();
   });
 
-  it("passes over a session that is damaged, until it is fixed", async () => {
+  it("skips a damaged session until it is repaired", async () => {
     const { root, here, there } = await openTwo();
     const first = makeCommit({ sessionId: "good" });
     const hurt = commitChain(2, { sessionId: "hurt" });
@@ -233,7 +233,7 @@ describe("a watch", () => {
     await watch.end();
   });
 
-  it("ends when it is aborted: before, while it waits, and when nobody iterates", async () => {
+  it("ends when it is aborted: before it waits, while it waits, and when it is not iterated", async () => {
     const { root, here } = await openTwo();
     await watching(here).end();
     expect(await readdir(join(root, "watching"))).toEqual([]);
@@ -248,7 +248,7 @@ describe("a watch", () => {
     while ((await readdir(join(root, "watching"))).length > 0) await new Promise((resolve) => setTimeout(resolve, 2));
   });
 
-  it("is told of a file system that fails, by the iterator", async () => {
+  it("fails in the iterator if the file system fails", async () => {
     const { root } = await openTwo();
     const faulty = createFaultyFs();
     const storage = await FileStorage.open(root, { ...FAST, fs: faulty.fs });

@@ -6,7 +6,7 @@ import { storageContract } from "../../../src/testing/storage-contract/contract.
 describe("MemoryStorage", () => {
   for (const { name, run } of storageContract({ open: async () => new MemoryStorage() })) it(name, run);
 
-  it("says how many sessions there are in all, and how many a filter lets through", async () => {
+  it("returns the total number of sessions, and the number that match a filter", async () => {
     const storage = new MemoryStorage();
     for (const sessionId of ["a", "b", "c"]) await storage.append(makeCommit({ sessionId }));
     await storage.append(makeCommit({ sessionId: "d", summary: { status: "failed" } }));
@@ -15,7 +15,7 @@ describe("MemoryStorage", () => {
     expect(await storage.list({ limit: 1, status: ["active"], cursor: page.cursor ?? "" })).toMatchObject({ total: 3 });
   });
 
-  it("gives back frozen commits, and shares them", async () => {
+  it("returns frozen commits, the same object each time", async () => {
     const storage = new MemoryStorage();
     const commit = makeCommit({ payloads: [{ hash: "h", body: "x" }] });
     await storage.append(commit);
@@ -25,7 +25,7 @@ describe("MemoryStorage", () => {
     expect(await storage.read(commit.sessionId)).toBe(read);
   });
 
-  it("keeps its order with sessions that are made out of order", async () => {
+  it("lists sessions in order if they are created out of order", async () => {
     const storage = new MemoryStorage();
     const days = [5, 3, 9, 1, 7, 2, 8, 6, 4];
     for (const day of days) {

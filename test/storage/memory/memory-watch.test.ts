@@ -17,7 +17,7 @@ function begin(query: SessionQuery = {}) {
 }
 
 describe("MemoryStorage.watch", () => {
-  it("gives what is appended after the call, to all who wait and in their order", async () => {
+  it("yields commits that are appended after the call, to all waiting calls in order", async () => {
     const { storage, next } = begin();
     const [first, second, third] = commitChain(3);
     const waiting = [next(), next()];
@@ -29,7 +29,7 @@ describe("MemoryStorage.watch", () => {
     expect(await next()).toBe("session_1 3");
   });
 
-  it("gives nothing that was there before, and nothing that was refused", async () => {
+  it("yields no commits from before the call, and no refused ones", async () => {
     const storage = new MemoryStorage();
     const [first, second] = commitChain(2);
     await storage.append(first);
@@ -40,7 +40,7 @@ describe("MemoryStorage.watch", () => {
     expect((await commits.next()).value?.version).toBe(2);
   });
 
-  it("keeps a slow consumer's commits for it, each session's in their order and no session behind another", async () => {
+  it("buffers commits for a slow consumer, in order per session and without one session blocking another", async () => {
     const { storage, next } = begin();
     for (const commit of commitChain(3, { sessionId: "a" })) await storage.append(commit);
     for (const commit of commitChain(2, { sessionId: "b" })) await storage.append(commit);
@@ -48,7 +48,7 @@ describe("MemoryStorage.watch", () => {
     expect(seen).toEqual(["a 1", "b 1", "a 2", "b 2", "a 3"]);
   });
 
-  it("filters each commit by its own summary, also those that wait", async () => {
+  it("filters each commit by its own summary, buffered ones too", async () => {
     const { storage, next, control } = begin(active);
     const first = makeCommit({ sessionId: "a" });
     const paused = nextCommit(first, { summary: { status: "paused" } });
@@ -63,7 +63,7 @@ describe("MemoryStorage.watch", () => {
     control.abort();
   });
 
-  it("still gives the last commits of a session that is removed", async () => {
+  it("yields the last commits of a session that is removed", async () => {
     const { storage, next } = begin();
     const first = makeCommit();
     await storage.append(first);
@@ -72,7 +72,7 @@ describe("MemoryStorage.watch", () => {
     expect([await next(), await next()]).toEqual(["session_1 1", "session_1 2"]);
   });
 
-  it("ends without an error when the signal aborts, whoever waits and whatever was left", async () => {
+  it("ends without an error when the signal aborts, with waiting calls and with buffered commits", async () => {
     const { storage, control, next, commits } = begin();
     const waiting = [next(), next()];
     control.abort();
@@ -83,7 +83,7 @@ describe("MemoryStorage.watch", () => {
     expect(await late.next()).toEqual({ done: true, value: undefined });
   });
 
-  it("is let go of by break", async () => {
+  it("ends when its loop breaks", async () => {
     const { storage, commits } = begin();
     await storage.append(makeCommit());
     for await (const { version } of commits) {

@@ -1,7 +1,7 @@
 import { PostgresStorage } from "phasegate/postgres";
 import { expect } from "vitest";
 import { type Acknowledged, checkSession } from "../../support/acknowledged.js";
-/** Every acknowledged commit is there once, in logs without gaps, and lists and counts agree; gives how many there are. */
+/** Checks that each acknowledged commit is in its log once, without gaps, and that lists agree; returns the count. */
 export async function checkSessions(
   url: string,
   schema: string,

@@ -1,15 +1,13 @@
 import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
 import { storageContract } from "../../../src/testing/storage-contract/contract.js";
-import { newSchema, postgresUrl } from "../../support/postgres.ts";
+import { emptySchema, newSchema, postgresUrl } from "../../support/postgres.ts";
 
-let url = "";
 let pool: Pool;
 let client: Client;
 beforeAll(async () => {
-  url = await postgresUrl();
+  const url = await postgresUrl();
   pool = new Pool({ connectionString: url, max: 8 });
   client = new Client({ connectionString: url });
   await client.connect();
@@ -19,8 +17,8 @@ afterAll(async () => {
   await client.end();
 });
 
+/** Ways to open it beside the address, which test/testing/postgres-contract.test.ts opens, in other processes, too. */
 const PLACES = {
-  "with a url": () => ({ url }),
   "with a pool of the host's": () => ({ pool }),
   "with one client of the host's": () => ({ client }),
   "without prepared statements": () => ({ pool, preparedStatements: false }),
@@ -28,16 +26,13 @@ const PLACES = {
 
 for (const [name, place] of Object.entries(PLACES)) {
   describe(`PostgresStorage ${name}`, () => {
-    const schemas = new WeakMap<StorageAdapter, string>();
-    const openAt = async (schema: string) => {
-      const storage = await PostgresStorage.open({ ...place(), schema, maxCommitBytes: 2_000_000, pollMs: 100 });
-      schemas.set(storage, schema);
+    const schema = newSchema();
+    const reopen = () => PostgresStorage.open({ ...place(), schema, maxCommitBytes: 2_000_000, pollMs: 100 });
+    const open = async () => {
+      const storage = await reopen();
+      await emptySchema(pool, schema);
       return storage;
     };
-    const cases = storageContract({
-      open: () => openAt(newSchema()),
-      reopen: (storage) => openAt(schemas.get(storage) ?? ""),
-    });
-    for (const { name, run } of cases) it(name, run);
+    for (const { name, run } of storageContract({ open, reopen })) it(name, run);
   });
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { decodeText, encodeText } from "../../../src/storage/postgres/rows.js";
 
 describe("encodeText", () => {
-  it("leaves ordinary texts as they are, emoji and control characters too", () => {
+  it("leaves ordinary texts unchanged, with emoji and control characters too", () => {
     for (const text of [
       "",
       "abc",
@@ -15,11 +15,11 @@ describe("encodeText", () => {
     }
   });
 
-  it("makes of what PostgreSQL can't hold something that it can", () => {
+  it("escapes characters that PostgreSQL cannot store", () => {
     expect(encodeText("a\u0000b\ud800c\udc00\u001a0000")).toBe("a\u001a0000b\u001ad800c\u001adc00\u001a001a0000");
   });
 
-  it("gives every text back to the letter", () => {
+  it("is reversible for every text", () => {
     const units = fc.oneof(
       fc.integer({ min: 0, max: 0xffff }),
       fc.constantFrom(0, 0x1a, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0x30, 0x61),
@@ -34,7 +34,7 @@ describe("encodeText", () => {
     );
   });
 
-  it("makes different texts of different texts", () => {
+  it("encodes different texts differently", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (one, other) => {
         expect(encodeText(one) === encodeText(other)).toBe(one === other);

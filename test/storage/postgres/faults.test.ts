@@ -10,9 +10,13 @@ import { parseSessionId } from "../../../src/workflow/names.js";
 import type { Acknowledged } from "../../support/acknowledged.js";
 import { countingCommit } from "../../support/counting-commit.js";
 import { failure } from "../../support/failure.js";
+import { howOften } from "../../support/how-often.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { checkSessions } from "./check-sessions.ts";
+
+/** So often all connections are cut, or the server is stopped. */
+const [CUTS, STOPS] = howOften([8, 1], [20, 2]);
 
 let url = "";
 let pool: Pool;
@@ -219,13 +223,13 @@ it("loses and doubles nothing while connections are cut under load", async () =>
   const cut = `SELECT count(pg_terminate_backend(pid))::int AS cut FROM pg_stat_activity
     WHERE application_name = 'cut_${schema}'`;
   let cuts = 0;
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < CUTS; round++) {
     cuts += Number((await runSql(url, cut))[0]?.cut);
     await delay(25);
   }
   going = false;
   const acknowledged = (await writing).flat();
-  expect(cuts).toBeGreaterThan(20);
+  expect(cuts).toBeGreaterThan(CUTS);
   // Whoever is told of each commit's fate can't have written more than what it was told is there.
   expect(await checkSessions(url, schema, acknowledged)).toBe(acknowledged.length);
   await storage.close();
@@ -248,12 +252,12 @@ describe("a server that is stopped and started under load", () => {
     })();
     let going = true;
     const writing = Promise.all(["a", "b", "c"].map((id) => appendOn(storage, id, () => going)));
-    for (let round = 0; round < 2; round++) {
-      await delay(200);
+    for (let round = 0; round < STOPS; round++) {
+      await delay(100);
       await server.halt(how === "by a crash" ? "crash" : undefined);
       await server.resume();
     }
-    await delay(200);
+    await delay(100);
     going = false;
     const acknowledged = (await writing).flat();
     expect(await checkSessions(server.url, schema, acknowledged)).toBe(acknowledged.length);

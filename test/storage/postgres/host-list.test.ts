@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../../src/errors.js";
 import { readHostList } from "../../../src/storage/postgres/hosts.js";
 
-describe("an address", () => {
+describe("the URL", () => {
   it.each([
     "postgres://host/db",
     "postgresql://u:p@host:5432/db?sslmode=require",
@@ -23,7 +23,7 @@ describe("an address", () => {
     ["postgres://u@/db?host=a,b&port=1,2", ["postgres://u@a:1/db?", "postgres://u@b:2/db?"]],
     ["postgres:///db?port=7&host=%2Ftmp,b", ["postgres://%2Ftmp:7/db?", "postgres://b:7/db?"]],
     ["postgres:///db?host=::1,b", ["postgres://[::1]/db?", "postgres://b/db?"]],
-  ])("of several is one for each: %s", (url, urls) => {
+  ])("of several servers is split into one per server: %s", (url, urls) => {
     expect(readHostList(url)).toEqual({ urls, roles: ["any"] });
   });
 
@@ -34,7 +34,7 @@ describe("an address", () => {
     ["primary", ["primary"]],
     ["standby", ["standby"]],
     ["prefer-standby", ["standby", "any"]],
-  ])("says which role a server must have: %s", (wanted, roles) => {
+  ])("determines the role that a server must have: %s", (wanted, roles) => {
     const [one] = [readHostList(`postgres://a/db?target_session_attrs=${wanted}&x=1`)];
     expect(one).toEqual({ urls: ["postgres://a/db?x=1"], roles });
     expect(readHostList(`postgres://a,b/db?target_session_attrs=${wanted}`)?.roles).toEqual(roles);
@@ -50,7 +50,7 @@ describe("an address", () => {
     ["mysql://u:s3cret@a,b/db", "the url is not one of PostgreSQL's"],
     ["host=a password=s3cret", "the url is not one of PostgreSQL's"],
     [undefined, "the url is not one of PostgreSQL's"],
-  ])("that is none is refused, and its password not shown: %s", (url, cause) => {
+  ])("is refused if it is invalid, without showing its password: %s", (url, cause) => {
     let error: unknown;
     try {
       readHostList(url);

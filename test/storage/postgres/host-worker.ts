@@ -1,4 +1,4 @@
-/** A host as a user would write it, on the build: `host-worker <url> <schema>` serves a workflow over stdio. */
+/** A host as a user would write it, on the built package: `host-worker <url> <schema>` serves a workflow over stdio. */
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";

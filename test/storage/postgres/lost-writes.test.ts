@@ -10,7 +10,7 @@ beforeAll(async () => {
   url = await postgresUrl();
 }, 60_000);
 
-/** Makes a trigger that drops rows without an error; what it gives takes it away again. */
+/** Creates a trigger that drops rows without an error; returns a function that deletes it. */
 async function dropping(schema: string, event: string, table: string): Promise<() => Promise<unknown>> {
   await runSql(
     url,
@@ -32,7 +32,7 @@ const payload = { hash: "0".repeat(64), body: "large" };
 const first = makeCommit({ payloads: [payload] });
 const second = nextCommit(first, { payloads: [payload, { hash: "1".repeat(64), body: "other" }] });
 
-describe("a trigger that drops a row of an append fails it, and nothing of it is written", () => {
+describe("an append fails and writes nothing if a trigger drops a row", () => {
   it.each<[string, string, typeof first]>([
     ["INSERT", "sessions", first],
     ["INSERT", "commits", first],
@@ -49,7 +49,7 @@ describe("a trigger that drops a row of an append fails it, and nothing of it is
       const before = await rows();
       const restore = await dropping(schema, event, table);
       const storage = when === "while it is open" ? plain : (await openAt(schema)).storage;
-      // The second time it knows that rows are dropped.
+      // The second time, the storage knows that rows are dropped.
       for (const _ of [1, 2]) {
         const error = await failure(storage.append(commit));
         expect([error.code, error.details]).toEqual(["STORAGE_FAILED", { operation: "append", cause: WORDS }]);
@@ -63,7 +63,7 @@ describe("a trigger that drops a row of an append fails it, and nothing of it is
   });
 });
 
-it("a rule in the place of a table fails the append, and is named", async () => {
+it("an append fails if a rule replaces a table, and the error names the rule", async () => {
   for (const table of ["sessions", "commits"]) {
     const schema = newSchema();
     const { storage, rows } = await openAt(schema);
@@ -81,7 +81,7 @@ it("a rule in the place of a table fails the append, and is named", async () => 
   }
 });
 
-it("a conflict is one, though a trigger is there", async () => {
+it("an append reports a conflict even with a trigger on the table", async () => {
   const schema = newSchema();
   const { storage } = await openAt(schema);
   await storage.append(first);
@@ -91,7 +91,7 @@ it("a conflict is one, though a trigger is there", async () => {
   await storage.close();
 });
 
-describe("a trigger that keeps a row of a removal fails it, and nothing is removed", () => {
+describe("a removal fails and removes nothing if a trigger keeps a row", () => {
   it.each<[string, string]>([
     ["DELETE", "commits"],
     ["DELETE", "payloads"],

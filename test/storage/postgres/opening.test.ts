@@ -26,7 +26,7 @@ function withUser(user: string, password: string): string {
 const open = (options: PostgresStorageOptions) => PostgresStorage.open({ retryMs: 0, ...options });
 
 describe("opening", () => {
-  it("makes the tables once, however many hosts start at once", async () => {
+  it("creates the tables once if several hosts start at once", async () => {
     const schema = newSchema();
     const storages = await Promise.all(Array.from({ length: 8 }, () => open({ url, schema, maxConnections: 1 })));
     const commit = makeCommit();
@@ -37,7 +37,7 @@ describe("opening", () => {
     expect(applied).toEqual(MIGRATIONS.map((_, index) => ({ number: index + 1 })));
   });
 
-  it("leaves nothing behind where making the tables fails half-way", async () => {
+  it("leaves no tables behind if creating them fails half-way", async () => {
     const schema = newSchema();
     await runSql(url, `CREATE SCHEMA ${schema}`, `CREATE TABLE ${schema}.payloads ()`);
     const error = await failure(open({ url, schema }));
@@ -54,7 +54,7 @@ describe("opening", () => {
     expect([error.code, error.details]).toEqual(["FORMAT_TOO_NEW", { found: 99, supported: MIGRATIONS.length }]);
   });
 
-  it("makes no tables where it may not", async () => {
+  it("creates no tables with `migrate: false`", async () => {
     const schema = newSchema();
     const error = await failure(open({ url, schema, migrate: false }));
     expect([error.code, error.remedy]).toEqual(["STORAGE_FAILED", expect.stringContaining("migrate: true")]);
@@ -62,7 +62,7 @@ describe("opening", () => {
     await (await open({ url, schema, migrate: false })).close();
   });
 
-  it("says what the driver refuses by itself, in words of its own", async () => {
+  it("reports connection errors of the driver in messages of its own", async () => {
     const bare = new URL(url);
     bare.password = "";
     for (const [href, cause] of [
@@ -74,7 +74,7 @@ describe("opening", () => {
     }
   });
 
-  it("says which right a role has not", async () => {
+  it("reports that a role lacks permission", async () => {
     const schema = newSchema();
     const error = await failure(open({ url: reader, schema }));
     expect([error.code, error.message]).toEqual([
@@ -100,7 +100,7 @@ describe("opening", () => {
     await Promise.all([owner.close(), reading.close()]);
   });
 
-  it("keeps to what docs/storage.md says a role needs", async () => {
+  it("works with the permissions that docs/storage.md lists for a role", async () => {
     const schema = newSchema();
     const owner = await open({ url, schema });
     const role = new URL(reader).username;
@@ -122,11 +122,11 @@ describe("opening", () => {
   it.each<[string, () => string, string]>([
     ["a wrong password", () => withUser("postgres", "n0t-it"), "the password is wrong (28P01)"],
     ["an unknown database", () => url.replace(/\/postgres$/, "/nowhere"), "there is no such database (3D000)"],
-    ["no server", () => url.replace(/:\d+\/postgres$/, ":1/postgres"), "the connection is lost (ECONNREFUSED)"],
-    ["no url", () => "not a url with s3cret", "the url is not one of PostgreSQL's"],
-    ["a url that can't be read", () => "postgres://u:s3cret@[/x", "the url is not one of PostgreSQL's"],
-    ["a url of something else", () => "https://u:s3cret@localhost/x", "the url is not one of PostgreSQL's"],
-  ])("tells %s, and neither password nor URL", async (_, place, cause) => {
+    ["a missing server", () => url.replace(/:\d+\/postgres$/, ":1/postgres"), "the connection is lost (ECONNREFUSED)"],
+    ["a text that is not a URL", () => "not a url with s3cret", "the url is not one of PostgreSQL's"],
+    ["an invalid URL", () => "postgres://u:s3cret@[/x", "the url is not one of PostgreSQL's"],
+    ["a URL of another protocol", () => "https://u:s3cret@localhost/x", "the url is not one of PostgreSQL's"],
+  ])("reports %s, without password and URL", async (_, place, cause) => {
     const error = await failure(open({ url: place(), schema: newSchema() }));
     expect([error.code, error.details]).toEqual(["STORAGE_FAILED", { operation: "open", cause }]);
     const told = inspect(error, { depth: 10, showHidden: true });
@@ -145,18 +145,18 @@ describe("opening", () => {
     ["retryMs", { url: "x", retryMs: -1 }],
     ["pollMs", { url: "x", pollMs: Number.NaN }],
     ["statementTimeoutMs", { url: "x", statementTimeoutMs: 1.5 }],
-  ])("refuses options that are none: %s", async (field, options) => {
+  ])("refuses invalid options: %s", async (field, options) => {
     const error = await failure(Reflect.apply(PostgresStorage.open, PostgresStorage, [options]));
     expect([error.code, Reflect.get(error.details, "field")]).toEqual(["INVALID_INPUT", field]);
     expect(inspect(error)).not.toContain("s3cret");
   });
 
-  it("says what to install where pg is missing", async () => {
+  it("tells what to install if pg is missing", async () => {
     const error = await failure(loadPg(() => Promise.reject(new Error("Cannot find package 'pg'"))));
     expect([error.code, error.remedy]).toEqual(["INTERNAL", expect.stringContaining("npm install pg")]);
   });
 
-  // To make a database the server brings all that it holds to the disk first.
+  // Creating a database makes the server sync everything it holds first.
   it("refuses a database in another encoding", { timeout: 120_000 }, async () => {
     const name = newSchema();
     await runSql(url, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
@@ -164,7 +164,7 @@ describe("opening", () => {
     expect(error.message).toContain("encoding is LATIN1");
   });
 
-  it("promises no more than the server is set to", async () => {
+  it("reports the durability that the server is configured for", async () => {
     const storage = await open({ url, schema: newSchema() });
     expect(storage.capabilities, "the tests' server doesn't sync").toMatchObject({
       durability: "process",
@@ -174,8 +174,8 @@ describe("opening", () => {
   });
 });
 
-describe("a server that doesn't take it", () => {
-  it("tells that it is read-only, and that nothing was written", async () => {
+describe("a server that cannot write", () => {
+  it("is reported as read-only, and nothing is written", async () => {
     const schema = newSchema();
     await (await open({ url, schema })).close();
     const pool = new Pool({ connectionString: url, options: "-c default_transaction_read_only=on" });
@@ -187,7 +187,7 @@ describe("a server that doesn't take it", () => {
     await pool.end();
   });
 
-  it("tells that a statement took too long, and that nothing was written", async () => {
+  it("is reported if a statement takes too long, and nothing is written", async () => {
     const schema = newSchema();
     const storage = await open({ url, schema, statementTimeoutMs: 300 });
     const first = makeCommit();
@@ -206,7 +206,7 @@ describe("a server that doesn't take it", () => {
     await storage.close();
   });
 
-  it("goes on where the host's transactions are serialisable: who lost is told so", async () => {
+  it("reports a conflict to the losers if the host's transactions are serializable", async () => {
     const schema = newSchema();
     const pool = new Pool({ connectionString: url, options: "-c default_transaction_isolation=serializable" });
     const storage = await PostgresStorage.open({ pool, schema });
@@ -223,12 +223,12 @@ describe("a server that doesn't take it", () => {
   });
 });
 
-describe("who has a SQL prompt", () => {
+describe("a person at a SQL prompt", () => {
   let storage: PostgresStorage;
   const schema = newSchema();
   afterAll(() => storage.close());
 
-  it("finds instances and history by the names that they know", async () => {
+  it("finds instances and history in the documented views", async () => {
     storage = await open({ url, schema });
     const first = makeCommit({ body: "1", summary: { target: "odd \u0000 \ud800" } });
     const second = nextCommit(first, {
@@ -269,7 +269,7 @@ describe("who has a SQL prompt", () => {
     );
   });
 
-  it("learns how much a session takes", async () => {
+  it("sees the size of a session", async () => {
     const commit = makeCommit({
       sessionId: "sized",
       body: "x".repeat(1000),

@@ -9,8 +9,8 @@ import type { Worker } from "../../support/worker-process.js";
 import { checkSessions } from "./check-sessions.ts";
 
 const LONG = process.env.PHASEGATE_LONG === "1";
-const PROCESSES = LONG ? 8 : 4;
-const APPENDS = howOften(30, 500);
+const PROCESSES = howOften(3, 8);
+const APPENDS = howOften(15, 500);
 /** A multiple of the number that is killed at once. The storage contract kills processes in every run as well. */
 const KILLS = howOften(5, 1000);
 const AT_ONCE = 5;
@@ -26,8 +26,8 @@ describe("several processes on one database", () => {
   for (const ids of LONG ? [["one"], many] : [["one"], many.slice(0, 8)]) {
     it(`lose no update on ${ids.length} session(s)`, { timeout: 300_000 }, async () => {
       const schema = newSchema();
+      const workers = await startWorker.together(PROCESSES, `${url}#${schema}`, APPENDS, ids);
       const start = performance.now();
-      const workers = Array.from({ length: PROCESSES }, () => startWorker(`${url}#${schema}`, APPENDS, ids));
       const results = await Promise.all(workers.map((worker) => worker.ended));
       const seconds = (performance.now() - start) / 1000;
       for (const { lines, exitCode, errors } of results) {

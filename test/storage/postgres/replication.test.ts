@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { Pool } from "pg";
 import { createEngine, defineWorkflow, MemoryContent } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -108,12 +109,15 @@ describe("an append that waits for its synchronous standby", () => {
     const before = await newest();
     const commit = nextCommit(before);
     await standby.halt();
-    const own = await PostgresStorage.open({ url: primary.url, schema, retryMs: 2000, statementTimeoutMs: 300 });
+    // A wait for a standby is beyond the server's own timeout: the client gives up.
+    const pool = new Pool({ connectionString: primary.url, query_timeout: 500 });
+    const own = await PostgresStorage.open({ pool, schema, retryMs: 500 });
     const failing = failure(own.append(commit));
     await toTheWaiting(primary.url, "pg_terminate_backend");
     const error = await failing;
     expect([error.code, error.details]).toEqual(["STORAGE_FAILED", expect.objectContaining({ outcome: "unknown" })]);
     await own.close();
+    await pool.end();
     expect(await storage.read(commit.sessionId), "the primary has it").toEqual(commit);
     await primary.halt("crash");
     await standby.resume();

@@ -13,7 +13,7 @@ beforeAll(async () => {
   url = await postgresUrl();
 }, 60_000);
 
-/** Collects what is watched, until so many commits are there. */
+/** Collects the given number of watched commits. */
 async function take(commits: AsyncIterable<Commit>, count: number): Promise<Commit[]> {
   const found: Commit[] = [];
   for await (const commit of commits) if (found.push(commit) === count) break;
@@ -34,7 +34,7 @@ describe("watch", () => {
     },
   };
   for (const [name, make] of Object.entries(PLACES)) {
-    it(`gives what is appended here and elsewhere, with ${name}`, async () => {
+    it(`yields commits of this and other storages, with ${name}`, async () => {
       const schema = newSchema();
       const { place, end } = await make();
       const [here, elsewhere] = [
@@ -44,7 +44,7 @@ describe("watch", () => {
       await here.append(makeCommit({ sessionId: "before" }));
       const abort = new AbortController();
       const watched = here.watch({}, { signal: abort.signal });
-      // Not asked for anything yet, and seen all the same.
+      // It is not iterated yet, and yields these commits all the same.
       const own = await appendAll(here, commitChain(3, { sessionId: "own" }));
       const found = take(watched, 6);
       const other = await appendAll(elsewhere, commitChain(3, { sessionId: "other" }));
@@ -55,13 +55,13 @@ describe("watch", () => {
     });
   }
 
-  it("is woken long before it would look", async () => {
+  it("is notified long before the next poll", async () => {
     const schema = newSchema();
     const storage = await PostgresStorage.open({ url, schema, pollMs: 3_600_000 });
     const abort = new AbortController();
     const found = take(storage.watch({}, { signal: abort.signal }), 2);
     const [first] = await appendAll(storage, [makeCommit()]);
-    // By now it listens, and the second one wakes it.
+    // By now it listens, and the second commit wakes it.
     await untilListening(schema, 1);
     const next = nextCommit(first);
     await storage.append(next);
@@ -70,7 +70,7 @@ describe("watch", () => {
     await untilListening(schema, 0);
   });
 
-  it("asks for nothing on a host's client once an append is answered", async () => {
+  it("sends no query on a host's client once an append has returned", async () => {
     const client = new Client({ connectionString: url });
     await client.connect();
     const storage = await PostgresStorage.open({ client, schema: newSchema() });
@@ -84,7 +84,7 @@ describe("watch", () => {
     await client.end();
   });
 
-  it("lets through what the query asks for, and ends without an error", async () => {
+  it("yields only commits that match the query, and ends without an error", async () => {
     const storage = await PostgresStorage.open({ url, schema: newSchema(), pollMs: 50 });
     const abort = new AbortController();
     const found: Commit[] = [];
@@ -108,13 +108,13 @@ describe("watch", () => {
     await storage.close();
   });
 
-  it("gives nothing where the signal was aborted before", async () => {
+  it("yields nothing if the signal was aborted before", async () => {
     const storage = await PostgresStorage.open({ url, schema: newSchema() });
     expect(await take(storage.watch({}, { signal: AbortSignal.abort() }), 1)).toEqual([]);
     await storage.close();
   });
 
-  it("sees a commit that was begun before others and done after them", async () => {
+  it("yields a commit whose transaction began before others and ended after them", async () => {
     const schema = newSchema();
     const storage = await PostgresStorage.open({ url, schema });
     const slow = new Client({ connectionString: url });
@@ -144,7 +144,7 @@ describe("watch", () => {
     await Promise.all([storage.close(), late.close(), slow.end(), pool.end()]);
   });
 
-  it("reads more than a page of what is new, each once", async () => {
+  it("reads more than one page of new commits, each commit once", async () => {
     const schema = newSchema();
     const storage = await PostgresStorage.open({ url, schema });
     const abort = new AbortController();
@@ -159,7 +159,7 @@ describe("watch", () => {
     await storage.close();
   });
 
-  it("misses nothing and doubles nothing while its connections are cut again and again", async () => {
+  it("yields each commit once while its connections are cut again and again", async () => {
     const schema = newSchema();
     const [watching, writing] = [
       await PostgresStorage.open({ url: `${url}?application_name=watching_${schema}`, schema, pollMs: 100 }),
@@ -167,7 +167,7 @@ describe("watch", () => {
     ];
     const abort = new AbortController();
     const found = take(watching.watch({}, { signal: abort.signal }), 61);
-    // Its own commit is seen in any case; of others all from when it has looked, which it has once this is answered.
+    // It yields its own commits in any case, and those of others once it has polled: before this append returns.
     const written: Commit[] = await appendAll(watching, [makeCommit({ sessionId: "begun" })]);
     let cuts = 0;
     for (let round = 0; round < 6; round++) {
@@ -184,7 +184,7 @@ describe("watch", () => {
     await Promise.all([watching.close(), writing.close()]);
   });
 
-  it("takes restored commits of another server for old ones", async () => {
+  it("does not yield commits that were restored from another server", async () => {
     const schema = newSchema();
     const storage = await PostgresStorage.open({ url, schema });
     const [first] = await appendAll(storage, [makeCommit()]);
@@ -201,7 +201,7 @@ describe("watch", () => {
   });
 });
 
-/** Waits until so many connections listen for a schema. */
+/** Waits until the given number of connections listen for a schema. */
 async function untilListening(schema: string, count: number): Promise<void> {
   const asked = `SELECT count(*)::int AS found FROM ${schema}.listeners WHERE until > now()`;
   while ((await runSql(url, asked))[0]?.found !== count) await delay(20);

@@ -11,8 +11,8 @@ import { newDatabases } from "./new-database.js";
 const newDatabase = newDatabases();
 afterEach(() => vi.restoreAllMocks());
 
-describe("what can't be opened", () => {
-  it("a folder, a file that is no database, a name that is none", async () => {
+describe("opening fails", () => {
+  it("for a folder, a file that is not a database and an empty name", async () => {
     const file = await newDatabase();
     await mkdir(`${file}.d`);
     expect(await failure(SqliteStorage.open(`${file}.d`))).toMatchObject({
@@ -29,7 +29,7 @@ describe("what can't be opened", () => {
     expect(await failure(SqliteStorage.open(""))).toMatchObject({ code: "INVALID_INPUT" });
   });
 
-  it("with options that are none", async () => {
+  it("with invalid options", async () => {
     const file = await newDatabase();
     for (const options of [
       { busyTimeout: -1 },
@@ -54,7 +54,7 @@ describe("what can't be opened", () => {
   });
 });
 
-it("the warning of Node 22 is held back, and no other", async () => {
+it("only the warning of Node 22 about SQLite is suppressed", async () => {
   const emitted = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   const { emitWarning, getBuiltinModule } = process;
   vi.spyOn(process, "getBuiltinModule").mockImplementation((name: string) => {
@@ -67,7 +67,7 @@ it("the warning of Node 22 is held back, and no other", async () => {
   expect(process.emitWarning).toBe(emitWarning);
 });
 
-describe("a lock that somebody else holds", () => {
+describe("a lock that another connection holds", () => {
   async function lockedDatabase() {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file, { busyTimeout: 150 });
@@ -78,7 +78,7 @@ describe("a lock that somebody else holds", () => {
     return { storage, first, other };
   }
 
-  it("is waited for while the event loop goes on", async () => {
+  it("is waited for without blocking the event loop", async () => {
     const { storage, first, other } = await lockedDatabase();
     const appended = storage.append(nextCommit(first));
     await delay(20);
@@ -90,7 +90,7 @@ describe("a lock that somebody else holds", () => {
     await storage.close();
   });
 
-  it("is BUSY when it is held for too long, and nothing was written", async () => {
+  it("causes BUSY if it is held too long, and nothing is written", async () => {
     const { storage, first, other } = await lockedDatabase();
     for (const call of [() => storage.append(nextCommit(first)), () => storage.remove(first.sessionId)]) {
       expect(await failure(call())).toMatchObject({ code: "BUSY", details: { running: 1, limit: 1 } });
@@ -102,7 +102,7 @@ describe("a lock that somebody else holds", () => {
   });
 });
 
-it("a full disk: nothing was written, and it goes on once there is room", async () => {
+it("on a full disk an append writes nothing, and succeeds once there is space", async () => {
   const file = await newDatabase();
   const database = new DatabaseSync(file);
   const storage = await SqliteStorage.open(database);
@@ -123,7 +123,7 @@ it("a full disk: nothing was written, and it goes on once there is room", async 
   database.close();
 });
 
-it("a database that can only be read is read, and refuses to be written", async () => {
+it("a read-only database can be read, and refuses writes", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   const first = makeCommit();
@@ -140,7 +140,7 @@ it("a database that can only be read is read, and refuses to be written", async 
   empty.close();
 });
 
-it("a failure at the very end leaves open whether it was written", async () => {
+it("a failure of COMMIT leaves the outcome unknown", async () => {
   const database = new DatabaseSync(await newDatabase());
   const prepare = database.prepare.bind(database);
   let code = 0;
@@ -174,7 +174,7 @@ it("a failure at the very end leaves open whether it was written", async () => {
   database.close();
 });
 
-it("rows that were changed by hand are told as such", async () => {
+it("rows that were changed by hand are reported as TAMPERED or STORAGE_FAILED", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   const payload = { hash: "0".repeat(64), body: "x" };
@@ -193,7 +193,7 @@ it("rows that were changed by hand are told as such", async () => {
   await storage.close();
 });
 
-it("a body of 600 MB that was put there by hand is refused without being read", { timeout: 60_000 }, async () => {
+it("a body of 600 MB is refused without being read", { timeout: 60_000 }, async () => {
   const database = new DatabaseSync(":memory:");
   const storage = await SqliteStorage.open(database);
   const first = makeCommit();
@@ -207,7 +207,7 @@ it("a body of 600 MB that was put there by hand is refused without being read", 
   database.close();
 });
 
-it("commits that no engine makes are refused", async () => {
+it("commits that no engine creates are refused", async () => {
   const storage = await SqliteStorage.open(await newDatabase());
   const sound = makeCommit();
   for (const commit of [
@@ -222,7 +222,7 @@ it("commits that no engine makes are refused", async () => {
   await storage.close();
 });
 
-it("folders that can't be made are told", async () => {
+it("a folder that cannot be created fails the opening", async () => {
   const file = await newDatabase();
   await writeFile(join(dirname(file), "a-file"), "");
   const error = await failure(SqliteStorage.open(join(dirname(file), "a-file/below/x.db")));

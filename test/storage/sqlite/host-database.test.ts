@@ -12,7 +12,7 @@ function settings(database: DatabaseSync): unknown[] {
   return SETTINGS.map((name) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
 }
 
-describe("a database of the host's", () => {
+describe("a database of the host", () => {
   it("keeps its settings and its tables, and stays open", async () => {
     const file = await newDatabase();
     const database = new DatabaseSync(file, { enableForeignKeyConstraints: false });
@@ -31,7 +31,7 @@ describe("a database of the host's", () => {
     expect(query(file, "PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
   });
 
-  it("is promised what its settings give", async () => {
+  it("determines the reported durability by its settings", async () => {
     for (const [pragmas, durability, multiProcess] of [
       ["PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", "power", true],
       ["PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", "process", true],
@@ -50,7 +50,7 @@ describe("a database of the host's", () => {
     }
   });
 
-  it("may have settings of its own for how rows are read", async () => {
+  it("may have settings of its own for reading rows", async () => {
     const database = new DatabaseSync(await newDatabase());
     const prepare = database.prepare.bind(database);
     database.prepare = (sql: string) => {
@@ -67,7 +67,7 @@ describe("a database of the host's", () => {
     database.close();
   });
 
-  it("with a transaction open can be read, and takes no commit that would not be durable", async () => {
+  it("with an open transaction can be read, and refuses commits", async () => {
     const database = new DatabaseSync(await newDatabase());
     const storage = await SqliteStorage.open(database);
     const first = makeCommit();
@@ -83,7 +83,7 @@ describe("a database of the host's", () => {
     database.close();
   });
 
-  it("with a table of the same name is refused whole, and taken with a prefix", async () => {
+  it("with a table of the same name is refused, and accepted with a table prefix", async () => {
     const database = new DatabaseSync(await newDatabase());
     database.exec("CREATE TABLE Workflow_Instances (a)");
     expect(await failure(SqliteStorage.open(database))).toMatchObject({

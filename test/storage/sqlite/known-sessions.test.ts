@@ -7,22 +7,22 @@ import { newDatabases } from "./new-database.js";
 
 const newDatabase = newDatabases();
 
-/** Two connections to one database, as two processes have them. */
+/** Opens two connections to one database, as two processes have them. */
 async function connections() {
   const file = await newDatabase();
   const [here, there] = [await SqliteStorage.open(file), await SqliteStorage.open(file)];
   return { file, here, there };
 }
 
-/** What somebody does at a SQL prompt. */
+/** Runs SQL as a person at a SQL prompt does. */
 function edit(file: string, sql: string): void {
   const database = new DatabaseSync(file);
   database.exec(sql);
   database.close();
 }
 
-describe("what a connection knows of a session", () => {
-  it("is forgotten once another connection has written to it", async () => {
+describe("the cached state of a session", () => {
+  it("is discarded once another connection has written to it", async () => {
     const { here, there } = await connections();
     const [first, second, third] = commitChain(3);
     if (second === undefined || third === undefined) throw new Error("a chain of three");
@@ -34,7 +34,7 @@ describe("what a connection knows of a session", () => {
     expect(await there.read(first.sessionId)).toEqual(third);
   });
 
-  it("is forgotten once somebody has edited the file", async () => {
+  it("is discarded once the file was edited", async () => {
     const { file, here } = await connections();
     const first = makeCommit({ body: '{"events":[]}' });
     await here.append(first);
@@ -43,7 +43,7 @@ describe("what a connection knows of a session", () => {
     expect((await here.read(first.sessionId))?.body).toBe("forged");
   });
 
-  it("is a removed session's no longer, here and elsewhere", async () => {
+  it("is discarded when the session is removed, in all connections", async () => {
     const { here, there } = await connections();
     const first = makeCommit({ summary: { status: "deleted" } });
     await here.append(first);
@@ -69,7 +69,7 @@ describe("what a connection knows of a session", () => {
     expect(await here.read(first.sessionId)).toEqual(second);
   });
 
-  it("is forgotten where a commit has failed, though it was done", async () => {
+  it("is discarded when a COMMIT fails, even if it was done", async () => {
     const { here } = await connections();
     const [first, second, third] = commitChain(3);
     if (second === undefined || third === undefined) throw new Error("a chain of three");
@@ -86,7 +86,7 @@ describe("what a connection knows of a session", () => {
     await here.append(third);
   });
 
-  it("is bounded: of many sessions, and of long bodies, all are read as they are", async () => {
+  it("is limited: many sessions and long bodies are all read correctly", async () => {
     const { here } = await connections();
     const commits = Array.from({ length: 300 }, (_, index) => makeCommit({ sessionId: `many_${index}` }));
     const long = makeCommit({ body: "x".repeat(300_000) });

@@ -10,10 +10,10 @@ import { newDatabases } from "./new-database.js";
 const newDatabase = newDatabases();
 const STATUSES = ["active", "paused", "completed", "failed"] as const;
 const SESSIONS = 2600;
-/** Combinations of filters are tried in full in the long form; else every fifth of them. */
+/** The long form tries all combinations of filters; the short form every tenth. */
 const EACH = howOften(10, 1);
 
-/** Enough sessions that some filters leave few and some many. */
+/** Creates enough sessions that some filters match few and some match many. */
 async function fill(storages: readonly StorageAdapter[]): Promise<void> {
   for (let index = 0; index < SESSIONS; index += 1) {
     const createdAt = new Date(Date.UTC(2026, 0, 1) + ((index * 7) % SESSIONS) * 600_000).toISOString();
@@ -32,7 +32,7 @@ async function fill(storages: readonly StorageAdapter[]): Promise<void> {
   }
 }
 
-it("lists what any filters leave, page by page, as the storage in memory does", { timeout: 60_000 }, async () => {
+it("lists the same pages as the storage in memory, with any filters", { timeout: 60_000 }, async () => {
   const database = new DatabaseSync(await newDatabase());
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
   const sqlite = await SqliteStorage.open(database);
@@ -72,7 +72,7 @@ it("lists what any filters leave, page by page, as the storage in memory does", 
   database.close();
 });
 
-/** Compares the first page and the one after it; gives how many pages were compared. */
+/** Compares the first page and the next one; returns the number of compared pages. */
 async function compare(sqlite: StorageAdapter, memory: StorageAdapter, query: SessionQuery): Promise<number> {
   const [found, wanted] = [await sqlite.list(query), await memory.list(query)];
   expect(found.items, JSON.stringify(query)).toEqual(wanted.items);
@@ -83,7 +83,7 @@ async function compare(sqlite: StorageAdapter, memory: StorageAdapter, query: Se
   return 2;
 }
 
-it("reads no table from its beginning to its end", async () => {
+it("scans no whole table", async () => {
   const database = new DatabaseSync(await newDatabase());
   const storage = await SqliteStorage.open(database);
   const asked = new Set<string>();
@@ -120,7 +120,7 @@ it("reads no table from its beginning to its end", async () => {
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
       .map(({ detail }) => String(detail));
-    // A scan by an index that has the order ends with the page; so does one of what a part has found.
+    // A scan by an index in the right order ends with the page; so does a scan of a subquery's result.
     const scans = steps.filter(
       (step) => step.startsWith("SCAN") && !/USING (COVERING )?INDEX|CONSTANT ROW|subquery|said/.test(step),
     );
@@ -133,7 +133,7 @@ it("reads no table from its beginning to its end", async () => {
   database.close();
 });
 
-it("lists what is old though a summary is damaged, whose session is named on its own page", async () => {
+it("a damaged summary does not stop a list of old sessions, and its session is reported on its own page", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   for (const [index, sessionId] of ["old", "older", "oldest"].entries()) {

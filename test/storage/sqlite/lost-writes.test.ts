@@ -8,7 +8,7 @@ import { newDatabases, query } from "./new-database.js";
 
 const newDatabase = newDatabases();
 
-/** What somebody does at a SQL prompt. */
+/** Runs SQL as a person at a SQL prompt does. */
 function edit(file: string, sql: string): void {
   const database = new DatabaseSync(file);
   database.exec(sql);
@@ -23,7 +23,7 @@ const TABLES = [
   "workflow_instances",
   "workflow_history",
 ];
-/** All rows of all tables. */
+/** Returns all rows of all tables. */
 const all = (file: string) => TABLES.map((table) => query(file, `SELECT * FROM ${table}`));
 const ignoring = (event: string, table: string) =>
   `CREATE TRIGGER t BEFORE ${event} ON ${table} BEGIN SELECT RAISE(IGNORE); END`;
@@ -33,7 +33,7 @@ const first = makeCommit({ payloads: [payload] });
 const moved = nextCommit(first, { summary: { status: "paused" }, payloads: [{ hash: "1".repeat(64), body: "other" }] });
 const deleted = nextCommit(first, { summary: { status: "deleted" } });
 
-describe("a trigger that ignores a write of an append fails it, and nothing of it is written", () => {
+describe("an append fails and writes nothing if a trigger ignores a write", () => {
   it.each<[string, string, typeof first]>([
     ["INSERT", "phasegate_sessions", first],
     ["INSERT", "phasegate_commits", first],
@@ -64,7 +64,7 @@ describe("a trigger that ignores a write of an append fails it, and nothing of i
   });
 });
 
-describe("a trigger that ignores a write of a removal fails it, and nothing of it is removed", () => {
+describe("a removal fails and removes nothing if a trigger ignores a write", () => {
   it.each<[string, string]>([
     ["INSERT", "phasegate_removed"],
     ["DELETE", "workflow_history"],
@@ -89,7 +89,7 @@ describe("a trigger that ignores a write of a removal fails it, and nothing of i
   });
 });
 
-it("a payload that the session has already is stored once, and no failure", async () => {
+it("a payload that the session already has is stored once, and the append succeeds", async () => {
   const storage = await SqliteStorage.open(await newDatabase());
   await storage.append(first);
   const again = nextCommit(first, { payloads: [payload] });
@@ -98,7 +98,7 @@ it("a payload that the session has already is stored once, and no failure", asyn
   await storage.close();
 });
 
-it("a row for people that somebody deleted holds up no session", async () => {
+it("a deleted row of workflow_instances does not block the session", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   await storage.append(first);

@@ -20,7 +20,7 @@ const startWorker = workersOf(join(import.meta.dirname, "../../support/append-wo
 const SAMPLES = MIGRATIONS.map((_, index) => index + 1);
 const TABLES = ["workflow_instances", "workflow_history", "phasegate_commits", "phasegate_removed"];
 
-/** A database of an older version, out of the dump that `sqlite3 FILE .dump` has made of one when it was the newest. */
+/** Creates a database of an older version from a dump (`sqlite3 FILE .dump`) made when that version was the newest. */
 async function sampleOf(version: number): Promise<string> {
   const file = await newDatabase();
   const database = new DatabaseSync(file);
@@ -30,7 +30,7 @@ async function sampleOf(version: number): Promise<string> {
 }
 
 describe("a database of an older version", () => {
-  it.each(SAMPLES)("%s is brought to the newest, and its sessions go on", async (version) => {
+  it.each(SAMPLES)("is migrated from version %s to the newest, and its sessions continue", async (version) => {
     const file = await sampleOf(version);
     const storage = await SqliteStorage.open(file);
     const { engine } = makeEngine({ storage });
@@ -48,7 +48,7 @@ describe("a database of an older version", () => {
     expect(query(file, "SELECT version FROM phasegate_migrations").map((row) => row.version)).toEqual(SAMPLES);
   });
 
-  it("has the same tables in the end as one that was new", async () => {
+  it("has the same tables after migration as a new one", async () => {
     const [old, newest] = [await sampleOf(1), await sampleOf(MIGRATIONS.length)];
     await (await SqliteStorage.open(old)).close();
     for (const table of TABLES)
@@ -72,7 +72,7 @@ it("waits longer than busyTimeout for a lock, as another process may hold it to 
   expect(query(file, "SELECT version FROM phasegate_migrations").map((row) => row.version)).toEqual(SAMPLES);
 });
 
-it("leaves a host's own views on the history as they are", async () => {
+it("does not change a host's own views on the history", async () => {
   const file = await sampleOf(2);
   const view = "CREATE VIEW mine AS SELECT instance_id, outcome_status FROM workflow_history";
   const host = new DatabaseSync(file);
@@ -100,7 +100,7 @@ it.each(["commits", "sessions"])(
   },
 );
 
-it("says what of a host's own is in the way, and leaves all as it is", async () => {
+it("names the host's view that blocks a migration, and changes nothing", async () => {
   const file = await sampleOf(2);
   const host = new DatabaseSync(file);
   host.exec("CREATE VIEW mine AS SELECT updated_at FROM phasegate_sessions");
@@ -112,8 +112,8 @@ it("says what of a host's own is in the way, and leaves all as it is", async () 
   expect(query(file, "SELECT version FROM phasegate_migrations")).toHaveLength(2);
 });
 
-describe("a database that must not be migrated", () => {
-  it("is refused where anything would have to be made, and left as it is", async () => {
+describe("with `migrate: false` a database", () => {
+  it("is refused and left unchanged if it needs any migration", async () => {
     const missing = await newDatabase();
     expect(await failure(SqliteStorage.open(missing, { migrate: false }))).toMatchObject({
       code: "STORAGE_FAILED",
@@ -133,7 +133,7 @@ describe("a database that must not be migrated", () => {
     expect(await failure(SqliteStorage.open(":memory:", { migrate: false }))).toMatchObject({ code: "STORAGE_FAILED" });
   });
 
-  it("is taken where it is up to date", async () => {
+  it("is opened if it is up to date", async () => {
     const file = await newDatabase();
     await (await SqliteStorage.open(file)).close();
     const storage = await SqliteStorage.open(file, { migrate: false });
@@ -142,7 +142,7 @@ describe("a database that must not be migrated", () => {
   });
 });
 
-it("a database of a newer version is refused, and left as it is", async () => {
+it("a database of a newer version is refused and left unchanged", async () => {
   const file = await newDatabase();
   const database = new DatabaseSync(file);
   database.exec("CREATE TABLE phasegate_migrations (version INTEGER); INSERT INTO phasegate_migrations VALUES (99)");
@@ -155,7 +155,7 @@ it("a database of a newer version is refused, and left as it is", async () => {
   expect((await readFile(file)).equals(before)).toBe(true);
 });
 
-it("a migration that fails leaves nothing of itself", async () => {
+it("a migration that fails is rolled back", async () => {
   const file = await newDatabase();
   const connection = new Connection(new DatabaseSync(file), 0);
   const broken = [...MIGRATIONS, () => connection.database.exec("CREATE TABLE more (a); no SQL")];
@@ -165,7 +165,7 @@ it("a migration that fails leaves nothing of itself", async () => {
   await (await SqliteStorage.open(file)).close();
 });
 
-it("of eight that start at once on a new file one makes the tables, and all go on", async () => {
+it("if eight storages open a new file at once, one creates the tables, and all can write", async () => {
   const file = await newDatabase();
   const storages = await Promise.all(Array.from({ length: 8 }, () => SqliteStorage.open(file)));
   for (const [index, storage] of storages.entries()) await storage.append(makeCommit({ sessionId: `s${index}` }));
@@ -173,7 +173,7 @@ it("of eight that start at once on a new file one makes the tables, and all go o
   await Promise.all(storages.map((storage) => storage.close()));
 });
 
-it("and so do processes of their own", { timeout: 120_000 }, async () => {
+it("if four processes open a new file at once, all can write", { timeout: 120_000 }, async () => {
   for (let round = 0; round < 4; round += 1) {
     const file = await newDatabase();
     const workers = Array.from({ length: 4 }, () => startWorker(file, "3", "one"));

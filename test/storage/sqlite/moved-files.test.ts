@@ -14,7 +14,7 @@ afterEach(() => vi.restoreAllMocks());
 const first = makeCommit();
 const second = nextCommit(first);
 
-describe("a database whose file is no longer under its name acknowledges nothing", () => {
+describe("a database whose file is no longer under its name acknowledges no write", () => {
   const ways: [string, (file: string) => Promise<unknown>][] = [
     ["moved", (file) => rename(file, `${file}.old`)],
     ["deleted", (file) => rm(file)],
@@ -41,7 +41,7 @@ describe("a database whose file is no longer under its name acknowledges nothing
     });
   }
 
-  it("and goes on once the file is back", async () => {
+  it("until the file is back", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
     await storage.append(first);
@@ -53,7 +53,7 @@ describe("a database whose file is no longer under its name acknowledges nothing
     await storage.close();
   });
 
-  it("through a link that leads elsewhere now", async () => {
+  it("through a link that was changed", async () => {
     const [file, other] = [await newDatabase(), await newDatabase()];
     const link = join(dirname(file), "link.db");
     await (await SqliteStorage.open(other)).close();
@@ -67,7 +67,7 @@ describe("a database whose file is no longer under its name acknowledges nothing
   });
 });
 
-it("a commit that was written to a file that was just moved is not acknowledged", async () => {
+it("a commit to a file that was moved during the write is not acknowledged", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   await storage.append(first);

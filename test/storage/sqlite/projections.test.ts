@@ -9,7 +9,7 @@ import { newDatabases, query } from "./new-database.js";
 
 const newDatabase = newDatabases();
 
-it("shows an engine's sessions at a SQL prompt as the log has them", async () => {
+it("the views show the sessions of an engine as the log has them", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   const { engine, clock } = makeEngine({ storage });
@@ -57,7 +57,7 @@ it("shows an engine's sessions at a SQL prompt as the log has them", async () =>
   await storage.close();
 });
 
-it("has each status in its own word, and the time at which a session ended", async () => {
+it("the views show each status by its own word, and the time at which a session ended", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   const at = (minute: number) => `2026-01-02T03:${String(minute).padStart(2, "0")}:00.000Z`;
@@ -97,7 +97,7 @@ it("has each status in its own word, and the time at which a session ended", asy
   await storage.close();
 });
 
-it("takes no body for what it is not", async () => {
+it("the views accept bodies of any content", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   let last = makeCommit({ body: "no JSON" });
@@ -125,7 +125,7 @@ it("takes no body for what it is not", async () => {
   await storage.close();
 });
 
-it("of a session that is deleted nothing is shown, and its history goes with its instance", async () => {
+it("the views show nothing of a deleted session", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   const first = makeCommit();
@@ -139,7 +139,7 @@ it("of a session that is deleted nothing is shown, and its history goes with its
   await storage.close();
 });
 
-it("tells an audit of a log whose end was cut off", async () => {
+it("an audit detects a log whose end was cut off", async () => {
   const file = await newDatabase();
   const storage = await SqliteStorage.open(file);
   const { engine } = makeEngine({ storage });

@@ -6,8 +6,8 @@ import { howOften } from "../../support/how-often.js";
 const PAD = "x".repeat(1500);
 const pointer = (body: string) => JSON.stringify({ commit: 7, characters: body.length });
 
-describe("what a body says has happened", () => {
-  it("is its events, where it is short", () => {
+describe("reportOf", () => {
+  it("returns the events of a short body", () => {
     const events = [{ type: "gate_passed", phase: 1 }];
     expect(reportOf(JSON.stringify({ version: 1, events }), 7)).toEqual({
       report: JSON.stringify(events),
@@ -15,7 +15,7 @@ describe("what a body says has happened", () => {
     });
   });
 
-  it("is where it stands, where it is long, and what came first", () => {
+  it("returns a reference to the commit for a long body, and its first event as the outcome", () => {
     const body = JSON.stringify({ version: 1, keys: [["a", 1, "b"]], events: [{ type: "gate_failed" }], head: PAD });
     expect(reportOf(body, 7)).toEqual({ report: pointer(body), outcome: "gate_failed" });
   });
@@ -27,14 +27,14 @@ describe("what a body says has happened", () => {
     ["a name that ends like them", { 'an "events": [': 1, 'more"events': [{ type: "inner" }] }, undefined],
     ["an event whose type comes later", { events: [{ at: 1, type: "later" }] }, "later"],
     ["a type with quotes", { events: [{ type: 'a "word"' }] }, 'a "word"'],
-    ["an odd type", { events: [{ type: "\0" }] }, '"\\u0000"'],
-    ["a type that is none", { events: [{ type: 1 }] }, undefined],
-  ])("is told of a long one with %s", (_name, value, outcome) => {
+    ["an unusual type", { events: [{ type: "\0" }] }, '"\\u0000"'],
+    ["a type that is not a text", { events: [{ type: 1 }] }, undefined],
+  ])("finds the outcome of a long body with %s", (_name, value, outcome) => {
     const body = JSON.stringify({ ...value, pad: PAD });
     expect(reportOf(body, 7).outcome).toBe(outcome);
   });
 
-  it("is the same for a short body and for one that is too long to be read whole", () => {
+  it("returns the same outcome for a short body and for one that is too long to be read whole", () => {
     const keys = fc.constantFrom("events", "type", "head", 'a"events', "{", "\\");
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -57,7 +57,7 @@ describe("what a body says has happened", () => {
     );
   });
 
-  it("is nothing where it is no JSON", () => {
+  it("returns null if the body is not a JSON object", () => {
     for (const body of ["", "no JSON", "[]", "{", `${PAD}{}`]) expect(reportOf(body, 7)).toEqual({ report: null });
   });
 });

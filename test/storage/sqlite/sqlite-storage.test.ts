@@ -12,8 +12,8 @@ import { newDatabases, query } from "./new-database.js";
 const newDatabase = newDatabases();
 const ODD = "a\0b \ud800 \udfff\ud800 \u2028 é 😀 \ufeff";
 
-describe("settling", () => {
-  it("writes to the log on the disk, and changes nothing", async () => {
+describe("makeDurable", () => {
+  it("syncs the write-ahead log, and changes no rows", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
     const payload = { hash: "0".repeat(64), body: "large" };
@@ -22,7 +22,7 @@ describe("settling", () => {
     const frames = () => Number(query(file, "PRAGMA wal_checkpoint(PASSIVE)")[0]?.log);
     const before = frames();
     await storage.makeDurable(parseSessionId("nobody"));
-    // What is in the database needs no sync any more: the next write begins the log anew.
+    // What is in the database needs no further sync: the next write starts the log anew.
     await storage.makeDurable(first.sessionId);
     expect(before).toBeGreaterThan(0);
     expect(frames()).toBeGreaterThan(0);
@@ -34,8 +34,8 @@ describe("settling", () => {
   });
 });
 
-describe("what is stored", () => {
-  it("odd texts come back to the letter, wherever they stand", async () => {
+describe("SqliteStorage", () => {
+  it("returns unusual texts exactly, in every field", async () => {
     const storage = await SqliteStorage.open(await newDatabase());
     const payload = { hash: digest(ODD), body: ODD };
     const summary = { target: ODD, workflowType: ODD, kind: ODD, current: ODD };
@@ -53,7 +53,7 @@ describe("what is stored", () => {
     await storage.close();
   });
 
-  it("a payload of many megabytes, and a body, come back; the same content is stored once", async () => {
+  it("returns a payload and a body of many megabytes, and stores the same content once", async () => {
     const storage = await SqliteStorage.open(await newDatabase());
     const large = "0123456789abcdef".repeat(640_000);
     const payload = { hash: digest(large), body: large };
@@ -72,7 +72,7 @@ describe("what is stored", () => {
     await storage.close();
   });
 
-  it("a time of the summary that is not the commit's is kept", async () => {
+  it("keeps a summary time that differs from the commit's", async () => {
     const storage = await SqliteStorage.open(await newDatabase());
     const commit = makeCommit({ summary: { updatedAt: "2027-01-01T00:00:00.000Z" } });
     await storage.append(commit);
@@ -80,7 +80,7 @@ describe("what is stored", () => {
     await storage.close();
   });
 
-  it("the file is its owner's alone, and so is what stands beside it, and its folder", async () => {
+  it("creates files and folders that only their owner can access", async () => {
     const file = join(dirname(await newDatabase()), "made/for/it/sessions.db");
     const storage = await SqliteStorage.open(file);
     await storage.append(makeCommit());
@@ -90,7 +90,7 @@ describe("what is stored", () => {
     await storage.close();
   });
 
-  it("says what it promises", async () => {
+  it("reports its durability and its limits", async () => {
     const storage = await SqliteStorage.open(await newDatabase(), { maxCommitBytes: 1000 });
     expect(storage.capabilities).toEqual({ durability: "power", multiProcess: true, maxCommitBytes: 1000 });
     await storage.close();
@@ -102,8 +102,8 @@ describe("what is stored", () => {
   });
 });
 
-describe("what is not there any more", () => {
-  it("gives its room back", async () => {
+describe("a removed session", () => {
+  it("frees its disk space", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
     const body = "x".repeat(100_000);
@@ -126,7 +126,7 @@ describe("what is not there any more", () => {
     await storage.close();
   });
 
-  it("leaves the tombstone's reason, and no row of anything else", async () => {
+  it("leaves the reason of its tombstone, and no other row", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
     const payload = { hash: digest("x"), body: "x" };
@@ -148,7 +148,7 @@ describe("what is not there any more", () => {
     expect(query(file, "SELECT * FROM workflow_history")).toEqual([]);
   });
 
-  it("a number of the log is never used again", async () => {
+  it("has log numbers that are never used again", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
     for (const sessionId of ["a", "b"]) await storage.append(makeCommit({ sessionId }));
@@ -159,7 +159,7 @@ describe("what is not there any more", () => {
   });
 });
 
-it("two connections see each other's commits at once, and one of two racers loses", async () => {
+it("two connections see each other's commits at once, and one of two racing appends fails", async () => {
   const file = await newDatabase();
   const [one, other] = [await SqliteStorage.open(file), await SqliteStorage.open(file)];
   const first = makeCommit();

@@ -20,7 +20,7 @@ async function take(commits: AsyncIterable<Commit>, count: number): Promise<Comm
 }
 
 describe("watch", () => {
-  it("gives what this and other connections append, from the call on", async () => {
+  it("yields commits of this and other connections, from the call on", async () => {
     const file = await newDatabase();
     const [one, other] = [await SqliteStorage.open(file, { watchInterval: 5 }), await SqliteStorage.open(file)];
     const [before, ...after] = commitChain(4);
@@ -32,7 +32,7 @@ describe("watch", () => {
     await other.close();
   });
 
-  it("gives those whose own summary matches", async () => {
+  it("yields commits whose own summary matches", async () => {
     const storage = await SqliteStorage.open(await newDatabase(), { watchInterval: 5 });
     const watched = storage.watch({ status: ["completed"] }, { signal: new AbortController().signal });
     const first = makeCommit();
@@ -42,7 +42,7 @@ describe("watch", () => {
     await storage.close();
   });
 
-  it("misses none of four processes, and has each session's in order", { timeout: 60_000 }, async () => {
+  it("yields every commit of four processes, in order per session", { timeout: 60_000 }, async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file, { watchInterval: 3 });
     const watched = storage.watch({}, { signal: new AbortController().signal });
@@ -58,7 +58,7 @@ describe("watch", () => {
     await storage.close();
   });
 
-  it("sees a session that is removed before it has looked, and of another connection its tombstone", async () => {
+  it("yields a session that is removed before the first poll; another connection yields its tombstone", async () => {
     const file = await newDatabase();
     const [one, other] = [await SqliteStorage.open(file, { watchInterval: 5 }), await SqliteStorage.open(file)];
     const signal = new AbortController().signal;
@@ -88,7 +88,7 @@ describe("watch", () => {
     expect(await ended[1]).toEqual([]);
   });
 
-  it("fails where the database can't be read", async () => {
+  it("fails if the storage is closed", async () => {
     const storage = await SqliteStorage.open(await newDatabase());
     await storage.close();
     expect(() => storage.watch({}, { signal: new AbortController().signal })).toThrow("failed to watch");

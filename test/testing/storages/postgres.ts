@@ -1,4 +1,5 @@
 /** PostgresStorage, for the contract: in this process, and, by `openWith`, in others. */
+import { Client } from "pg";
 import type { StorageAdapter } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import type { StorageProcess } from "phasegate/testing";
@@ -16,10 +17,25 @@ export async function openWith({ url, schema }: Place): Promise<PostgresStorage>
   return storage;
 }
 
+let client: Client | undefined;
+/** The schema of the last case, which the next one empties. */
+let schema: string | undefined;
+
 export async function open(): Promise<PostgresStorage> {
   // Other processes open a place that they are told of, and have no test runner to ask for a server.
-  const { newSchema, postgresUrl } = await import("../../support/postgres.js");
-  return openWith({ url: await postgresUrl(), schema: newSchema() });
+  const { emptySchema, newSchema, postgresUrl } = await import("../../support/postgres.js");
+  const url = await postgresUrl();
+  if (client === undefined) {
+    client = new Client({ connectionString: url });
+    await client.connect();
+  }
+  if (schema !== undefined) await emptySchema(client, schema);
+  schema ??= newSchema();
+  return openWith({ url, schema });
+}
+
+export async function finish(): Promise<void> {
+  await client?.end();
 }
 
 export function reopen(storage: StorageAdapter): Promise<PostgresStorage> {
@@ -27,6 +43,8 @@ export function reopen(storage: StorageAdapter): Promise<PostgresStorage> {
 }
 
 export function spawn(storage: StorageAdapter): StorageProcess {
+  // What a killed process has sent is done after its end: nobody else may have that schema.
+  schema = undefined;
   return { module: import.meta.url, options: { ...placeOf(storage) } };
 }
 

@@ -9,14 +9,14 @@ import { write } from "../make-workspace.js";
 const OFFICE = fileURLToPath(new URL("../bundle", import.meta.url));
 const AGENT = "  - {id: clerk, name: Clerk, file: clerk.md, entry_point: true}\n";
 
-/** What is wrong with a bundle.yaml: code and place. */
+/** Returns the diagnostics of a bundle.yaml, as code and position. */
 async function faultsOf(text: string): Promise<string[]> {
   const { diagnostics } = await readBundle("bundle.yaml", text);
   return diagnostics.map(({ severity, code, line, column }) => `${severity} ${code} ${line}:${column}`);
 }
 
 describe("a bundle.yaml", () => {
-  it("of several agents says who they are, and whom users begin with", async () => {
+  it("with several agents contains their names and the entry point", async () => {
     const text = `type: bundle
 name: office
 version: 1.5
@@ -53,7 +53,7 @@ core_dependencies: [tasks/workflow.md]
     });
   });
 
-  it("of one agent needs no entry point", async () => {
+  it("with one agent needs no entry point", async () => {
     const text =
       "type: standalone\nname: one\nagent: {id: a, name: A, file: agent.md}\nworkflows: [{name: x, path: w/x}, {path: w/y}]\n";
     const { bundle } = await readBundle("bundle.yaml", text);
@@ -65,7 +65,7 @@ core_dependencies: [tasks/workflow.md]
   });
 
   it.each([
-    ["no YAML", "type: [\n", ["error YAML_SYNTAX 2:1"]],
+    ["a file that is not YAML", "type: [\n", ["error YAML_SYNTAX 2:1"]],
     ["a list", "- type: bundle\n", ["error VALUE_WRONG 1:1"]],
     ["of another type", `type: team\nname: x\nagents:\n${AGENT}`, ["error VALUE_WRONG 1:1"]],
     ["without name and agents", "type: bundle\n", ["error KEY_MISSING 1:1", "error KEY_MISSING 1:1"]],
@@ -96,7 +96,7 @@ core_dependencies: [tasks/workflow.md]
       ["error PATH_REFUSED 5:13"],
     ],
     [
-      "with nobody to begin with",
+      "without an entry point",
       `type: bundle\nname: x\nagents:\n${AGENT.replace("true", "false")}`,
       ["error BUNDLE_ENTRY_MISSING 3:1"],
     ],
@@ -106,13 +106,13 @@ core_dependencies: [tasks/workflow.md]
       ["error KEY_MISSING 4:5"],
     ],
     ["with an unknown key", `type: bundle\nname: x\nagent_s: 1\nagents:\n${AGENT}`, ["warning KEY_UNKNOWN 3:1"]],
-  ])("%s is told with its line", async (_, text, faults) => {
+  ])("%s is reported with its line", async (_, text, faults) => {
     expect(await faultsOf(text)).toEqual(faults);
   });
 });
 
 describe("bundles below a folder", () => {
-  it("are found, broken ones left out with what is wrong", async () => {
+  it("are found, and broken ones are left out with diagnostics", async () => {
     const base = await temporaryFolder();
     await cp(OFFICE, join(base, "bundles/office"), { recursive: true });
     await write(base, {
@@ -146,7 +146,7 @@ describe("bundles below a folder", () => {
       async (base: string) =>
         write(base, Object.fromEntries([...Array(10_000).keys()].map((name) => [`a/${name}`, ""]))),
     ],
-  ])("may be missing if the folder has more %s, which is an error", { timeout: 60_000 }, async (_, fill) => {
+  ])("are incomplete, with an error, if the folder has more %s", { timeout: 60_000 }, async (_, fill) => {
     const base = await temporaryFolder();
     await cp(OFFICE, join(base, "office"), { recursive: true });
     await fill(base);
@@ -157,7 +157,7 @@ describe("bundles below a folder", () => {
     ]);
   });
 
-  it("are not searched in a missing folder", async () => {
+  it("cannot be searched in a missing folder", async () => {
     await expect(discoverBundles(join(await temporaryFolder(), "none"))).rejects.toMatchObject({
       code: "FILE_NOT_FOUND",
     });

@@ -13,7 +13,7 @@ describe("elicitation", () => {
     ["<!-- one --> <elicit-required/> <!-- two -->"],
     [`${FENCE}xml\n<workflow>\n<elicit-required/>\n</workflow>\n${FENCE}`],
     [`${FENCE}\n<workflow name="x">\n<elicit-required/>\n</workflow>`],
-  ])("is asked for by %j", (text) => {
+  ])("is detected in %j", (text) => {
     expect(usesElicitation(text)).toBe(true);
   });
 
@@ -31,13 +31,13 @@ describe("elicitation", () => {
     [`${FENCE}python\n<workflow>\n<elicit-required/>\n${FENCE}`],
     [`${FENCE}xml\n<workflow>\n<!--\n<elicit-required/>\n-->\n${FENCE}`],
     [`${FENCE}md\n<elicit-required/>`],
-  ])("is not asked for by %j", (text) => {
+  ])("is not detected in %j", (text) => {
     expect(usesElicitation(text)).toBe(false);
   });
 });
 
 describe("invoked workflows", () => {
-  it("are named by path, in either quotes, with other attributes, or as all that the element holds", () => {
+  it("are found by path, in both kinds of quotes, with other attributes, or as the element's content", () => {
     const text = `
 <invoke-workflow path="{a}" data="x > y">text</invoke-workflow>
 <invoke-workflow data='z' path='{bundle-root}/b'/>
@@ -51,6 +51,6 @@ describe("invoked workflows", () => {
   });
 });
 
-it("keeps text next to comments and code", () => {
+it("activeText removes comments and code, and keeps the text around them", () => {
   expect(activeText("a <!-- b --> c `d` e\r\nf <!-- g")).toBe("a  c  e\nf ");
 });

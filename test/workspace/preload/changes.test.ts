@@ -1,4 +1,4 @@
-/** What is kept from one call to the next never hides what has changed on the disk. */
+/** The caches between calls never hide a change on the disk. */
 import { rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { done, makeOffice } from "./office.js";
 const NOTES = "bundle/workflows/meeting-notes";
 const ALL = { workflow: "meeting-notes", reload: true };
 
-/** A workspace in which a workflow was loaded twice. */
+/** Creates a workspace in which a workflow was loaded twice. */
 async function loadedTwice() {
   const office = await makeOffice();
   const workspace = await office.open();
@@ -21,14 +21,14 @@ async function loadedTwice() {
 }
 
 describe("a workflow that was loaded before", () => {
-  it("is the same, even if a host has changed the answer", async () => {
+  it("is the same, even if a host has modified the answer", async () => {
     const { first, load } = await loadedTwice();
     const { files } = await load();
     for (const file of files) Object.assign(file, { content: "mine" });
     expect(await load()).toEqual(first);
   });
 
-  it("has its new configuration in its values", async () => {
+  it("uses the new configuration", async () => {
     const { load, place } = await loadedTwice();
     await writeFile(place("bundle/config.yaml"), "user_name: Grace\nproject_name: Lighthouse\n");
     expect((await load()).files[0]?.content).toContain("Notes for Grace");
@@ -42,7 +42,7 @@ describe("a workflow that was loaded before", () => {
     expect(await load()).toEqual(first);
   });
 
-  it("lacks a file that has gone, with what is there under a similar name, until it is back", async () => {
+  it("reports a missing file with similar names, until the file is back", async () => {
     const { first, load, place } = await loadedTwice();
     await rename(place(`${NOTES}/template.md`), place(`${NOTES}/templates.md`));
     const nearest = expect.arrayContaining([`{bundle-root}/workflows/meeting-notes/templates.md`]);
@@ -54,7 +54,7 @@ describe("a workflow that was loaded before", () => {
     expect(await load()).toEqual(first);
   });
 
-  it("takes a customization that was not there the last time", async () => {
+  it("includes a customization that was added since", async () => {
     const office = await makeOffice({
       "bundle/skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies.\n---\n# Tidy\n\nTidy up what lies about.\n",
       "bundle/skills/tidy/notes.md": "Nothing to see.\n",
@@ -68,9 +68,9 @@ describe("a workflow that was loaded before", () => {
     expect((await load()).files.map(({ role }) => role)).toEqual(["skill", "customization"]);
   });
 
-  it("is not read through a link that leads out, though it was kept a long time ago", async () => {
+  it("is not read through a link that leads outside, even if it was cached long ago", async () => {
     const { office, load, place } = await loadedTwice();
-    // So long a file system's clock may not tell two changes: before that nothing is kept.
+    // The resolution of a file system's clock: changes within it may not be detected, so nothing is cached before.
     await wait(2100);
     const kept = await load();
     expect(await load()).toEqual(kept);

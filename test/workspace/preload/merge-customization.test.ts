@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { mergeCustomization } from "../../../src/workspace/preload/customization.js";
 
-describe("a customization over another", () => {
+describe("mergeCustomization", () => {
   it("replaces single values, dates too, and merges tables key by key", () => {
     const [old, young] = [new Date(0), new Date(1)];
     expect(
@@ -14,7 +14,7 @@ describe("a customization over another", () => {
     expect(mergeCustomization({ a: [{ n: 1 }] }, { a: [{ n: 1 }] })).toEqual({ a: [{ n: 1 }, { n: 1 }] });
   });
 
-  it.each(["code", "id"])("replaces entries of the same %s in their place, whole, and appends others", (key) => {
+  it.each(["code", "id"])("replaces entries with the same %s in place, as a whole, and appends others", (key) => {
     const base = { a: [{ [key]: "one", n: 1, old: true }, { [key]: "two" }] };
     const over = { a: [{ [key]: "three" }, { [key]: "one", n: 2 }] };
     expect(mergeCustomization(base, over)).toEqual({
@@ -22,12 +22,12 @@ describe("a customization over another", () => {
     });
   });
 
-  it("appends where only some entries have a key, or not the same one", () => {
+  it("appends if only some entries have a key, or keys differ", () => {
     expect(mergeCustomization({ a: [{ id: 1 }] }, { a: [{ code: 1 }] })).toEqual({ a: [{ id: 1 }, { code: 1 }] });
     expect(mergeCustomization({ a: [{ id: 1 }] }, { a: [{ id: 1 }, "x"] })).toEqual({ a: [{ id: 1 }, { id: 1 }, "x"] });
   });
 
-  it("takes the later one if types differ, and no key that reaches a prototype", () => {
+  it("takes the later value if types differ, and ignores keys that reach a prototype", () => {
     expect(mergeCustomization({ a: [1], b: { x: 1 } }, { a: "no", b: [2] })).toEqual({ a: "no", b: [2] });
     const evil: unknown = JSON.parse('{"__proto__": {"polluted": true}, "a": 1}');
     const merged = mergeCustomization({}, Object(evil));

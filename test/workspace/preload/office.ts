@@ -5,7 +5,7 @@ import { createWorkspace, type Workspace, type WorkspaceOptions } from "phasegat
 import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { write } from "../make-workspace.js";
 
-/** A copy of the office bundle and its core, in a project of its own. */
+/** A copy of the office bundle and its core, in its own project. */
 export interface Office {
   readonly project: string;
   readonly bundle: string;
@@ -16,7 +16,7 @@ export interface Office {
 
 const FIXTURES = fileURLToPath(new URL("../", import.meta.url));
 
-/** Makes one, with more files below the project. */
+/** Creates an office, with more files below the project. */
 export async function makeOffice(files: Readonly<Record<string, string>> = {}): Promise<Office> {
   const base = await temporaryFolder();
   const project = join(base, "project");
@@ -29,7 +29,7 @@ export async function makeOffice(files: Readonly<Record<string, string>> = {}): 
   return { project, bundle, core, output, open: (options = {}) => createWorkspace({ ...folders, ...options }) };
 }
 
-/** A call's answer, which must be a success. */
+/** Returns the answer of a call, which must be a success. */
 export function done<T extends { readonly success: boolean }>(answer: T): Extract<T, { readonly success: true }> {
   if (!isDone(answer)) throw new Error(`the call failed: ${JSON.stringify(answer)}`);
   return answer;

@@ -5,14 +5,14 @@ import { done, makeOffice } from "./office.js";
 
 const NOTES = "{bundle-root}/workflows/meeting-notes";
 
-/** A workflow.yaml in a bundle of its own. */
+/** Preloads a workflow.yaml in its own bundle. */
 async function preloadOf(workflowYaml: string, files: Record<string, string> = {}) {
   const office = await makeOffice({ "bundle/workflows/made/workflow.yaml": workflowYaml, ...files });
   return (await office.open()).preloadWorkflow({ workflow: "made" });
 }
 
-describe("a workflow of the classic shape", () => {
-  it("is loaded whole in one call, its values resolved at any depth", async () => {
+describe("a classic workflow", () => {
+  it("is loaded completely in one call, with its values resolved at any depth", async () => {
     const loaded = done(await (await (await makeOffice()).open()).preloadWorkflow({ workflow: "meeting-notes" }));
     expect(loaded.files.map(({ path, role }) => [role, path])).toEqual([
       ["workflow", `${NOTES}/workflow.yaml`],
@@ -34,7 +34,7 @@ describe("a workflow of the classic shape", () => {
     expect(loaded.files[3]?.content).toContain("Taken for {user_name} on {date}.");
   });
 
-  it("is found by the path of its folder or of its file, too", async () => {
+  it("is also found by the path of its folder or of its file", async () => {
     const office = await makeOffice();
     const workspace = await office.open();
     for (const workflow of [NOTES, `${NOTES}/workflow.yaml`, "workflows/meeting-notes"]) {
@@ -43,7 +43,7 @@ describe("a workflow of the classic shape", () => {
     }
   });
 
-  it("loads the elicitation and the workflows that its instructions really ask for", async () => {
+  it("is loaded with the elicitation and the workflows that its instructions invoke", async () => {
     const office = await makeOffice();
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "feature-brief" }));
     expect(loaded.files.map(({ path, workflow }) => [path.replace(/^.*\/(?=[^/]+\/[^/]+$)/, ""), workflow])).toEqual([
@@ -59,7 +59,7 @@ describe("a workflow of the classic shape", () => {
     ]);
   });
 
-  it("says plainly that it is already loaded, and gives what has changed since", async () => {
+  it("is reported as already loaded, and only changed files are returned", async () => {
     const own = await makeOffice();
     const workspace = await own.open();
     await workspace.preloadWorkflow({ workflow: "meeting-notes" });
@@ -77,7 +77,7 @@ describe("a workflow of the classic shape", () => {
     expect(other.files).toHaveLength(7);
   });
 
-  it("comes in pages of whole files where it is over its budget", async () => {
+  it("is returned in pages of whole files if it exceeds the budget", async () => {
     const office = await makeOffice();
     const workspace = await office.open({ limits: { preloadTokens: 180 } });
     const first = done(await workspace.preloadWorkflow({ workflow: "meeting-notes" }));
@@ -95,7 +95,7 @@ describe("a workflow of the classic shape", () => {
     expect(roles).toEqual(["workflow", "config", "instructions", "template", "validation", "data", "engine"]);
   });
 
-  it("is given once more on all pages, where it is asked for so", async () => {
+  it("is returned again on all pages with `reload: true`", async () => {
     const workspace = await (await makeOffice()).open({ limits: { preloadTokens: 150 } });
     const pages = async (first: { readonly reload?: boolean }) => {
       const paths: string[] = [];
@@ -112,7 +112,7 @@ describe("a workflow of the classic shape", () => {
     expect(await pages({})).toEqual([]);
   });
 
-  it("refuses a cursor of another list, or none of its own", async () => {
+  it("refuses an invalid cursor, and a cursor of another workflow", async () => {
     const office = await makeOffice();
     const workspace = await office.open({ limits: { preloadTokens: 100 } });
     const { cursor = "" } = done(await workspace.preloadWorkflow({ workflow: "meeting-notes" }));
@@ -127,7 +127,7 @@ describe("a workflow of the classic shape", () => {
     }
   });
 
-  it("names what is there for a file that is missing, and loads the rest", async () => {
+  it("is loaded without a missing file, for which similar names are reported", async () => {
     const own = await makeOffice();
     await rm(join(own.bundle, "workflows/meeting-notes/template.md"));
     await writeFile(join(own.bundle, "workflows/meeting-notes/templates.md"), "x");
@@ -144,7 +144,7 @@ describe("a workflow of the classic shape", () => {
     expect(loaded.message).toContain("1 file could not be loaded: see missing.");
   });
 
-  it("names the workflow that was meant", async () => {
+  it("is suggested for a misspelled name", async () => {
     const office = await makeOffice();
     expect(await (await office.open()).preloadWorkflow({ workflow: "meting-notes" })).toEqual({
       success: false,
@@ -155,7 +155,7 @@ describe("a workflow of the classic shape", () => {
     });
   });
 
-  it("asks which one is meant where several have the name, and takes the bundle's before the core's", async () => {
+  it("must be chosen by path if several have its name, and the bundle takes precedence over the core", async () => {
     const own = await makeOffice({
       "bundle/more/meeting-notes/workflow.yaml": "name: other",
       "core/workflows/check-facts/workflow.yaml": "name: core's",
@@ -202,14 +202,14 @@ describe("a workflow.yaml", () => {
     ["'{bundle-root}/workflows/made/t.md'", ["t.md"]],
     ["./t.md", ["t.md"]],
     ["t.md", ["t.md"]],
-  ])("may have the template %s", async (template, names) => {
+  ])("accepts the template %s", async (template, names) => {
     const loaded = done(await preloadOf(`template: ${template}\n`, { "bundle/workflows/made/t.md": "# T" }));
     const found = loaded.files.filter(({ role }) => role === "template").map(({ path }) => path.replace(/^.*\//, ""));
     expect(found).toEqual(names);
     expect(loaded.missing).toEqual([]);
   });
 
-  it("names variants without loading them, and what it makes or packs is no file of it", async () => {
+  it("lists variants without loading them, and excludes outputs and web bundles", async () => {
     const loaded = done(
       await preloadOf(
         [
@@ -235,7 +235,7 @@ describe("a workflow.yaml", () => {
     ]);
   });
 
-  it("with an unknown variable in a path says which there are; in a text it stays as it is", async () => {
+  it("reports an unknown variable in a path with the known ones, and keeps it in a text", async () => {
     const loaded = done(await preloadOf("config_source: '{bmad_folder}/config.yaml'\nwho: '{user_name}'\n"));
     expect(loaded.missing).toEqual([
       expect.objectContaining({ path: "{bmad_folder}/config.yaml", reason: expect.stringContaining("{bmad_folder}") }),
@@ -243,12 +243,12 @@ describe("a workflow.yaml", () => {
     expect(loaded.files[0]?.content).toContain("who: '{user_name}'");
   });
 
-  it("names values that form a cycle", async () => {
+  it("reports values that form a cycle", async () => {
     const loaded = done(await preloadOf("a: '{b}'\nb: '{a}'\n"));
     expect(loaded.warnings).toEqual(["values refer to each other in a cycle: {b} → {a} → {b}"]);
   });
 
-  it("is loaded without a configuration that can't be read, whose lines are told", async () => {
+  it("is loaded without an invalid configuration, whose lines are reported", async () => {
     const loaded = done(
       await preloadOf("config_source: ./c.yaml\na: '{config_source}:b'\n", {
         "bundle/workflows/made/c.yaml": "b: 1\nb: 2\n",
@@ -258,7 +258,7 @@ describe("a workflow.yaml", () => {
     expect(loaded.files[0]?.content).toContain("a: '{config_source}:b'");
   });
 
-  it("can't reach withheld files", async () => {
+  it("cannot load withheld files", async () => {
     const loaded = done(
       await preloadOf("instructions: '{bundle-root}/.env'\ntemplate: ../../../secret.md\nvalidation: /etc/passwd\n", {
         "bundle/.env": "KEY=1",
@@ -277,7 +277,7 @@ describe("workflows that invoke others", () => {
     [`bundle/workflows/${name}/i.md`]: paths.map((path) => `<invoke-workflow path="${path}"/>`).join("\n"),
   });
 
-  it("may form a cycle, which is named", async () => {
+  it("may form a cycle, which is reported", async () => {
     const office = await makeOffice({ ...invoking("a", "{bundle-root}/workflows/b"), ...invoking("b", "a") });
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "a" }));
     const [a, b] = ["a", "b"].map((name) => `{bundle-root}/workflows/${name}/workflow.yaml`);
@@ -285,7 +285,7 @@ describe("workflows that invoke others", () => {
     expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/b/i.md");
   });
 
-  it("are followed to a depth", async () => {
+  it("are loaded up to a depth", async () => {
     const chain = Array.from({ length: 9 }, (_, index) =>
       invoking(`w${index}`, `{bundle-root}/workflows/w${index + 1}`),
     );
@@ -296,7 +296,7 @@ describe("workflows that invoke others", () => {
     expect(loaded.filesLoaded).not.toContain("{bundle-root}/workflows/w6/i.md");
   });
 
-  it("may all invoke one another, up to the limit of a call", async () => {
+  it("may all invoke each other, up to the limit of a call", async () => {
     const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
     const paths = names.map((name) => `{bundle-root}/workflows/${name}`);
     const office = await makeOffice(Object.assign({}, ...names.map((name) => invoking(name, ...paths))));
@@ -305,7 +305,7 @@ describe("workflows that invoke others", () => {
     expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/w9/i.md");
   });
 
-  it("may name endless files, up to the limit of a workflow", async () => {
+  it("may name any number of files, up to the limit of a workflow", async () => {
     const lines = Array.from({ length: 5000 }, (_, index) => `f${index}: ./none-${index}.md`);
     const office = await makeOffice({ "bundle/workflows/many/workflow.yaml": lines.join("\n") });
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "many" }));
@@ -313,7 +313,7 @@ describe("workflows that invoke others", () => {
     expect(loaded.missing.length).toBeLessThan(201);
   });
 
-  it("may name many files, up to the limit of a call", async () => {
+  it("may name many files each, up to the limit of a call", async () => {
     const texts = (group: number) =>
       Array.from({ length: 100 }, (_, index) => [`bundle/workflows/g${group}/d${index}.md`, "text"] as const);
     const groups = Array.from({ length: 6 }, (_, group) => ({
@@ -328,7 +328,7 @@ describe("workflows that invoke others", () => {
     expect(loaded.missing.map(({ reason }) => reason)).toContain("not loaded: the workflow has more than 500 files");
   });
 
-  it("may be missing, broken, or skills with steps", async () => {
+  it("may invoke missing and broken workflows, and skills with steps", async () => {
     const office = await makeOffice({
       ...invoking(
         "a",
@@ -353,7 +353,7 @@ describe("workflows that invoke others", () => {
 });
 
 describe("a workflow of an installed project", () => {
-  it("names its files by the project, and they are loaded where they lie in a root", async () => {
+  it("names its files relative to the project, and they are loaded if they are in a root", async () => {
     const made = "{project-root}/bundle/workflows/made";
     const loaded = done(
       await preloadOf(

@@ -7,7 +7,7 @@ import { done, makeOffice, type Office } from "./office.js";
 const GOOD = { tests_passed: true, version: "1.2.3" };
 const SKILL = { workflow: "release-check" };
 
-/** A skill folder in the office's bundle. */
+/** Returns the files of a skill folder in the office's bundle. */
 function skill(name: string, files: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [`bundle/skills/${name}/${path}`, text]));
 }
@@ -15,7 +15,7 @@ function skill(name: string, files: Readonly<Record<string, string>>): Record<st
 const names = (paths: readonly string[]) => paths.map((path) => path.replace("{bundle-root}/skills/", ""));
 
 describe("a skill", () => {
-  it("is loaded with its texts, the index of its steps, and the current one alone", async () => {
+  it("is loaded with its texts, the index of its steps and the text of the current step only", async () => {
     const loaded = done(await (await (await makeOffice()).open()).preloadWorkflow(SKILL));
     expect(loaded.shape).toBe("skill");
     expect(loaded.files.map(({ role }) => role)).toEqual(["skill", "workflow", "customization", "step"]);
@@ -41,7 +41,7 @@ describe("a skill", () => {
     expect(texts).not.toContain("Nothing goes out that is red.");
   });
 
-  it("that only points to another one leads there", async () => {
+  it("that only points to another one loads that one", async () => {
     const loaded = done(await (await (await makeOffice()).open()).preloadWorkflow({ workflow: "release" }));
     expect(names(loaded.filesLoaded)).toEqual([
       "release/SKILL.md",
@@ -58,13 +58,13 @@ describe("a skill", () => {
     ["a path with @", "Always LOAD @{bundle-root}/skills/release-check/SKILL.md"],
     ["a relative path", "Read fully and follow ../release-check/SKILL.md"],
     ["words", "This was renamed to `release-check`."],
-  ])("may point by %s", async (_, text) => {
+  ])("can point by %s", async (_, text) => {
     const office = await makeOffice(skill("old", { "SKILL.md": `---\nname: old\ndescription: x\n---\n${text}\n` }));
     const { filesLoaded } = done(await (await office.open()).preloadWorkflow({ workflow: "old" }));
     expect(names(filesLoaded)).toContain("release-check/SKILL.md");
   });
 
-  it("may point to a workflow of the classic shape, past the engine", async () => {
+  it("can point to a classic workflow, next to the engine", async () => {
     const text =
       "1. Always LOAD the FULL {core-root}/tasks/workflow.md\n" +
       "2. READ it: it executes the config {bundle-root}/workflows/meeting-notes/workflow.yaml\n";
@@ -74,14 +74,14 @@ describe("a skill", () => {
     expect(loaded.filesLoaded).toHaveLength(8);
   });
 
-  it("that does something itself points nowhere", async () => {
+  it("that contains instructions of its own points nowhere", async () => {
     const text = `# Ask\n\nUse \`release-check\` when all is done.\n\n${"Ask the user. ".repeat(80)}`;
     const office = await makeOffice(skill("ask", { "SKILL.md": text }));
     const { filesLoaded } = done(await (await office.open()).preloadWorkflow({ workflow: "ask" }));
     expect(names(filesLoaded)).toEqual(["ask/SKILL.md"]);
   });
 
-  it("that points round in a circle, or to what isn't there, says so", async () => {
+  it("that points in a cycle or to a missing skill is reported", async () => {
     const office = await makeOffice({
       ...skill("one", { "SKILL.md": "forwards to two" }),
       ...skill("two", { "SKILL.md": "forwards to one" }),
@@ -94,7 +94,7 @@ describe("a skill", () => {
     expect(lost.warnings).toEqual(["{bundle-root}/skills/three/SKILL.md names nobody, which was not found"]);
   });
 
-  it("is followed only so far", async () => {
+  it("is followed up to a number of pointers", async () => {
     const chain = Array.from({ length: 8 }, (_, index) =>
       skill(`s${index}`, { "SKILL.md": `forwards to s${index + 1}` }),
     );
@@ -104,7 +104,7 @@ describe("a skill", () => {
     expect(filesLoaded).toHaveLength(6);
   });
 
-  it("may be a workflow.md alone, and have front matter that is no YAML", async () => {
+  it("may consist of a workflow.md alone, with front matter that is not YAML", async () => {
     const office = await makeOffice(skill("alone", { "workflow.md": "---\nname: {{x}\n---\n# Alone\n" }));
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "alone" }));
     expect(loaded.files.map(({ role }) => role)).toEqual(["workflow"]);
@@ -118,7 +118,7 @@ describe("a skill's customization", () => {
     '[workflow]\ntone = "dry"\npersistent_facts = ["Ada decides."]\n[[workflow.lenses]]\nid = "docs"\nname = "Manual"\n';
   const user = '[workflow]\ntone = "warm"\n[[workflow.lenses]]\nid = "law"\nname = "Law"\n';
 
-  it("is the skill's own, the team's over it, and the user's over both", async () => {
+  it("merges the skill's own, the team's and the user's, in this order", async () => {
     const office = await makeOffice({
       "_bmad/custom/release-check.toml": team,
       "_bmad/custom/release-check.user.toml": user,
@@ -144,7 +144,7 @@ describe("a skill's customization", () => {
     });
   });
 
-  it("is the skill's alone, as it was written, where there is no other", async () => {
+  it("is the skill's own text if there is no other", async () => {
     const office = await makeOffice({ "_bmad/custom/other.toml": team });
     const loaded = done(await (await layered(office)).preloadWorkflow(SKILL));
     expect(loaded.files.find(({ role }) => role === "customization")?.content).toContain(
@@ -153,7 +153,7 @@ describe("a skill's customization", () => {
     expect(loaded.warnings).toEqual([]);
   });
 
-  it("that is no TOML is told with its line, and the others count", async () => {
+  it("that is not TOML is reported with its line, and the others are used", async () => {
     const office = await makeOffice({
       "_bmad/custom/release-check.toml": "[workflow]\ntone = = 1\n",
       "_bmad/custom/release-check.user.toml": user,
@@ -165,7 +165,7 @@ describe("a skill's customization", () => {
     expect(loaded.files.find(({ role }) => role === "customization")?.content).toContain("warm");
   });
 
-  it("of a project that the host doesn't let be read is not read, which is said", async () => {
+  it("outside the host's roots is not read, which is reported", async () => {
     const office = await makeOffice({ "_bmad/custom/release-check.toml": team });
     const loaded = done(await (await office.open()).preloadWorkflow(SKILL));
     expect(loaded.warnings).toEqual([expect.stringContaining("the host must add {project-root}/_bmad/custom")]);
@@ -174,7 +174,7 @@ describe("a skill's customization", () => {
 });
 
 describe("the steps of a skill", () => {
-  it("are given one by one, through the gate of the one that is left", async () => {
+  it("are returned one by one, after the gate of the previous one", async () => {
     const workspace = await (await makeOffice()).open();
     await workspace.preloadWorkflow(SKILL);
     const second = done(await workspace.nextStep(SKILL));
@@ -196,11 +196,11 @@ describe("the steps of a skill", () => {
     });
   });
 
-  it("begin with the first for every connection", async () => {
+  it("start with the first for every connection", async () => {
     expect(done(await (await (await makeOffice()).open()).nextStep(SKILL)).step).toBe("steps/step-01-gather");
   });
 
-  it("end after 12 failures of a gate, counted over all sessions", async () => {
+  it("stop after 12 failures of a gate, counted over all sessions", async () => {
     const workspace = await (await makeOffice()).open();
     await workspace.nextStep(SKILL);
     await workspace.nextStep(SKILL);
@@ -225,7 +225,7 @@ describe("the steps of a skill", () => {
     done(await workspace.nextStep({ ...SKILL, evidence: GOOD }));
     done(await workspace.createSession());
     expect(done(await workspace.preloadWorkflow(SKILL)).steps?.current?.number).toBe(1);
-    // Another process, which has loaded the skill before it goes on with the session.
+    // Another process, which loads the skill before it continues the session.
     const after = await office.open();
     await after.preloadWorkflow(SKILL);
     done(await after.createSession({ session_id, reopen: true }));
@@ -243,7 +243,7 @@ describe("the steps of a skill", () => {
     ]);
   });
 
-  it("that were begun before there was a session are the first session's", async () => {
+  it("that were started before a session belong to the first session", async () => {
     const workspace = await (await makeOffice()).open();
     await workspace.preloadWorkflow(SKILL);
     done(await workspace.nextStep(SKILL));
@@ -251,7 +251,7 @@ describe("the steps of a skill", () => {
     expect(done(await workspace.preloadWorkflow(SKILL)).steps?.current?.number).toBe(2);
   });
 
-  it("may branch: a step that is named is given, but none behind another one's gate", async () => {
+  it("may branch: a named step is returned, but none after the gate of another one", async () => {
     const gate = "---\ngate:\n  evidence_schema:\n    done: {type: boolean}\n---\n";
     const office = await makeOffice(
       skill("branches", {
@@ -292,7 +292,7 @@ describe("the steps of a skill", () => {
     expect(done(await call("step-03-check")).content).toContain("# Check");
   });
 
-  it("that have gone, or can't be read, are told", async () => {
+  it("are reported if they are missing or cannot be read", async () => {
     const office = await makeOffice();
     const workspace = await office.open();
     await workspace.preloadWorkflow(SKILL);
@@ -303,14 +303,14 @@ describe("the steps of a skill", () => {
     expect(done(await workspace.nextStep(SKILL)).step).toBe("steps/step-03-report");
   });
 
-  it("are none of a skill that is one text", async () => {
+  it("do not exist for a skill with a single text", async () => {
     const office = await makeOffice(skill("plain", { "SKILL.md": "# Plain" }));
     expect(await (await office.open()).nextStep({ workflow: "plain" })).toMatchObject({
       error: '"plain" has no steps in separate files',
     });
   });
 
-  it("are given once to two who ask at once", async () => {
+  it("are returned one after the other to two concurrent calls", async () => {
     const workspace = await (await makeOffice()).open();
     const both = await Promise.all([workspace.nextStep(SKILL), workspace.nextStep(SKILL)]);
     expect(both.map((answer) => done(answer).number)).toEqual([1, 2]);

@@ -14,7 +14,7 @@ describe("variables of a workflow", () => {
   };
   const config = { output_folder: "{project-root}/docs", project: { title: "Harbour" }, base: "{output_folder}/b" };
 
-  it("put in its own values, and those of the configuration, nested ones too", () => {
+  it("are replaced by the workflow's own values and those of the configuration, nested ones too", () => {
     const { resolve, faults } = createVariables(own, config, ROOTS);
     expect(resolve("{installed_path}/a.md")).toBe("{bundle-root}/workflows/x/a.md");
     expect(resolve("{config_source}:output_folder/a")).toBe("{project-root}/docs/a");
@@ -26,19 +26,19 @@ describe("variables of a workflow", () => {
     expect([...faults]).toEqual([]);
   });
 
-  it("keep unknown names, names that the model invents, double braces and properties of objects", () => {
+  it("are kept if unknown, if the model fills them in, in double braces and as names of object properties", () => {
     const { resolve, faults } = createVariables(own, config, ROOTS);
     const text = "{date} {user_name} {{topic}} {{folder}} {bundle-root} {constructor} {__proto__} {toString} {}";
     expect(resolve(text)).toBe(text);
     expect([...faults]).toEqual([]);
   });
 
-  it("take a value as it is: no $& in it means anything", () => {
+  it("are replaced literally: $& has no meaning in a value", () => {
     const { resolve } = createVariables({ a: "$& $1 $`" }, undefined, ROOTS);
     expect(resolve("<{a}>")).toBe("<$& $1 $`>");
   });
 
-  it("resolve strings at any depth, and nothing else", () => {
+  it("are replaced in strings at any depth, and nowhere else", () => {
     const { resolveAll } = createVariables(own, config, ROOTS);
     expect(resolveAll({ a: [{ b: "{count}", c: 1, d: null, e: true }], "{count}": "{folder}" })).toEqual({
       a: [{ b: "3", c: 1, d: null, e: true }],
@@ -46,7 +46,7 @@ describe("variables of a workflow", () => {
     });
   });
 
-  it("name a circle, and stop there", () => {
+  it("in a cycle are reported, and kept", () => {
     const { resolve, faults } = createVariables({ a: "{b}", b: "x {c}", c: "{a}", self: "{self}" }, undefined, ROOTS);
     expect(resolve("{a}")).toBe("x {a}");
     expect(resolve("{self}")).toBe("{self}");
@@ -56,7 +56,7 @@ describe("variables of a workflow", () => {
     ]);
   });
 
-  it("name a circle through the configuration", () => {
+  it("in a cycle through the configuration are reported", () => {
     const circle = createVariables({ a: "{config_source}:b" }, { b: "{c}", c: "{b}" }, ROOTS);
     circle.resolve("{a}");
     expect([...circle.faults]).toEqual([
@@ -64,7 +64,7 @@ describe("variables of a workflow", () => {
     ]);
   });
 
-  it("say which key the configuration lacks, and which is meant", () => {
+  it("with a key that the configuration lacks are reported with the nearest key", () => {
     const { resolve, faults } = createVariables(own, config, ROOTS);
     expect(resolve("{config_source}:output_foler {config_source}:zzz")).toBe(
       "{config_source}:output_foler {config_source}:zzz",
@@ -75,13 +75,13 @@ describe("variables of a workflow", () => {
     ]);
   });
 
-  it("say nothing of keys where there is no configuration: that is told already", () => {
+  it("of a missing configuration are not reported again", () => {
     const { resolve, faults } = createVariables(own, undefined, ROOTS);
     expect(resolve("{config_source}:a")).toBe("{config_source}:a");
     expect([...faults]).toEqual([]);
   });
 
-  it("don't let values grow without bound", () => {
+  it("do not let values grow without limit", () => {
     const doubling = Object.fromEntries(
       Array.from({ length: 40 }, (_, index) => [`v${index}`, `{v${index + 1}}{v${index + 1}}`]),
     );
@@ -90,7 +90,7 @@ describe("variables of a workflow", () => {
     expect([...faults].join()).toContain("longer than 65536 characters");
   });
 
-  it("may form a chain of any length, of which 100 are followed", () => {
+  it("may form a chain of references, up to 100", () => {
     const chain = (length: number) =>
       Object.fromEntries(Array.from({ length }, (_, at) => [`v${at}`, at + 1 === length ? "end" : `{v${at + 1}}`]));
     const short = createVariables(chain(100), undefined, ROOTS);
@@ -101,7 +101,7 @@ describe("variables of a workflow", () => {
     expect([...long.faults]).toEqual(["{v100} is not replaced: a chain of references is longer than 100"]);
   });
 
-  it("take the configuration's value for one that names itself", () => {
+  it("with their own name as a value take the value of the configuration", () => {
     const { resolve } = createVariables({ title: "The {title}" }, { title: "Harbour" }, ROOTS);
     expect(resolve("{title}")).toBe("The Harbour");
   });

@@ -4,13 +4,13 @@ import { readStep } from "../../../src/workspace/steps/give-step.js";
 const read = (text: string) => readStep("skill", "{bundle-root}/s/step-01.md", text);
 
 describe("a step's front matter", () => {
-  it("may be missing, empty, no mapping, or have none of what is read", async () => {
+  it("may be missing, empty, not a mapping, or without known keys", async () => {
     for (const text of ["# Step", "---\n---\n# Step", "---\n- a\n---\n", "---\nname: x\ndate: 2026-01-01\n---\n"]) {
       expect(await read(text)).toEqual({ text });
     }
   });
 
-  it("says what follows, and has a gate as gate files have it", async () => {
+  it("contains the next step, and a gate in the format of gate files", async () => {
     const text = "---\nnextStepFile: './step-02.md'\ngate:\n  evidence_schema:\n    done: {type: boolean}\n---\n# Step";
     const step = await read(text);
     expect(step.nextStepFile).toBe("./step-02.md");
@@ -19,16 +19,16 @@ describe("a step's front matter", () => {
     ]);
   });
 
-  it("that is no YAML is passed over where no gate can be meant", async () => {
+  it("that is not YAML is ignored if it cannot contain a gate", async () => {
     const text = "---\nname: {{ name }\n---\n# Step";
     expect(await read(text)).toEqual({ text });
   });
 
   it.each([
-    ["no YAML", "---\ngate:\n  evidence_schema: {a: [\n---\n", "step-01.md:3"],
+    ["not YAML", "---\ngate:\n  evidence_schema: {a: [\n---\n", "step-01.md:3"],
     ["misspelt", "---\ngates:\n  evidence_schema: {a: {type: bool}}\n---\n", "step-01.md:2:1: error: the key"],
     ["empty", "---\ngate:\n---\n", "step-01.md:2:1"],
-    ["no object", "---\ngate: yes\n---\n", "step-01.md:2:1"],
+    ["not an object", "---\ngate: yes\n---\n", "step-01.md:2:1"],
     ["without evidence", "---\ngate: {evidence_schema: {}}\n---\n", "asks for no evidence"],
     [
       "with a verifier",

@@ -25,7 +25,7 @@ const step = (name: string) => {
 const names = (entries: readonly { readonly step: string }[]) => entries.map((entry) => entry.step.slice(6));
 
 describe("the index of steps", () => {
-  it("is ordered by number, then letter; branches without a number stand last", () => {
+  it("is ordered by number, then letter; branches without a number are last", () => {
     expect(index).toEqual([
       { step: "steps/step-01-init", number: 1, title: "init" },
       { step: "steps/step-01b-continue", number: 1, title: "continue" },
@@ -41,11 +41,11 @@ describe("the index of steps", () => {
     ["market-steps", true],
     ["footsteps", false],
     ["templates", false],
-  ])("is read in the folder %s: %s", (folder, is) => {
+  ])("is read from the folder %s: %s", (folder, is) => {
     expect(isStepFolder(folder)).toBe(is);
   });
 
-  it("finds a step by path, by name, and by the folder that is meant", () => {
+  it("finds a step by path, by name and by folder", () => {
     const two = stepIndex(["a-steps/step-01-x.md", "b-steps/step-01-x.md"]);
     expect(entryOf(two, "b-steps/step-01-x.md", ".")?.step).toBe("b-steps/step-01-x");
     expect(entryOf(two, "./step-01-x.md", "b-steps")?.step).toBe("b-steps/step-01-x");
@@ -55,14 +55,14 @@ describe("the index of steps", () => {
 });
 
 describe("the first step", () => {
-  it("is the one that the skill's text leads to", () => {
+  it("is the one that the skill's text names", () => {
     expect(names(firstSteps(index, "begin with `./steps/step-01b-continue.md`"))).toEqual(["step-01b-continue"]);
   });
-  it("is none with a letter, where the text lists those without one, too", () => {
+  it("has no letter, if the text also lists those without one", () => {
     const table = "| 1 | `step-01-init.md` |\n| 1b | `step-01b-continue.md` |\n| 2 | `step-02-vision.md` |";
     expect(names(firstSteps(index, table))).toEqual(["step-01-init"]);
   });
-  it("is the first without a letter, where the text leads to none", () => {
+  it("is the first one without a letter, if the text names none", () => {
     expect(names(firstSteps(index, "go through the steps, e.g. steps/step-10-end.md"))).toEqual(["step-01-init"]);
   });
   it("may be one of several", () => {
@@ -71,33 +71,33 @@ describe("the first step", () => {
   });
 });
 
-describe("the step after another", () => {
-  it("is what its front matter says", () => {
+describe("the next step", () => {
+  it("is the one in the front matter", () => {
     expect(names(stepsAfter(index, step("step-01-init"), "or step-oneshot.md", "./step-10-end.md"))).toEqual([
       "step-10-end",
       "step-oneshot",
     ]);
   });
-  it("is the only later one that its text names", () => {
+  it("is the only later one that the text names", () => {
     expect(names(stepsAfter(index, step("step-01-init"), "then `./step-10-end.md`", undefined))).toEqual([
       "step-10-end",
     ]);
   });
-  it("is the next number where the text names none, or several", () => {
+  it("is the next number if the text names none or several", () => {
     expect(names(stepsAfter(index, step("step-01-init"), "", undefined))).toEqual(["step-02-vision"]);
     const text = "[R] step-10-end.md, [B] step-02-vision.md";
     expect(names(stepsAfter(index, step("step-01-init"), text, undefined))).toEqual(["step-02-vision", "step-10-end"]);
   });
-  it("may be an earlier one that the text names, but only by name", () => {
+  it("may be an earlier one that the text names, but only on request", () => {
     expect(names(stepsAfter(index, step("step-02-vision"), "back to step-01-init.md", undefined))).toEqual([
       "step-10-end",
       "step-01-init",
     ]);
   });
-  it("is none after the last", () => {
+  it("does not exist after the last", () => {
     expect(stepsAfter(index, step("step-10-end"), "", undefined)).toEqual([]);
   });
-  it("is not got to past those between, in one folder", () => {
+  it("requires the steps between, within one folder", () => {
     expect(names(stepsBetween(index, step("step-01-init"), step("step-10-end")))).toEqual(["step-02-vision"]);
     expect(stepsBetween(index, step("step-02-vision"), step("step-01-init"))).toEqual([]);
     expect(stepsBetween(index, step("step-01-init"), step("step-oneshot"))).toEqual([]);

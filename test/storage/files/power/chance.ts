@@ -1,6 +1,6 @@
-/** Chance that comes out the same for the same seed. */
+/** A random source that repeats for the same seed. */
 export interface Chance {
-  /** A whole number from 0 to one below that. */
+  /** Returns a random integer from 0 to `count` - 1. */
   of(count: number): number;
 }
 

@@ -1,5 +1,5 @@
 import type { Chance } from "./chance.js";
-/** A file: what stands in it now, and what of it is on the disk. */
+/** A file: its current data, and the data on the disk. */
 export interface FileNode {
   readonly kind: "file";
   readonly ino: number;
@@ -9,8 +9,8 @@ export interface FileNode {
 }
 
 /**
- * A folder: the names in it now, and on the disk; and for each name all that it has stood for since the folder was last
- * brought to the disk, as any of that may be what survives.
+ * A folder: its current names, and those on the disk; and for each name everything it has referred to since the last
+ * sync of the folder, as any of these may survive.
  */
 export interface FolderNode {
   readonly kind: "folder";
@@ -23,7 +23,7 @@ export interface FolderNode {
 
 export type Node = FileNode | FolderNode;
 
-/** A folder that was moved: no file system leaves one under two names, or under none. */
+/** A folder that was moved: no file system leaves it under two names, or under none. */
 export interface Move {
   readonly from: FolderNode;
   readonly fromName: string;
@@ -33,14 +33,14 @@ export interface Move {
   isOnDisk: boolean;
 }
 
-/** Brings a folder's names to the disk. */
+/** Syncs the names of a folder to the disk. */
 export function syncFolder(folder: FolderNode, moves: readonly Move[]): void {
   for (const move of moves) if (move.from === folder || move.to === folder) settle(move, moves);
   folder.onDisk = new Map(folder.entries);
   folder.pending.clear();
 }
 
-/** A move is on the disk as a whole, and after those of the same folder before it. */
+/** Syncs a move as a whole, after the earlier moves of the same folder. */
 function settle(move: Move, moves: readonly Move[]): void {
   if (move.isOnDisk) return;
   for (const earlier of moves.slice(0, moves.indexOf(move))) if (earlier.moved === move.moved) settle(earlier, moves);
@@ -55,7 +55,7 @@ function settle(move: Move, moves: readonly Move[]): void {
   move.to.onDisk.set(move.toName, move.moved);
 }
 
-/** Sets a name in a folder, or takes it away. */
+/** Sets a name in a folder, or removes it. */
 export function setEntry(folder: FolderNode, name: string, node: Node | undefined, now: number): void {
   const before = folder.pending.get(name) ?? [folder.onDisk.get(name)];
   folder.pending.set(name, [...before, node]);
@@ -64,7 +64,7 @@ export function setEntry(folder: FolderNode, name: string, node: Node | undefine
   folder.mtimeMs = now;
 }
 
-/** What is left after a loss of power: each thing that wasn't brought to the disk survives or not, by chance. */
+/** Simulates a loss of power: each change that was not synced survives or not, at random. */
 export function lose(root: FolderNode, moves: readonly Move[], chance: Chance): void {
   for (const move of moves) if (chance.of(2) === 0) settle(move, moves);
   loseIn(root, new Set(), chance);
@@ -90,7 +90,7 @@ function loseIn(node: Node, seen: Set<Node>, chance: Chance): void {
   for (const child of left.values()) loseIn(child, seen, chance);
 }
 
-/** Data that was not brought to the disk: as before, whole, cut short, zeros, or part zeros. */
+/** Returns data that was not synced: as before, whole, truncated, zeros, or partly zeros. */
 function torn({ data, onDisk }: FileNode, chance: Chance): Buffer {
   const cut = chance.of(data.length + 1);
   const zeros = Buffer.alloc(data.length - cut);

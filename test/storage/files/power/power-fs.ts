@@ -2,29 +2,29 @@ import type { FileSystem } from "../../../../src/storage/files/disk.js";
 import type { Chance } from "./chance.js";
 import { type FileNode, type FolderNode, lose, type Move, type Node, setEntry, syncFolder } from "./nodes.js";
 import { systemCalls } from "./system-calls.js";
-/** What a sync was asked for: a test may leave out one kind of them. */
+/** A sync of a file or folder; a test may leave out one kind. */
 export interface Sync {
   readonly path: string;
   readonly kind: Node["kind"];
 }
 
 /**
- * A disk in memory that knows what was brought to it: contents of files and names in folders, each for itself. When the
- * power goes, everything else survives or not by chance, in any order: names appear without their data, data is torn or
- * zero, one of two renamed names is there, both or none. Only a folder that was moved is in one place, the old or the
- * new one, as file systems keep it.
+ * A disk in memory that tracks what was synced: contents of files and names in folders, separately. When the
+ * power fails, everything else survives or not at random, in any order: names appear without their data, data is cut or
+ * zero, one of two renamed names exists, both or none. Only a folder that was moved is in exactly one place, the old
+ * or the new one, as on real file systems.
  */
 export class PowerDisk {
   readonly chance: Chance;
   readonly root: FolderNode = newFolder(1);
-  /** Which syncs are left out. */
+  /** Selects the syncs that are left out. */
   readonly skips: (sync: Sync) => boolean;
   moves: Move[] = [];
   #inodes = 1;
   #left = Number.POSITIVE_INFINITY;
-  /** Calls of a process that died don't reach the disk any more. */
+  /** Calls of a dead process no longer reach the disk. */
   #life = 0;
-  /** Times go on with each call. A minute back: nothing has changed just now, and nothing is old. */
+  /** Times advance with each call. They start a minute ago, so that nothing is recent and nothing is old. */
   #time = Date.now() - 60_000;
 
   constructor(chance: Chance, skips: (sync: Sync) => boolean = () => false) {
@@ -32,24 +32,24 @@ export class PowerDisk {
     this.skips = skips;
   }
 
-  /** The file system as a process sees it that lives until the power goes, before the nth of its calls. */
+  /** Returns the file system of a process that runs until the power fails, before the nth of its calls. */
   fs(nth = Number.POSITIVE_INFINITY): FileSystem {
     this.#left = nth;
     const life = this.#life;
     return systemCalls(this, async () => {
-      // Calls that are made at once may be done in any order.
+      // Concurrent calls may be done in any order.
       for (let turns = this.chance.of(3); turns > 0; turns--) await null;
       this.#left -= 1;
       if (life !== this.#life || this.#left <= 0) throw failure("EIO");
     });
   }
 
-  /** Whether the power is gone for who works on it. */
+  /** True once the power has failed for the running process. */
   get isOff(): boolean {
     return this.#left <= 0;
   }
 
-  /** What is left is what the next process finds. */
+  /** Fails the power: the next process finds only what survives. */
   losePower(): void {
     this.#life += 1;
     lose(this.root, this.moves, this.chance);
@@ -61,7 +61,7 @@ export class PowerDisk {
     return this.#time;
   }
 
-  /** Lets time go by. */
+  /** Advances the clock. */
   wait(ms: number): void {
     this.#time += ms;
   }

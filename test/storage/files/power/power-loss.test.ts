@@ -5,11 +5,11 @@ import { PowerDisk, type Sync } from "./power-fs.js";
 import { powerRound } from "./storage-work.js";
 
 const ROUNDS = howOften(15, 1000);
-/** So many rounds are enough to find that a sync is missing. */
+/** Number of rounds that is enough to detect a missing sync. */
 const FINDING_ROUNDS = 400;
 
-describe("when the power goes", () => {
-  it(`nothing acknowledged is lost, in ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => {
+describe("when the power fails", () => {
+  it(`no acknowledged commit is lost, in ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => {
     for (let seed = 1; seed <= ROUNDS; seed++) await playRound(seed);
   });
 
@@ -25,7 +25,7 @@ describe("when the power goes", () => {
     "a pack": ({ path }) => /\/tmp-pack-[^/]+$/.test(path),
   };
   for (const [name, skips] of Object.entries(KINDS)) {
-    it(`a missing sync of ${name} is found`, { timeout: 120_000 }, async () => {
+    it(`a missing sync of ${name} is detected`, { timeout: 120_000 }, async () => {
       let found: unknown;
       for (let seed = 1; seed <= FINDING_ROUNDS && found === undefined; seed++) {
         found = await playRound(seed, skips).then(

@@ -9,15 +9,15 @@ import type { PowerDisk } from "./power-fs.js";
 
 const STATUSES = ["active", "active", "paused", "completed"] as const;
 
-/** What a session must hold after a loss of power, and what it may hold beyond that. */
+/** The commits that a session must hold after a loss of power, and those that it may hold. */
 interface Expected {
   acknowledged: Commit[];
-  /** The commit that was under way. */
+  /** The commit that was in progress. */
   tried: Commit | undefined;
   removal: "none" | "tried" | "done";
 }
 
-/** Random work on some sessions, with a memory of what was acknowledged. */
+/** Random work on some sessions, with a record of what was acknowledged. */
 class StorageWork {
   readonly #disk: PowerDisk;
   readonly #sessions = new Map<string, Expected>();
@@ -27,7 +27,7 @@ class StorageWork {
     this.#disk = disk;
   }
 
-  /** Works until the power is off, or for so many steps; two sessions at a time. */
+  /** Works until the power fails, or for the given number of steps; on two sessions at a time. */
   async run(root: string, calls: number, steps: number): Promise<void> {
     const fs = this.#disk.fs(calls);
     try {
@@ -44,7 +44,7 @@ class StorageWork {
     }
   }
 
-  /** A removed id is never used again: its place is taken by another one. */
+  /** Returns a number for a new id: a removed id is never used again. */
   #era(name: string): number {
     let era = 0;
     while (this.#sessions.get(`${name}_${era}`)?.removal === "done") era++;
@@ -58,10 +58,10 @@ class StorageWork {
     const dice = this.#disk.chance.of(12);
     if (newest === undefined || dice < 8) await this.#append(storage, id, expected, newest);
     else if (dice < 10) {
-      // What has payloads of this hour is not packed.
+      // A session with payloads of this hour is not packed.
       if (this.#disk.chance.of(4) > 0) this.#disk.wait(7_200_000);
       await storage.compact(newest.sessionId);
-      // What was packed long ago is deleted by the next one.
+      // Commits that were packed long ago are deleted by the next compaction.
       if (this.#disk.chance.of(2) === 0) this.#disk.wait(7_200_000);
     } else if (dice === 10) await storage.list({ status: ["active"] });
     else if (this.#disk.chance.of(4) === 0) {
@@ -84,7 +84,7 @@ class StorageWork {
     expected.tried = undefined;
   }
 
-  /** After a loss of power, looks as a new process does: nothing acknowledged is lost, and what is there is whole. */
+  /** Checks the store as a new process after a loss of power: no acknowledged commit is lost, and none is torn. */
   async check(root: string): Promise<void> {
     const storage = await FileStorage.open(root, { fs: this.#disk.fs() });
     const there: Commit[] = [];
@@ -131,14 +131,14 @@ class StorageWork {
   }
 }
 
-/** One round: work, the power goes, a look, and the same again on what is left. */
+/** Plays one round: work, loss of power, check, and the same again on what is left. */
 export async function powerRound(disk: PowerDisk, chance: Chance): Promise<void> {
   const work = new StorageWork(disk);
   for (let loss = 0; loss < 3; loss++) {
     await work.run("/store", 20 + chance.of(600), 30);
     disk.losePower();
     await work.check("/store");
-    // The look itself may bring something about; what was seen must not be lost either.
+    // The check itself may write; commits that were read must not be lost either.
     disk.losePower();
     await work.check("/store");
   }

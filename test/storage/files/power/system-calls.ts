@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import type { FileSystem } from "../../../../src/storage/files/disk.js";
 import type { FileNode, Node } from "./nodes.js";
 import { failure, newFile, newFolder, type PowerDisk } from "./power-fs.js";
-/** The calls of `node:fs/promises` that the store makes, on a disk in memory. `before` comes before each. */
+/** Returns the calls of `node:fs/promises` that the store makes, on a disk in memory. `before` runs before each. */
 export function systemCalls(disk: PowerDisk, before: () => Promise<void>): FileSystem {
   const calls = {
     async link(from: string, to: string) {
@@ -60,7 +60,7 @@ export function systemCalls(disk: PowerDisk, before: () => Promise<void>): FileS
       disk.set(disk.folder(dirname(path)), basename(path), undefined);
     },
   };
-  // The store calls them with strings alone, and reads no more of their answers than these have.
+  // The store passes only strings, and reads only these properties of the results.
   return calls as unknown as FileSystem;
 }
 
@@ -101,7 +101,7 @@ function handleOf(disk: PowerDisk, path: string, node: Node, before: () => Promi
       await before();
       return statsOf(node);
     },
-    // A handle is let go of also when the power is off.
+    // A handle can be closed even when the power is off.
     async close() {},
   };
 }
