@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError, PhasegateError } from "../../../src/errors.js";
+import { abandon } from "../../support/abandon.js";
 import { DONE, routed, Script } from "./garden.js";
 
 async function started(...moves: ConstructorParameters<typeof Script>) {
@@ -190,7 +191,7 @@ describe("two concurrent callers", () => {
 describe("a crash between report and decision", () => {
   async function crashed() {
     const { storage, id, engine } = await started(() => new Promise(() => {}));
-    void engine.advance(id, { report: { status: "success", message: "dug" }, contextUpdates: { depth: 20 } });
+    abandon(engine.advance(id, { report: { status: "success", message: "dug" }, contextUpdates: { depth: 20 } }));
     while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
     const decider = new Script("Sow");
     return { ...routed(decider, { storage }), decider, id };

@@ -5,6 +5,7 @@ import type { RoutedEngineOptions } from "../../../src/routed/options.js";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 import type { FieldGate } from "../../../src/workflow/structure.js";
+import { abandon } from "../../support/abandon.js";
 import { DONE, type Move, routed, Script } from "./garden.js";
 
 const GATE: FieldGate = {
@@ -81,7 +82,7 @@ describe("a resuming client", () => {
 
   it("needs no new evidence if the gate was passed before a crash", async () => {
     const { engine, storage, id, decider } = await started([never, "Sow"], GATE);
-    void engine.advance(id, DUG);
+    abandon(engine.advance(id, DUG));
     while (decider.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const { engine: other } = routed(decider, { storage });
     expect((await other.status(id)).pending).toEqual({ operation: "advance" });
@@ -107,7 +108,7 @@ describe("a resuming client", () => {
     const decider = new Script(never, "Sow", never, "Dig");
     const { engine, storage } = routed(decider, { firstStep: "decider" });
     const begin = async (asked: number) => {
-      void engine.start({ workflow: "GARDEN", idempotencyKey: `k${asked}` });
+      abandon(engine.start({ workflow: "GARDEN", idempotencyKey: `k${asked}` }));
       while (decider.requests.length < asked) await new Promise((resolve) => setImmediate(resolve));
       return { next: routed(decider, { storage }).engine, id: decider.requests[asked - 1]?.instanceId ?? "" };
     };
@@ -136,7 +137,7 @@ describe("a repeated call", () => {
   it("of a report that a resume replaced returns the decision on the resume", async () => {
     const { engine, storage, id, decider } = await started([never, "Dig"]);
     const keyed = { ...DONE, idempotencyKey: "k" };
-    void engine.advance(id, keyed);
+    abandon(engine.advance(id, keyed));
     while (decider.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const { engine: next } = routed(decider, { storage });
     await next.resume(id, BACK);

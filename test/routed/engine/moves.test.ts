@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RoutedSource } from "../../../src/ports/content-provider.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 import { RoutedFolders } from "../../../src/workflow/files/routed-workflow.js";
+import { abandon } from "../../support/abandon.js";
 import { FolderOfTexts, gardenTexts, stepText } from "../definition/folder-of-texts.js";
 import { DONE, GARDEN, routed, Script } from "./garden.js";
 
@@ -26,7 +27,7 @@ describe("start", () => {
 
   it("continues after a crash before the first step", async () => {
     const { engine, storage } = routed(new Script(() => new Promise(() => {})), { firstStep: "decider" });
-    void engine.start({ workflow: "GARDEN", idempotencyKey: "k" });
+    abandon(engine.start({ workflow: "GARDEN", idempotencyKey: "k" }));
     const waiting = async () => (await engine.listInstances()).items.length === 0;
     while (await waiting()) await new Promise((resolve) => setTimeout(resolve, 1));
     const other = routed(new Script("Water"), { storage, firstStep: "decider" }).engine;

@@ -5,6 +5,7 @@ import type { RoutedEngine } from "../../../src/routed/engine.js";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 import type { JsonObject } from "../../../src/workflow/json.js";
+import { abandon } from "../../support/abandon.js";
 import { type Move, routed, Script } from "./garden.js";
 
 /** Number of tried sequences; set PHASEGATE_PROPERTY_RUNS=10000 for more. */
@@ -195,7 +196,7 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
       // The report is written, and the process ends before the decision.
       if (model.status !== "RUNNING" || model.pending) return;
       moves.push(() => new Promise(() => {}));
-      void engine.advance(id, { report: { status: `report ${index}` } });
+      abandon(engine.advance(id, { report: { status: `report ${index}` } }));
       while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setImmediate(resolve));
       model.pending = true;
       model.asked = "advance";
