@@ -116,6 +116,8 @@ export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly P
   readonly prerequisites?: readonly string[];
   /** Tags, for searches. */
   readonly tags?: readonly string[];
+  /** `none` if the workflow is not about a file or folder: a start then needs no target. Default: it does. */
+  readonly target?: "none";
   /** The number of the phase that sessions begin with. Default: the first phase. */
   readonly startPhase?: number;
   /** The phases, in ascending order of their numbers; at least one. */
@@ -176,7 +178,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
 const KEYS = {
   workflow: keysOf<WorkflowInput>({
     ...{ type: 1, revision: 1, name: 1, description: 1, version: 1, category: 1, estimatedDuration: 1 },
-    ...{ targetLanguages: 1, artifacts: 1, prerequisites: 1, tags: 1, startPhase: 1, phases: 1 },
+    ...{ targetLanguages: 1, artifacts: 1, prerequisites: 1, tags: 1, target: 1, startPhase: 1, phases: 1 },
   }),
   phase: keysOf<PhaseInput>({
     ...{ number: 1, name: 1, purpose: 1, estimatedEffort: 1, keyDeliverables: 1, validationCriteria: 1 },
@@ -223,6 +225,7 @@ function problemsOf(input: WorkflowInput): string[] {
     const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
     problems.push(...ascending(numbers, `phase ${phase.number}: task`));
   }
+  if (input.target !== undefined && input.target !== "none") problems.push(`target ${shown(input.target)} must be "none"`);
   const start = input.startPhase;
   if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
     problems.push(`startPhase ${start} is not a phase of the workflow`);
@@ -261,6 +264,7 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
     ...optionalList("artifacts", rest.artifacts),
     ...optionalList("prerequisites", rest.prerequisites),
     ...optionalList("tags", rest.tags),
+    ...optional("target", rest.target),
     startPhase: startPhase ?? phases[0]?.number ?? 0,
     phases: phases.map(buildPhase),
   };

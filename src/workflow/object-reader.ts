@@ -150,6 +150,11 @@ export class ObjectReader {
     return this.typed(key, OBJECT);
   }
 
+  /** Checks whether a key has this text. A key with anything else stays unknown. */
+  hasText(key: string, text: string): boolean {
+    return this.entries[key] === text && this.value(key) === text;
+  }
+
   /** Returns a reader for an object. */
   object(key: string): ObjectReader | undefined {
     const fields = this.typed(key, OBJECT);

@@ -66,6 +66,27 @@ describe("every action", () => {
     expect(unknown).toMatchObject({ count: 1, warning: expect.stringContaining("testing") });
   });
 
+  it("start asks for a target unless the workflow declares that it has none", async () => {
+    const phases = [{ number: 1, name: "One", content: "# One" }];
+    const none = defineWorkflow({ type: "tidy", revision: "1", name: "T", description: "D", target: "none", phases });
+    const { call, refused } = makeTool({}, [none]);
+    expect(await call({ action: "list_workflows" })).toMatchObject({
+      workflows: [{ workflow_type: "tidy", target: "none" }],
+      next: { action: "start", workflow_type: "tidy" },
+    });
+    const started = await call({ action: "start", workflow_type: "tidy" });
+    expect(started).toMatchObject({ target_file: ".", current_phase: 1 });
+    expect(await call({ action: "start", workflow_type: "tidy", target_file: "src" })).toMatchObject({
+      target_file: "src",
+    });
+    const missing = await makeTool().refused({ action: "start", workflow_type: "two_phases" });
+    expect(missing).toMatchObject({ code: "INVALID_INPUT", error: expect.stringContaining("the target is missing") });
+    expect(await refused({ action: "start" })).toMatchObject({
+      error: expect.stringContaining("'workflow_type' is missing"),
+      example: { action: "start", target_file: "src/calculator.py" },
+    });
+  });
+
   it("start returns the session, its first phase and the next call", async () => {
     const { call, start } = makeTool();
     const answer = await call({

@@ -50,7 +50,10 @@ const idempotency_key = z.optional(PARAMETERS.idempotency_key);
 /** The parameters of each action, in the order in which the actions are listed. */
 export const REQUESTS = {
   list_workflows: z.strictObject({ category: z.optional(PARAMETERS.category), cursor }),
-  start: z.strictObject({ workflow_type, target_file, options: z.optional(PARAMETERS.options), idempotency_key }),
+  start: z.strictObject({
+    workflow_type,
+    target_file: z.optional(target_file),
+    options: z.optional(PARAMETERS.options), idempotency_key }),
   get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
   get_task: z.strictObject({ session_id, phase, task_number, cursor }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
@@ -139,8 +142,10 @@ const EXAMPLES: Record<Parameter, unknown> = {
 /** Returns a valid call of an action, with its required parameters and those that are named. */
 export function exampleCall(action: Action, also: readonly Parameter[] = []): Record<string, unknown> {
   const { required } = parametersOf(action);
-  const shown = [...required, ...also.filter((name) => !required.includes(name))];
-  return { action, ...Object.fromEntries(shown.map((name) => [name, EXAMPLES[name]])) };
+  // All but a few workflows need a target.
+  const usual: readonly Parameter[] = action === "start" ? ["target_file"] : [];
+  const shown = new Set([...required, ...usual, ...also]);
+  return { action, ...Object.fromEntries([...shown].map((name) => [name, EXAMPLES[name]])) };
 }
 
 /** Returns the tool's description for agents; short, since it is in every context all the time. */

@@ -205,6 +205,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     target_languages: structure.targetLanguages,
     prerequisites: structure.prerequisites,
     tags: structure.tags,
+    target: structure.target,
     artifacts: structure.artifacts,
   });
 }
@@ -216,8 +217,10 @@ function workflowEntry(listing: WorkflowListing): WireObject {
 function startCall(ready: readonly Extract<WorkflowListing, { status: "ready" }>[]): WireObject | undefined {
   const [first, ...others] = ready;
   if (first === undefined) return undefined;
-  const [type, dynamic] = others.length > 0 ? ["<one of the above>"] : [first.type, first.definition.structure.dynamic];
-  const call = { action: "start", workflow_type: type, target_file: "<path of what to work on>" };
+  const target_file = "<path of what to work on>";
+  if (others.length > 0) return { action: "start", workflow_type: "<one of the above>", target_file };
+  const { dynamic, target } = first.definition.structure;
+  const call = { action: "start", workflow_type: first.type, ...(target === "none" ? {} : { target_file }) };
   return dynamic === undefined ? call : { ...call, options: { [dynamic.sourcePathKey]: "<path of its tasks.md>" } };
 }
 

@@ -17,7 +17,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
   const { workflow_type: workflowType, target_file: target, options } = params;
   const started = await context.engine.start({
     workflowType,
-    target,
+    ...(target === undefined ? {} : { target }),
     ...(options === undefined ? {} : { options }),
     ...keyed(params.idempotency_key),
   });
