@@ -225,7 +225,8 @@ function problemsOf(input: WorkflowInput): string[] {
     const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
     problems.push(...ascending(numbers, `phase ${phase.number}: task`));
   }
-  if (input.target !== undefined && input.target !== "none") problems.push(`target ${shown(input.target)} must be "none"`);
+  if (input.target !== undefined && input.target !== "none")
+    problems.push(`target ${shown(input.target)} must be "none"`);
   const start = input.startPhase;
   if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
     problems.push(`startPhase ${start} is not a phase of the workflow`);

@@ -195,7 +195,7 @@ describe("phasegate serve", () => {
     const search = { name: "search_standards", arguments: { query: "how to name a test" } };
     expect(await client.callTool(search)).toMatchObject({
       isError: false,
-      structuredContent: { status: "success", results: [{ file: "tests.md", headings: "Tests > Names" }] },
+      structuredContent: { status: "success", results: [{ file: "tests.md", headings: "Tests" }] },
     });
     expect(await client.callTool({ ...search, arguments: { words: "x" } })).toMatchObject({ isError: true });
     expect(log).toContainEqual(expect.objectContaining({ msg: "standards", files: 2 }));

@@ -53,7 +53,9 @@ export const REQUESTS = {
   start: z.strictObject({
     workflow_type,
     target_file: z.optional(target_file),
-    options: z.optional(PARAMETERS.options), idempotency_key }),
+    options: z.optional(PARAMETERS.options),
+    idempotency_key,
+  }),
   get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
   get_task: z.strictObject({ session_id, phase, task_number, cursor }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
