@@ -1,6 +1,6 @@
 /**
- * The workflow tool, the tools of routed workflows, and those of a workspace, on a host's own MCP server. Needs the optional peer `@modelcontextprotocol/server`
- * and nothing of Node's.
+ * The workflow tool, the tools of routed workflows and of a workspace, and a search tool, on a host's own MCP server. Needs
+ * the optional peer `@modelcontextprotocol/server` and nothing of Node's.
  *
  * @packageDocumentation
  */
@@ -9,6 +9,7 @@ export type { WorkflowPoll } from "./mcp/list-changed.js";
 export {
   type RegisterWorkflowToolOptions,
   registerRoutedTools,
+  registerSearchTool,
   registerWorkflowPrompt,
   registerWorkflowTool,
   registerWorkspaceTools,

@@ -248,6 +248,27 @@ export async function logWorkflows(content: ContentProvider, log: Logger): Promi
   );
 }
 
+/** The tool that texts of workflows ask for, where standards can be searched. */
+const SEARCH = "search_standards";
+
+/** Warns about workflows whose texts ask for the search tool, which is not served. */
+export async function warnMissingSearch(content: ContentProvider, log: Logger): Promise<void> {
+  for (const listing of await content.list().catch(() => [])) {
+    if (listing.status === "broken") continue;
+    const { type, phases } = listing.definition.structure;
+    const parts = phases.flatMap(({ number: phase, tasks }) => [
+      { phase },
+      ...tasks.map(({ number: task }) => ({ phase, task })),
+    ]);
+    for (const part of parts) {
+      const text = await content.text(type, part).catch(() => undefined);
+      if (!text?.text.includes(SEARCH)) continue;
+      log.warn({ workflowType: type, ...part }, `a text asks for ${SEARCH}, which needs --standards`);
+      break;
+    }
+  }
+}
+
 /** Logs the names of the routed workflows, and the errors of those that cannot be started. */
 export async function logRoutedWorkflows(engine: RoutedEngine, log: Logger): Promise<void> {
   await logListings("routed workflow", "workflow", log, () => engine.listWorkflows());

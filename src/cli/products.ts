@@ -14,6 +14,7 @@ import { LinearDecider } from "../deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
 import {
   registerRoutedTools,
+  registerSearchTool,
   registerWorkflowPrompt,
   registerWorkflowTool,
   registerWorkspaceTools,
@@ -35,6 +36,7 @@ import {
   logRoutedWorkflows,
   logWorkflows,
   logWorkspace,
+  warnMissingSearch,
 } from "./log.js";
 import { type LogLevel, requireFolder } from "./options.js";
 import { openVerifiers, readHashKey, readTrust, type TrustOptions, type VerifierOptions } from "./trust.js";
@@ -48,6 +50,8 @@ export interface ServeOptions extends TrustOptions, VerifierOptions {
   readonly logFiles?: LogFiles;
   /** The folders of phased workflows; empty if none are served. */
   readonly workflows: readonly string[];
+  /** The folders that agents may search; empty if there are none. */
+  readonly standards: readonly string[];
   readonly toolName: string;
   readonly actions?: readonly Action[];
   readonly enforcement: "strict" | "as-defined";
@@ -105,7 +109,7 @@ export type Open = (basis: EngineBasis | undefined) => Promise<Served | undefine
 type Prepare = (options: ServeOptions, logs: Logs) => Promise<Open | undefined>;
 
 /** The products, in the order in which they are prepared, opened and registered. */
-export const PRODUCTS: readonly Prepare[] = [preparePhased, prepareRouted, prepareWorkspace];
+export const PRODUCTS: readonly Prepare[] = [preparePhased, prepareRouted, prepareWorkspace, prepareSearch];
 
 /** Reads the options that phased and routed engines have in common. */
 export async function engineBasis(options: ServeOptions): Promise<Omit<EngineBasis, "storage">> {
@@ -142,6 +146,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     });
     logPhased(engine, log);
     await logWorkflows(content, log);
+    if (options.standards.length === 0) await warnMissingSearch(content, log);
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...polling };
     return { register: (server) => registerWorkflowTool(server, engine, toolOptions) };
@@ -204,6 +209,28 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
       },
     };
   };
+}
+
+async function prepareSearch({ standards, maxTokens }: ServeOptions, { log }: Logs): Promise<Open | undefined> {
+  if (standards.length === 0) return undefined;
+  const roots = await Promise.all(standards.map((path) => requireFolder(path, "the folder of standards")));
+  // Orama is an optional peer, which the other products do without.
+  const [{ OramaRetriever }, { createSearchTool }] = await Promise.all([
+    import("../search/retriever.js"),
+    import("../tools/search-tool.js"),
+  ]);
+  const onProblem = (problem: object) => log.warn(problem, "standards");
+  const retriever = new OramaRetriever({ roots, onProblem });
+  // The index is made now: a missing package or folder is reported at the start.
+  const { problems: _, ...found } = await retriever.refresh();
+  log.info(found, "standards");
+  const tool = createSearchTool(retriever, { maxTokens, onError: (err) => log.error({ err }, "search") });
+  return async () => ({
+    register(server) {
+      registerSearchTool(server, tool);
+      return undefined;
+    },
+  });
 }
 
 /** The environment of a decider. */

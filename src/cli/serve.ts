@@ -26,7 +26,7 @@ import { trustOptions, verifierOptions } from "./trust.js";
 const HELP = `
 stdout carries the protocol only; the log goes to stderr, one JSON object per line. The server finishes the calls
 under way and exits with code 0 on SIGTERM, on SIGINT and when its client closes stdin. Options win over the
-environment; PHASEGATE_WORKFLOWS holds folders joined by '${delimiter}'.
+environment; PHASEGATE_WORKFLOWS and PHASEGATE_STANDARDS hold folders joined by '${delimiter}'.
 
 For routed workflows these variables are read as well: WORKFLOW_DB_PATH (an SQLite file, if --state is not given),
 LOG_LEVEL, USE_STUB_AI_CLIENT=true (the same as --decider linear), GEMINI_API_KEY, GEMINI_MODEL_NAME,
@@ -84,6 +84,9 @@ function folderOptions(): Option[] {
   return [
     new Option("--workflows <dir...>", "folders of phased workflows; the first one that has a workflow wins")
       .env("PHASEGATE_WORKFLOWS")
+      .argParser(repeated),
+    new Option("--standards <dir...>", "folders of Markdown files that agents may search, by the tool search_standards")
+      .env("PHASEGATE_STANDARDS")
       .argParser(repeated),
     stateOption(),
     new Option("--project <dir>", "folder of the targets, which gates check")
@@ -238,8 +241,9 @@ function workspaceOf({ bundle, core, output }: GivenOptions): WorkspaceFolders |
 }
 
 /** The options as commander parsed them. */
-interface GivenOptions extends Omit<ServeOptions, "workflows" | "logFiles" | "workspace"> {
+interface GivenOptions extends Omit<ServeOptions, "workflows" | "standards" | "logFiles" | "workspace"> {
   readonly workflows?: readonly string[];
+  readonly standards?: readonly string[];
   readonly logDir?: string;
   readonly bundle?: string;
   readonly core?: string;
@@ -252,23 +256,29 @@ function complete(
   sourceOf: (option: keyof GivenOptions) => string | undefined,
   env: Environment,
 ): ServeOptions {
-  const paths = given.workflows ?? [];
-  const separate = sourceOf("workflows") === "env" ? paths.flatMap((joined) => joined.split(delimiter)) : paths;
-  const workflows = separate.filter((path) => path !== "");
+  const folders = (option: "workflows" | "standards") => {
+    const paths = given[option] ?? [];
+    const separate = sourceOf(option) === "env" ? paths.flatMap((joined) => joined.split(delimiter)) : paths;
+    return separate.filter((path) => path !== "");
+  };
+  const [workflows, standards] = [folders("workflows"), folders("standards")];
   const level = sourceOf("logLevel") === "default" ? logLevelOf(env) : undefined;
   const file = env.WORKFLOW_DB_PATH?.trim();
   const state = given.state ?? (file ? `sqlite:${file}` : undefined);
   const workspace = workspaceOf(given);
   const logFiles = logFilesOf(given.logDir, env);
   const hasEngine = workflows.length > 0 || given.routed !== undefined;
-  if (!hasEngine && workspace === undefined) throw nothing();
+  if (!hasEngine && workspace === undefined && standards.length === 0) throw nothing();
   if (hasEngine && state === undefined) {
     throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
   }
-  if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || workspace !== undefined, given.routed);
+  if (given.http !== undefined) {
+    requireRoutedAlone(workflows.length > 0 || workspace !== undefined || standards.length > 0, given.routed);
+  }
   return {
     ...given,
     workflows,
+    standards,
     ...(state === undefined ? {} : { state }),
     ...(level === undefined ? {} : { logLevel: level }),
     ...(logFiles === undefined ? {} : { logFiles }),
@@ -287,7 +297,7 @@ function requireRoutedAlone(hasOthers: boolean, routed: string | undefined): voi
 function nothing(): CommandFailure {
   return usage(
     "there is nothing to serve",
-    "Give --workflows with folders of phased workflows, --routed with a folder of routed ones, or --bundle and --output.",
+    "Give --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards.",
   );
 }
 

@@ -57,6 +57,15 @@ export function evidenceNames(gate: GateDefinition): readonly string[] {
   return revealOf(gate) === "none" ? [] : namesOf(gate);
 }
 
+/** Returns the names of the fields that a gate requires; empty where they are unknown or hidden. */
+export function requiredNames(gate: GateDefinition): readonly string[] {
+  if (revealOf(gate) === "none") return [];
+  if (gate.kind === "schema") return requiredBy(gate.jsonSchema);
+  return gate.kind === "fields"
+    ? gate.fields.filter(({ required }) => required).map(({ name }) => name)
+    : namesOf(gate);
+}
+
 function namesOf(gate: GateDefinition): readonly string[] {
   switch (gate.kind) {
     case "open":
@@ -73,12 +82,15 @@ function namesOf(gate: GateDefinition): readonly string[] {
   }
 }
 
-function schemaNames(schema: JsonObject | undefined): string[] {
+function requiredBy(schema: JsonObject | undefined): string[] {
   const required = schema?.required;
-  const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+  return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+}
+
+function schemaNames(schema: JsonObject | undefined): string[] {
   const properties = schema?.properties;
   const all = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
-  return [...new Set([...names, ...all])];
+  return [...new Set([...requiredBy(schema), ...all])];
 }
 
 function fullFormat(gate: GateDefinition): JsonObject {

@@ -17,6 +17,7 @@ import type { Action } from "../tools/phased/actions.js";
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { READING } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
+import type { SearchTool } from "../tools/search-tool.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
@@ -188,6 +189,26 @@ function annotations({ title, calls }: RoutedTool): ToolAnnotations {
     idempotentHint: readOnly,
     openWorldHint: false,
   };
+}
+
+/**
+ * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server
+ * (`@modelcontextprotocol/server` 2.x).
+ */
+export function registerSearchTool(server: McpServer, tool: SearchTool): void {
+  server.registerTool(
+    tool.name,
+    {
+      title: "Search standards",
+      description: tool.description,
+      inputSchema: tool.inputSchema,
+      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    },
+    async (input) => {
+      const answer = await tool.handler(input);
+      return callResult(answer, answer.status === "error");
+    },
+  );
 }
 
 /** The output schema of all workspace tools. It is short because each tool publishes it. */

@@ -36,12 +36,17 @@ export async function readEvents({ kernel }: EngineContext, session: PhasedSessi
   return recorded;
 }
 
-/** Returns the artifacts of the completed phases, ordered by phase. */
-export async function loadArtifacts(context: EngineContext, session: PhasedSession): Promise<ArtifactView[]> {
+/** Returns the artifacts of the completed phases, or of one of them, ordered by phase. */
+export async function loadArtifacts(
+  context: EngineContext,
+  session: PhasedSession,
+  only?: number,
+): Promise<ArtifactView[]> {
   const { sessionId } = session;
   const found = artifacts(await readEvents(context, session));
   const views: ArtifactView[] = [];
   for (const { phase, at, version, evidence, output } of found.values()) {
+    if (only !== undefined && phase !== only) continue;
     const object = await loadEvidence(context, { sessionId, version }, evidence);
     const { outputs, commands_executed: commandsExecuted } = object;
     views.push({

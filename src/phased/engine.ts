@@ -12,6 +12,7 @@ import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-wor
 import type { JsonObject } from "../workflow/json.js";
 import type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./approval/ledger.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
+import type { ArtifactView } from "./artifacts.js";
 import type {
   DeleteResult,
   Keyed,
@@ -238,6 +239,16 @@ export class Engine {
   /** Returns the state of a session with its artifacts and options; reads the whole log. */
   async getFullState(sessionId: string): Promise<FullStateView> {
     return this.session(sessionId).fullState();
+  }
+
+  /**
+   * Returns the accepted evidence of a completed phase; undefined for the current phase, and for one that was skipped.
+   * Reads the whole log.
+   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
+   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
+   */
+  async artifact(sessionId: string, phase: number): Promise<ArtifactView | undefined> {
+    return this.session(sessionId).artifact(phase);
   }
 
   /** Returns the options that a session was started with. */

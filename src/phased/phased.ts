@@ -46,7 +46,7 @@ import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import { Beginnings } from "./verify/snapshots.js";
-import { startOptions, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
+import { startOptions, viewArtifact, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** The operations on sessions. */
 export const phased = {
@@ -71,6 +71,7 @@ export const phased = {
   sessionNotFound,
   startOptions,
   startSession,
+  viewArtifact,
   viewFullState,
   viewPhase,
   viewRequest,

@@ -7,6 +7,7 @@ import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
+import type { ArtifactView } from "./artifacts.js";
 import type {
   DeleteResult,
   Keyed,
@@ -155,6 +156,18 @@ export class Session<
   fullState(): Promise<FullStateView> {
     return this.#run("getFullState", async ({ phased, context }) =>
       phased.viewFullState(context, await phased.loadSession(context, this.id)),
+    );
+  }
+
+  /**
+   * Returns the accepted evidence of a completed phase; undefined for the current phase, and for one that was skipped.
+   * Reads the whole log.
+   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
+   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
+   */
+  artifact(phase: Phase): Promise<ArtifactView | undefined> {
+    return this.#run("artifact", async ({ phased, context }) =>
+      phased.viewArtifact(context, await phased.loadSession(context, this.id), phase),
     );
   }
 

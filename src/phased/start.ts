@@ -34,8 +34,11 @@ import { type PhaseView, viewPhase, viewText } from "./views.js";
 export interface StartRequest {
   /** The type of the workflow. */
   readonly workflowType: string;
-  /** The subject of the work: a path relative to the project root. It need not exist. */
-  readonly target: string;
+  /**
+   * The subject of the work: a path relative to the project root. It need not exist. Required, unless the workflow declares
+   * that it has none: then the default is `.`, the project itself.
+   */
+  readonly target?: string;
   /** Stored with the session, at most 64 KiB of JSON. Default: none. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** A repeated call with the same key returns the same session. */
@@ -75,8 +78,8 @@ const OTHERS_MAX = 10;
 /** Starts a session. */
 export async function startSession(context: EngineContext, request: StartRequest): Promise<StartResult> {
   const { options } = context;
-  const target = await checkTarget(options, request.target);
   const definition = await requireWorkflow(options, request.workflowType);
+  const target = await checkTarget(options, request.target, definition.structure);
   const settings = checkOptions(request.options ?? {});
   const key = request.idempotencyKey;
   const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, settings]);
@@ -109,7 +112,21 @@ export async function requireWorkflow({ content }: ResolvedOptions, type: string
   });
 }
 
-async function checkTarget(options: ResolvedOptions, value: string): Promise<string> {
+/** The target of a session on a workflow that has none: the project itself. */
+const NO_TARGET = ".";
+
+async function checkTarget(
+  options: ResolvedOptions,
+  value: string | undefined,
+  { type, target: kind }: WorkflowStructure,
+): Promise<string> {
+  if (value === undefined) {
+    if (kind === "none") return NO_TARGET;
+    throw new PhasegateError("INVALID_INPUT", `the target is missing: ${type} works on a file or folder`, {
+      remedy: "Give the path of what the work is about, relative to the project, such as 'src/calculator.py'.",
+      details: { field: "target", expected: "a relative path" },
+    });
+  }
   const target = parseRelativePath(value);
   await options.targets?.check(target);
   return target;

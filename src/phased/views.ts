@@ -216,6 +216,21 @@ export async function viewFullState(context: EngineContext, loaded: LoadedSessio
   };
 }
 
+/**
+ * Returns the artifact of a completed phase; undefined for the current one, and for one that was skipped. Throws
+ * `PHASE_LOCKED` for one that is ahead.
+ */
+export async function viewArtifact(
+  context: EngineContext,
+  { session, structure }: LoadedSession,
+  number: number,
+): Promise<ArtifactView | undefined> {
+  const refusal = readingRefusal(session.head, number, structure);
+  if (refusal !== undefined) throw refusal;
+  const [artifact] = await loadArtifacts(context, session, number);
+  return artifact;
+}
+
 /** Returns the options that a session was started with. */
 export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
   const { events } = await kernel.at(sessionId, 1);

@@ -116,6 +116,8 @@ export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly P
   readonly prerequisites?: readonly string[];
   /** Tags, for searches. */
   readonly tags?: readonly string[];
+  /** `none` if the workflow is not about a file or folder: a start then needs no target. Default: it does. */
+  readonly target?: "none";
   /** The number of the phase that sessions begin with. Default: the first phase. */
   readonly startPhase?: number;
   /** The phases, in ascending order of their numbers; at least one. */
@@ -172,13 +174,32 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   };
 }
 
-const GATE_KEYS = ["evidence", "example", "allowOverride", "verify", "approval", "reveal"];
+/** The keys of a literal's parts. The compiler checks that each is complete. */
+const KEYS = {
+  workflow: keysOf<WorkflowInput>({
+    ...{ type: 1, revision: 1, name: 1, description: 1, version: 1, category: 1, estimatedDuration: 1 },
+    ...{ targetLanguages: 1, artifacts: 1, prerequisites: 1, tags: 1, target: 1, startPhase: 1, phases: 1 },
+  }),
+  phase: keysOf<PhaseInput>({
+    ...{ number: 1, name: 1, purpose: 1, estimatedEffort: 1, keyDeliverables: 1, validationCriteria: 1 },
+    ...{ content: 1, tasks: 1, gate: 1, skippable: 1 },
+  }),
+  task: keysOf<TaskInput>({ number: 1, name: 1, purpose: 1, content: 1 }),
+  gate: keysOf<GateInput>({ evidence: 1, example: 1, allowOverride: 1, verify: 1, approval: 1, reveal: 1 }),
+  verify: keysOf<VerifyInput>({ verifier: 1, params: 1, field: 1 }),
+  approval: keysOf<ApprovalInput>({ prompt: 1, approvers: 1 }),
+};
+
+function keysOf<T>(keys: Record<keyof T, 1>): readonly string[] {
+  return Object.keys(keys);
+}
 
 function problemsOf(input: WorkflowInput): string[] {
   const problems: string[] = [];
   if (!isWorkflowType(input.type))
     problems.push(`type ${shown(input.type)} may contain letters, digits, '_', '-' and '.'`);
   if (input.revision === "") problems.push("revision is empty");
+  problems.push(...unknownKeys("the workflow", input, KEYS.workflow));
   if (input.phases.length === 0) problems.push("there is no phase");
   problems.push(
     ...ascending(
@@ -195,15 +216,17 @@ function problemsOf(input: WorkflowInput): string[] {
     }
     // A misspelt key would be ignored, and the gate would stay open.
     problems.push(
-      ...Object.keys(phase).flatMap((key) =>
-        key !== "gate" && /gate/i.test(key) ? unknownKey(about, key, ["gate"]) : [],
-      ),
-      ...unknownKeys(`${about}: gate`, gate, GATE_KEYS),
-      ...unknownKeys(`${about}: gate.approval`, gate?.approval, ["prompt", "approvers"]),
+      ...unknownKeys(about, phase, KEYS.phase),
+      ...unknownKeys(`${about}: gate`, gate, KEYS.gate),
+      ...unknownKeys(`${about}: gate.approval`, gate?.approval, KEYS.approval),
+      ...(gate?.verify ?? []).flatMap((check, at) => unknownKeys(`${about}: gate.verify[${at}]`, check, KEYS.verify)),
+      ...(phase.tasks ?? []).flatMap((task, at) => unknownKeys(`${about}: tasks[${at}]`, task, KEYS.task)),
     );
     const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
     problems.push(...ascending(numbers, `phase ${phase.number}: task`));
   }
+  if (input.target !== undefined && input.target !== "none")
+    problems.push(`target ${shown(input.target)} must be "none"`);
   const start = input.startPhase;
   if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
     problems.push(`startPhase ${start} is not a phase of the workflow`);
@@ -219,14 +242,13 @@ function ascending(numbers: readonly number[], what: string): string[] {
   });
 }
 
-function unknownKey(about: string, key: string, known: readonly string[]): string[] {
-  const meant = nearest(key, known);
-  return [`${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`];
-}
-
+/** Names the keys that are not known. Those that begin with `x-` are for other programs. */
 function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
   const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
-  return keys.flatMap((key) => unknownKey(about, key, known));
+  return keys.map((key) => {
+    const meant = nearest(key, known);
+    return `${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  });
 }
 
 function buildStructure(input: WorkflowInput): WorkflowStructure {
@@ -243,6 +265,7 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
     ...optionalList("artifacts", rest.artifacts),
     ...optionalList("prerequisites", rest.prerequisites),
     ...optionalList("tags", rest.tags),
+    ...optional("target", rest.target),
     startPhase: startPhase ?? phases[0]?.number ?? 0,
     phases: phases.map(buildPhase),
   };

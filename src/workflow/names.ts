@@ -123,12 +123,17 @@ const COMPARED_MAX = 1000;
 const LONGER_MAX = 1000;
 
 /**
- * Returns the candidate that a misspelt name probably means, by Levenshtein distance; undefined if none is near enough.
+ * Returns the candidate that a misspelt name probably means, by Levenshtein distance; undefined if none is near enough: a
+ * third of the name's length, or `most`.
  */
-export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+export function nearest(
+  name: string,
+  candidates: Iterable<string>,
+  most = Math.max(1, Math.floor(name.length / 3)),
+): string | undefined {
   const wanted = normal(name);
   let best: string | undefined;
-  let least = Math.max(1, Math.floor(name.length / 3)) + 1;
+  let least = most + 1;
   let left = COMPARED_MAX;
   for (const candidate of candidates) {
     left -= 1;

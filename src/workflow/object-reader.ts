@@ -78,6 +78,9 @@ const LIST: ValueKind<JsonValue[]> = {
   write: () => 'Write objects in brackets: [{"key": "value"}].',
 };
 
+/** Letters by which a misspelt key may differ from one that a gate depends on. */
+const TYPO_MAX = 2;
+
 /** Reads one object of a definition and reports what is wrong with it. */
 export class ObjectReader {
   private readonly known = new Set<string>();
@@ -147,6 +150,11 @@ export class ObjectReader {
     return this.typed(key, OBJECT);
   }
 
+  /** Checks whether a key has this text. A key with anything else stays unknown. */
+  hasText(key: string, text: string): boolean {
+    return this.entries[key] === text && this.value(key) === text;
+  }
+
   /** Returns a reader for an object. */
   object(key: string): ObjectReader | undefined {
     const fields = this.typed(key, OBJECT);
@@ -200,10 +208,16 @@ export class ObjectReader {
     this.report.error("VALUE_WRONG", this.place(...keys), `${name} must be ${expected}, not ${shown(value)}`, hint);
   }
 
-  /** Returns the unknown keys and reports each with a warning; undefined if there are none. */
-  rest(): JsonObject | undefined {
+  /**
+   * Returns the unknown keys and reports each with a warning; undefined if there are none. A key that is one or two letters
+   * away from one of `gated` is an error: ignoring it would open a gate.
+   */
+  rest(gated: readonly string[] = []): JsonObject | undefined {
     const unknown = Object.entries(this.entries).filter(([key]) => !this.known.has(key));
-    for (const [key] of unknown) this.unknown("warn", key, "Check its spelling, or remove it: it is ignored.");
+    for (const [key] of unknown) {
+      const severity = nearest(key, gated, TYPO_MAX) === undefined ? "warn" : "error";
+      this.unknown(severity, key, "Check its spelling, or remove it: it is ignored.");
+    }
     return unknown.length === 0 ? undefined : Object.fromEntries(unknown);
   }
 

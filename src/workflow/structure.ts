@@ -71,6 +71,8 @@ export interface WorkflowStructure {
   prerequisites?: string[] | undefined;
   /** The author's tags. */
   tags?: string[] | undefined;
+  /** `none` if the workflow is not about a file or folder: its sessions have the project itself, `.`, as their target. */
+  target?: "none" | undefined;
   /** The number of the first phase. */
   startPhase: number;
   /**
@@ -271,6 +273,7 @@ const shape = z.object({
   artifacts: texts,
   prerequisites: texts,
   tags: texts,
+  target: z.optional(z.literal("none")),
   startPhase: number,
   phases: z.array(phaseSchema),
   dynamic: z.optional(dynamicSchema),

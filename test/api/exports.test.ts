@@ -21,7 +21,13 @@ const EXPORTS = {
   "phasegate/plan": ["parsePlan", "planOrder", "renderTemplate", "tickTask"],
   "phasegate/storage": ["copySessions"],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
-  "phasegate/mcp": ["registerRoutedTools", "registerWorkflowPrompt", "registerWorkflowTool", "registerWorkspaceTools"],
+  "phasegate/mcp": [
+    "registerRoutedTools",
+    "registerSearchTool",
+    "registerWorkflowPrompt",
+    "registerWorkflowTool",
+    "registerWorkspaceTools",
+  ],
   "phasegate/postgres": ["PostgresStorage"],
   "phasegate/rag": ["OramaRetriever", "RagContent", "createSearchTool"],
   "phasegate/routed": [

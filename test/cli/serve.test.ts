@@ -183,6 +183,34 @@ describe("phasegate serve", () => {
     expect(file.stderr).toMatch(/^phasegate: error: .*\n {2}hint: .*\n$/);
   });
 
+  it("lets agents search the standards that it is given, with or without workflows", async () => {
+    const { root, flags } = await host();
+    await writeFiles(join(root, "standards"), {
+      "tests.md": "# Tests\n\n## Names\n\nName a test after its rule.\n",
+      "phases/1/phase.md": "# Phase 1\n\nName nothing.\n",
+    });
+    const { client, log } = await connectToServe([...flags, "--standards", join(root, "standards")]);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["pos_workflow", "search_standards"]);
+    const search = { name: "search_standards", arguments: { query: "how to name a test" } };
+    expect(await client.callTool(search)).toMatchObject({
+      isError: false,
+      structuredContent: { status: "success", results: [{ file: "tests.md", headings: "Tests" }] },
+    });
+    expect(await client.callTool({ ...search, arguments: { words: "x" } })).toMatchObject({ isError: true });
+    expect(log).toContainEqual(expect.objectContaining({ msg: "standards", files: 2 }));
+    const alone = await connectToServe([], { PHASEGATE_STANDARDS: join(root, "standards") });
+    expect((await alone.client.listTools()).tools.map(({ name }) => name)).toEqual(["search_standards"]);
+  });
+
+  it("warns of texts that ask for the search, if it has no standards", async () => {
+    const asking = { ...SMALL, "small/phases/2/phase.md": "# Phase 2: Two\n\nsearch_standards(query='naming')\n" };
+    const { root, flags } = await host(asking);
+    const asks = expect.objectContaining({ level: "warn", workflowType: "small", phase: 2 });
+    expect((await connectToServe(flags)).log).toContainEqual(asks);
+    expect((await connectToServe([...flags, "--standards", root])).log).not.toContainEqual(asks);
+  });
+
   it("explains how to install the MCP SDK if it is missing", async () => {
     const { root, flags } = await host();
     const modules = join(root, "node_modules");

@@ -39,13 +39,52 @@ describe("every action", () => {
   it("list_workflows returns metadata, filtered by category, with a warning for an unknown category", async () => {
     const { call } = makeTool();
     expect(await call({ action: "list_workflows" })).toMatchObject({
-      workflows: [{ workflow_type: "two_phases", category: "testing", phases: 2, estimated_duration: "10 minutes" }],
+      workflows: [
+        {
+          workflow_type: "two_phases",
+          version: "1",
+          category: "testing",
+          phases: 2,
+          estimated_duration: "10 minutes",
+        },
+      ],
       count: 1,
       next: { action: "start", workflow_type: "two_phases" },
     });
     expect(await call({ action: "list_workflows", category: "testing" })).toMatchObject({ count: 1 });
+    const texts = { name: "Other", description: "D", tags: ["small"], prerequisites: ["a plan"] };
+    const phases = [{ number: 1, name: "One", content: "# One" }];
+    const other = defineWorkflow({ type: "other", revision: "1", ...texts, phases });
+    expect(await makeTool({}, [twoPhases, other]).call({ action: "list_workflows" })).toMatchObject({
+      workflows: [
+        { workflow_type: "other", tags: ["small"], prerequisites: ["a plan"] },
+        { workflow_type: "two_phases" },
+      ],
+      next: { action: "start", workflow_type: "<one of the above>" },
+    });
     const unknown = await call({ action: "list_workflows", category: "cooking" });
     expect(unknown).toMatchObject({ count: 1, warning: expect.stringContaining("testing") });
+  });
+
+  it("start asks for a target unless the workflow declares that it has none", async () => {
+    const phases = [{ number: 1, name: "One", content: "# One" }];
+    const none = defineWorkflow({ type: "tidy", revision: "1", name: "T", description: "D", target: "none", phases });
+    const { call, refused } = makeTool({}, [none]);
+    expect(await call({ action: "list_workflows" })).toMatchObject({
+      workflows: [{ workflow_type: "tidy", target: "none" }],
+      next: { action: "start", workflow_type: "tidy" },
+    });
+    const started = await call({ action: "start", workflow_type: "tidy" });
+    expect(started).toMatchObject({ target_file: ".", current_phase: 1 });
+    expect(await call({ action: "start", workflow_type: "tidy", target_file: "src" })).toMatchObject({
+      target_file: "src",
+    });
+    const missing = await makeTool().refused({ action: "start", workflow_type: "two_phases" });
+    expect(missing).toMatchObject({ code: "INVALID_INPUT", error: expect.stringContaining("the target is missing") });
+    expect(await refused({ action: "start" })).toMatchObject({
+      error: expect.stringContaining("'workflow_type' is missing"),
+      example: { action: "start", target_file: "src/calculator.py" },
+    });
   });
 
   it("start returns the session, its first phase and the next call", async () => {
@@ -61,7 +100,6 @@ describe("every action", () => {
       workflow_type: "two_phases",
       target_file: "src/a.ts",
       current_phase: 1,
-      acknowledgment_required: true,
       phase_content: {
         phase_number: 1,
         title: "Build",
@@ -186,6 +224,14 @@ describe("every action", () => {
       last_updated: "2026-03-04T05:06:07.000Z",
       resume_capable: true,
     });
+    expect(await call({ action: "get_state", session_id: id, phase: 1 })).toMatchObject({
+      current_phase: 2,
+      phase: 1,
+      completed_at: "2026-03-04T05:06:07.000Z",
+      artifact: built,
+      next: { action: "get_phase", session_id: id },
+    });
+    expect(await call({ action: "get_state", session_id: id, phase: 2 })).toMatchObject({ phase: 2, artifact: null });
     const brief = await call({ action: "get_state", session_id: id, brief: true });
     expect(JSON.stringify(brief).length).toBeLessThanOrEqual(1600);
     expect(brief).toMatchObject({ current_phase: 2, title: "Ship", completed_phases: "1", phases: "1 of 2 complete" });

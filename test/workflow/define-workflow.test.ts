@@ -106,7 +106,7 @@ describe("defineWorkflow", () => {
     expect(gateOf({ "~standard": odd })).not.toHaveProperty("jsonSchema");
   });
 
-  it("refuses unknown keys of gates", () => {
+  it("refuses unknown keys, wherever they are", () => {
     const evidence = z.object({ n: z.number() });
     // Plain JavaScript is not checked by the compiler.
     const strange: readonly (readonly [object, string])[] = [
@@ -120,12 +120,24 @@ describe("defineWorkflow", () => {
       ],
       [{ gate: { evidence, colour: "red" } }, 'phase 2: gate has no key "colour"'],
       [{ gates: { evidence } }, 'phase 2 has no key "gates"; did you mean gate?'],
+      [{ skipable: true }, 'phase 2 has no key "skipable"; did you mean skippable?'],
+      [{ tasks: [{ name: "Dig", contnet: "x" }] }, 'phase 2: tasks[0] has no key "contnet"; did you mean content?'],
+      [
+        { gate: { evidence, verify: [{ verifier: "command", parms: {} }] } },
+        'phase 2: gate.verify[0] has no key "parms"; did you mean params?',
+      ],
     ];
     for (const [changes, said] of strange) {
       expect(() => defineWorkflow(input({ phases: [phase(1), { ...phase(2), ...changes }] }))).toThrow(
         expect.objectContaining({ details: expect.objectContaining({ diagnostics: [said] }) }),
       );
     }
+    expect(() => defineWorkflow(Object.assign(input({ phases: [phase(1)] }), { target: "some" }))).toThrow(
+      'target "some" must be "none"',
+    );
+    expect(() => defineWorkflow(Object.assign(input({ phases: [phase(1)] }), { catgory: "a" }))).toThrow(
+      'the workflow has no key "catgory"; did you mean category?',
+    );
     const allowed = { evidence, "x-note": 1 };
     expect(defineWorkflow(input({ phases: [phase(1), { ...phase(2), gate: allowed }] })).phases).toHaveLength(2);
   });

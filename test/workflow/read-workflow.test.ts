@@ -191,6 +191,9 @@ const CASES: [string, Record<string, string | undefined>, string][] = [
   ["a phase without number", { "metadata.json": metadata({ phases: [phase(undefined)] }) }, "error KEY_MISSING"],
   ["a number as text", { "metadata.json": metadata({ phases: [phase("1")] }) }, "error VALUE_WRONG 10:7"],
   ["an unknown key", { "metadata.json": metadata({ catgory: "x" }) }, "warning KEY_UNKNOWN"],
+  ["nearly the key of a gate", listed({ requird_evidence: ["done"] }), "error KEY_UNKNOWN"],
+  ["nearly the key of a checkpoint", listed({ checkpont: { required_evidence: ["done"] } }), "error KEY_UNKNOWN"],
+  ["a key unlike a gate's", listed({ evidence_notes: "x" }), "warning KEY_UNKNOWN"],
   ["no phase.md", { "phases/2/phase.md": undefined }, "error PHASE_FILE_MISSING"],
   ["a phase file that leads out", listed({ phase_file: "../../secret.md" }), "error PATH_REFUSED"],
   ["a missing phase file", listed({ phase_file: "phases/1/other.md" }), "error PHASE_FILE_MISSING"],
@@ -292,6 +295,13 @@ describe("a problem of a workflow", () => {
   it("has a hint with the nearest file name of a task", async () => {
     const { diagnostics } = await read(tasks({ task_number: 1, name: "dig", file: "task-1-dog.md" }));
     expect(diagnostics[0]).toMatchObject({ code: "TASK_FILE_MISSING", hint: 'Did you mean "task-1-dig.md"?' });
+  });
+
+  it("may declare that the workflow has no target; other values are unknown keys", async () => {
+    expect((await read({ "metadata.json": metadata({ target: "none" }) })).structure).toMatchObject({ target: "none" });
+    const { structure, codes } = await read({ "metadata.json": metadata({ target: "src" }) });
+    expect(structure).toMatchObject({ extra: { target: "src" } });
+    expect(codes).toEqual(["warning KEY_UNKNOWN"]);
   });
 
   it("may be an unknown key, which is kept", async () => {

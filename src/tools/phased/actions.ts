@@ -23,8 +23,8 @@ const objectSchema = z
 export const PARAMETERS = {
   session_id: z.string().check(z.describe("from start")),
   workflow_type: z.string().check(z.describe("from list_workflows")),
-  target_file: z.string().check(z.describe("path in the project, for start")),
-  options: objectSchema.check(z.describe("for start")),
+  target_file: z.string().check(z.describe("path in the project")),
+  options: objectSchema,
   phase: z.int().check(z.describe("phase number")),
   task_number: z.int(),
   evidence: objectSchema.check(z.describe("what the checkpoint asks for")),
@@ -33,10 +33,10 @@ export const PARAMETERS = {
   reason: z.string(),
   checkpoint_note: z.string(),
   reset_evidence: z.boolean(),
-  to_phase: z.int().check(z.describe("earlier phase, for rollback")),
+  to_phase: z.int().check(z.describe("an earlier phase")),
   idempotency_key: z.string().check(z.describe("repeat a call safely")),
   cursor: z.string().check(z.describe("next page")),
-  brief: z.boolean().check(z.describe("get_state in short")),
+  brief: z.boolean().check(z.describe("in short")),
   preview: z.boolean().check(z.describe("only say what would change")),
 } as const;
 
@@ -50,11 +50,16 @@ const idempotency_key = z.optional(PARAMETERS.idempotency_key);
 /** The parameters of each action, in the order in which the actions are listed. */
 export const REQUESTS = {
   list_workflows: z.strictObject({ category: z.optional(PARAMETERS.category), cursor }),
-  start: z.strictObject({ workflow_type, target_file, options: z.optional(PARAMETERS.options), idempotency_key }),
+  start: z.strictObject({
+    workflow_type,
+    target_file: z.optional(target_file),
+    options: z.optional(PARAMETERS.options),
+    idempotency_key,
+  }),
   get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
   get_task: z.strictObject({ session_id, phase, task_number, cursor }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
-  get_state: z.strictObject({ session_id, brief: z.optional(PARAMETERS.brief), cursor }),
+  get_state: z.strictObject({ session_id, brief: z.optional(PARAMETERS.brief), phase: z.optional(phase), cursor }),
   list_sessions: z.strictObject({ status: z.optional(PARAMETERS.status), cursor }),
   get_session: z.strictObject({ session_id, cursor }),
   delete_session: z.strictObject({ session_id, reason: z.optional(PARAMETERS.reason) }),
@@ -139,8 +144,10 @@ const EXAMPLES: Record<Parameter, unknown> = {
 /** Returns a valid call of an action, with its required parameters and those that are named. */
 export function exampleCall(action: Action, also: readonly Parameter[] = []): Record<string, unknown> {
   const { required } = parametersOf(action);
-  const shown = [...required, ...also.filter((name) => !required.includes(name))];
-  return { action, ...Object.fromEntries(shown.map((name) => [name, EXAMPLES[name]])) };
+  // All but a few workflows need a target.
+  const usual: readonly Parameter[] = action === "start" ? ["target_file"] : [];
+  const shown = new Set([...required, ...usual, ...also]);
+  return { action, ...Object.fromEntries([...shown].map((name) => [name, EXAMPLES[name]])) };
 }
 
 /** Returns the tool's description for agents; short, since it is in every context all the time. */
@@ -162,8 +169,19 @@ export function toolDescription(actions: readonly Action[]): string {
 export function inputSchema(actions: readonly Action[]): ObjectSchema {
   const used = new Set<string>(actions.flatMap((action) => parametersOf(action).all));
   const fields = Object.entries<z.ZodMiniType>(PARAMETERS).filter(([name]) => used.has(name));
-  const optional = Object.fromEntries(fields.map(([name, schema]) => [name, z.optional(schema)]));
+  const optional = Object.fromEntries(
+    fields.map(([name, schema]) => [name, z.optional(schema.check(z.describe(descriptionOf(name, schema, actions))))]),
+  );
   return publishedSchema(z.object({ action: z.enum(actions), ...optional }));
+}
+
+/** Describes a parameter, and which of the actions take it: all of them share one schema. */
+function descriptionOf(name: string, schema: z.ZodMiniType, actions: readonly Action[]): string {
+  const takes = (action: Action) => parametersOf(action).all.some((other) => other === name);
+  const [takers, others] = [actions.filter(takes), actions.filter((action) => !takes(action))];
+  const about = z.globalRegistry.get(schema)?.description;
+  const where = takers.length <= others.length ? `for ${takers.join(", ")}` : `not for ${others.join(", ")}`;
+  return [...(about === undefined ? [] : [about]), ...(others.length === 0 ? [] : [where])].join("; ");
 }
 
 /** Returns the schema that all answers share. */
@@ -171,7 +189,7 @@ export function outputSchema(): ObjectSchema {
   const schema = z.looseObject({
     status: z.enum(["success", "error"]),
     action: z.string(),
-    // Null where no call of the agent's helps: `blocked` says whom to ask.
+    // Null where no call of the agent's helps: the session is over, or `blocked` says whom to ask.
     next: z.nullish(z.looseObject({})),
     error: z.optional(z.string()),
     remediation: z.optional(z.string()),

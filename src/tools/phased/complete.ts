@@ -96,7 +96,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     ...(ticks && tickNews(ticks)),
     workflow_complete: done || undefined,
     next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
-    next: done ? { action: "get_history", session_id: sessionId } : phaseCall(sessionId),
+    next: done ? null : phaseCall(sessionId),
   });
 }
 

@@ -28,7 +28,6 @@ export async function listWorkflows(
       ? listings
       : ready.filter(({ definition }) => definition.structure.category === category);
   const page = pageItems(chosen.map(workflowEntry), context.maxChars - ENVELOPE, cursor);
-  const first = chosen.find((listing) => listing.status === "ready");
   return compact({
     status: "success",
     action: "list_workflows",
@@ -42,9 +41,7 @@ export async function listWorkflows(
     next:
       page.cursor !== undefined
         ? compact({ action: "list_workflows", category: unknown ? undefined : category, cursor: page.cursor })
-        : first === undefined
-          ? undefined
-          : startCall(first),
+        : startCall(chosen.filter((listing) => listing.status === "ready")),
   });
 }
 
@@ -198,6 +195,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
   const { structure } = listing.definition;
   return compact({
     workflow_type: structure.type,
+    version: structure.version,
     name: structure.name,
     description: structure.description,
     category: structure.category,
@@ -205,14 +203,24 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     plan_option: structure.dynamic?.sourcePathKey,
     estimated_duration: structure.estimatedDuration,
     target_languages: structure.targetLanguages,
+    prerequisites: structure.prerequisites,
+    tags: structure.tags,
+    target: structure.target,
     artifacts: structure.artifacts,
   });
 }
 
-/** Returns the call that starts a workflow. If it has a plan, an option names it, or the target is the plan itself. */
-function startCall({ type, definition }: Extract<WorkflowListing, { status: "ready" }>): WireObject {
-  const { dynamic } = definition.structure;
-  const call = { action: "start", workflow_type: type, target_file: "<path of what to work on>" };
+/**
+ * Returns the call that starts a workflow; which one, only if there is no other. If it has a plan, an option names the
+ * plan's file, or the target is the plan itself.
+ */
+function startCall(ready: readonly Extract<WorkflowListing, { status: "ready" }>[]): WireObject | undefined {
+  const [first, ...others] = ready;
+  if (first === undefined) return undefined;
+  const target_file = "<path of what to work on>";
+  if (others.length > 0) return { action: "start", workflow_type: "<one of the above>", target_file };
+  const { dynamic, target } = first.definition.structure;
+  const call = { action: "start", workflow_type: first.type, ...(target === "none" ? {} : { target_file }) };
   return dynamic === undefined ? call : { ...call, options: { [dynamic.sourcePathKey]: "<path of its tasks.md>" } };
 }
 

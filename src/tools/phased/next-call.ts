@@ -28,7 +28,7 @@ export interface CallState {
 
 /**
  * Returns the next call: `whenActive` while the session is active, otherwise the call that makes it active
- * again; null if the agent must ask a person.
+ * again; null if the agent must ask a person, or the session is over.
  */
 export function nextCall(state: CallState, whenActive: () => NextCall): NextCall | null {
   const { sessionId, status, currentPhase, exhausted, awaitingApproval, unapproved } = state;
@@ -42,7 +42,7 @@ export function nextCall(state: CallState, whenActive: () => NextCall): NextCall
       if (awaitingApproval) return waitCall(sessionId);
       return exhausted ? null : whenActive();
     default:
-      return { action: "list_workflows" };
+      return null;
   }
 }
 

@@ -17,7 +17,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
   const { workflow_type: workflowType, target_file: target, options } = params;
   const started = await context.engine.start({
     workflowType,
-    target,
+    ...(target === undefined ? {} : { target }),
     ...(options === undefined ? {} : { options }),
     ...keyed(params.idempotency_key),
   });
@@ -32,7 +32,6 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     current_phase: phase.currentPhase,
     total_phases: phase.totalPhases,
     ...startedPlan(started.plan),
-    acknowledgment_required: true,
     ...(open.length === 0
       ? {}
       : {
@@ -171,6 +170,7 @@ function positionFields(view: PhaseView): WireObject {
 }
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
+  if (params.phase !== undefined) return artifactOf(context, params.session_id, params.phase);
   if (params.brief === true) return briefState(context, await context.engine.getState(params.session_id));
   const state = await context.engine.getFullState(params.session_id);
   const { head } = state;
@@ -194,6 +194,20 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     blocked: blockedBy(state),
     next: next(state),
   });
+}
+
+/** Returns what one phase has handed on: the evidence that its gate accepted. */
+async function artifactOf({ engine }: ToolContext, id: string, phase: number): Promise<WireObject> {
+  const [state, artifact] = await Promise.all([engine.getState(id), engine.artifact(id, phase)]);
+  return {
+    status: "success",
+    action: "get_state",
+    ...sessionFields(state),
+    phase,
+    completed_at: artifact?.at ?? null,
+    artifact: artifact?.artifact ?? null,
+    next: next(state),
+  };
 }
 
 export async function getSession(context: ToolContext, params: ParametersOf<"get_session">): Promise<WireObject> {

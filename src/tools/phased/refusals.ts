@@ -145,6 +145,7 @@ const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
   completePhase: "complete_phase",
   getState: "get_state",
   getFullState: "get_state",
+  artifact: "get_state",
   getOptions: "get_session",
   listSessions: "list_sessions",
   delete: "delete_session",

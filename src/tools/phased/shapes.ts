@@ -1,7 +1,7 @@
 /** The engine's views as they look on the wire: names and nesting of answers. */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
+import { exampleEvidence, requiredFormat, requiredNames } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
@@ -173,7 +173,7 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
   const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
   return compact({
-    required_evidence: evidenceNames(phase.gate),
+    required_evidence: requiredNames(phase.gate),
     validation: validation?.join("; "),
     evidence_schema: requiredFormat(phase.gate),
     evidence_example: shortExample(phase.gate),

@@ -36,6 +36,8 @@ export function readFacts(metadata: ObjectReader, type: string, report: Report):
     artifacts: metadata.texts("artifacts"),
     prerequisites: metadata.texts("prerequisites"),
     tags: metadata.texts("tags"),
+    // Other values may be meant for other programs: they stay unknown keys.
+    target: metadata.hasText("target", "none") ? "none" : undefined,
   };
 }
 

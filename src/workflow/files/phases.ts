@@ -16,6 +16,9 @@ import type { PhaseClaims } from "./metadata.js";
 import { readTasks } from "./tasks.js";
 import { checkedPath, GATE_FILES, isInLikelyPhase, type WorkflowFiles } from "./workflow-files.js";
 
+/** The keys of a phase's entry that its gate depends on. */
+const GATE_KEYS = ["required_evidence", "checkpoint"];
+
 /** The files of a workflow, and its report. */
 interface Reading {
   readonly files: WorkflowFiles;
@@ -143,7 +146,7 @@ async function readPhase({ number, entry }: PhaseSeed, { files, report }: Readin
     tasks,
     gate: await chooseGate(number, entry, { files, report, folders, file, texts }),
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
-    extra: entry?.rest(),
+    extra: entry?.rest(GATE_KEYS),
   };
 }
 
