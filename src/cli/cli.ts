@@ -19,11 +19,11 @@ import { printable, styled, type Terminal, withoutPasswords } from "./terminal.j
 /** Runs `phasegate` with these arguments, and returns its exit code. Never rejects. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const commands = await loadCommands(args);
-  const program = createProgram(commands, terminal, (code) => {
-    exitCode = code;
-  });
   try {
+    const commands = await loadCommands(args);
+    const program = createProgram(commands, terminal, (code) => {
+      exitCode = code;
+    });
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {

@@ -268,13 +268,12 @@ function complete(
   const workspace = workspaceOf(given);
   const logFiles = logFilesOf(given.logDir, env);
   const hasEngine = workflows.length > 0 || given.routed !== undefined;
-  if (!hasEngine && workspace === undefined && standards.length === 0) throw nothing();
+  const hasMore = workspace !== undefined || standards.length > 0;
+  if (!hasEngine && !hasMore) throw nothing();
   if (hasEngine && state === undefined) {
     throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
   }
-  if (given.http !== undefined) {
-    requireRoutedAlone(workflows.length > 0 || workspace !== undefined || standards.length > 0, given.routed);
-  }
+  if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || hasMore, given.routed);
   return {
     ...given,
     workflows,

@@ -152,7 +152,9 @@ export class ObjectReader {
 
   /** Checks whether a key has this text. A key with anything else stays unknown. */
   hasText(key: string, text: string): boolean {
-    return this.entries[key] === text && this.value(key) === text;
+    if (this.entries[key] !== text) return false;
+    this.known.add(key);
+    return true;
   }
 
   /** Returns a reader for an object. */

@@ -4,9 +4,10 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { writeFiles } from "../support/write-files.js";
 import { BIN } from "./bin.js";
 import { GARDENS } from "./routed-folders.js";
-import { SMALL, writeFiles } from "./workflow-folders.js";
+import { SMALL } from "./workflow-folders.js";
 
 type Message = Record<string, unknown>;
 

@@ -2,8 +2,9 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 import { run } from "./run-cli.js";
-import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
+import { FAULTY, SMALL } from "./workflow-folders.js";
 
 const TEXT =
   "# Phase 1: Build\n\n## Checkpoint\n\n- [ ] All tests pass ✅/❌\n- You must provide `test_count`, a number of at least 3\n";

@@ -4,9 +4,10 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 import { BIN } from "./bin.js";
 import { GARDENS } from "./routed-folders.js";
-import { SMALL, writeFiles } from "./workflow-folders.js";
+import { SMALL } from "./workflow-folders.js";
 
 /** Returns the path of the inspector's command. */
 function inspector(): string {

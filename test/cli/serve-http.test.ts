@@ -4,9 +4,9 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { serveHttp as serveInProcess } from "../../src/cli/http-server.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 import { GARDENS } from "./routed-folders.js";
 import { serveHttp } from "./serve-http.js";
-import { writeFiles } from "./workflow-folders.js";
 
 /** Starts the bin over HTTP, with a workflow. */
 async function garden() {

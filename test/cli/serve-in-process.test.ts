@@ -2,7 +2,8 @@ import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/cli.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
-import { SMALL, writeFiles } from "./workflow-folders.js";
+import { writeFiles } from "../support/write-files.js";
+import { SMALL } from "./workflow-folders.js";
 
 afterEach(() => {
   vi.unstubAllEnvs();

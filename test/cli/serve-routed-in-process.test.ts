@@ -4,9 +4,9 @@ import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/cli.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 import { GARDENS } from "./routed-folders.js";
 import { run } from "./run-cli.js";
-import { writeFiles } from "./workflow-folders.js";
 
 afterEach(() => {
   vi.unstubAllEnvs();

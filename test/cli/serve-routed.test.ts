@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { startModelServer } from "../../src/testing/model-server.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 import { runBin } from "./bin.js";
 import { CORPUS, connectRouted, connectRoutedBin, nextIn, REASON, standingIn, stepsOf } from "./routed-client.js";
+import { GARDENS } from "./routed-folders.js";
 import { run } from "./run-cli.js";
 import { serveHttp } from "./serve-http.js";
+import { SMALL } from "./workflow-folders.js";
 
 const report = { status: "success" };
 const NO_FILE = join(tmpdir(), "phasegate-that-nobody-makes.sqlite");
@@ -196,8 +199,6 @@ function nameOf({ next_step: step }: Record<string, unknown>): string {
 /** Creates a folder of phased workflows and one of routed ones. */
 async function gardens() {
   const root = await temporaryFolder();
-  const { SMALL, writeFiles } = await import("./workflow-folders.js");
-  const { GARDENS } = await import("./routed-folders.js");
   await writeFiles(join(root, "phased"), SMALL);
   await writeFiles(join(root, "routed"), GARDENS);
   const [state, routed] = [join(root, "state"), join(root, "routed")];

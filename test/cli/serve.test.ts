@@ -5,10 +5,11 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { howOften } from "../support/how-often.js";
+import { writeFiles } from "../support/write-files.js";
 import { BIN, runBin } from "./bin.js";
 import { run } from "./run-cli.js";
 import { connectToBin, connectToServe } from "./serve-client.js";
-import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
+import { FAULTY, SMALL } from "./workflow-folders.js";
 
 /** Creates a folder with a workflow, and names a folder for sessions. */
 async function host(files: Readonly<Record<string, string>> = SMALL) {

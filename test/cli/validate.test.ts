@@ -2,8 +2,9 @@ import { symlink } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 import { run } from "./run-cli.js";
-import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
+import { FAULTY, SMALL } from "./workflow-folders.js";
 
 async function folderOf(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await temporaryFolder();

@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { resultLines } from "../../src/cli/show.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { gatedFiles } from "../support/verified.js";
+import { writeFiles } from "../support/write-files.js";
 import { run } from "./run-cli.js";
 import { connectToServe } from "./serve-client.js";
-import { writeFiles } from "./workflow-folders.js";
 
 const GATE = `evidence_schema: {report: {type: string, verify: file_exists}}
 verify: {verifier: command, argv: [checker, check.mjs], exit: 0}

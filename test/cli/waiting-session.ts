@@ -6,7 +6,7 @@ import type { Verifier } from "phasegate/verify";
 import { onTestFinished } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles, people } from "../support/approvals.js";
-import { writeFiles } from "./workflow-folders.js";
+import { writeFiles } from "../support/write-files.js";
 
 /** Creates a state folder with a session that waits for Ann or Bob, and the files for a person and a server. */
 export async function waitingSession(

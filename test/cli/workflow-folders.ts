@@ -1,6 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-
 const METADATA = {
   workflow_type: "small",
   version: "1.0.0",
@@ -37,11 +34,3 @@ export const FAULTY: Readonly<Record<string, string>> = {
   ...SMALL,
   "small/phases/1/gate-definition.yaml": GATE.replace("boolean", "boolaen"),
 };
-
-/** Writes files below a folder. */
-export async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), text);
-  }
-}

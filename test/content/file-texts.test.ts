@@ -4,8 +4,8 @@ import { FileTexts } from "phasegate/fs";
 import { RoutedFolders } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
 import { GARDENS } from "../cli/routed-folders.js";
-import { writeFiles } from "../cli/workflow-folders.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 
 async function texts() {
   const root = await temporaryFolder();

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { createSearchTool, OramaRetriever, type OramaRetrieverOptions, type SearchProblem } from "phasegate/rag";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { writeFiles } from "../cli/workflow-folders.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
+import { writeFiles } from "../support/write-files.js";
 import { toyEmbedding } from "./toy-embedding.js";
 
 const METADATA = {

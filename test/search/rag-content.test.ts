@@ -5,10 +5,11 @@ import { FileContent } from "phasegate/fs";
 import { type Chunk, OramaRetriever, RagContent, type RefreshableRetriever, type SearchQuery } from "phasegate/rag";
 import { contentContract } from "phasegate/testing";
 import { beforeEach, describe, expect, it } from "vitest";
-import { FAULTY, SMALL, writeFiles } from "../cli/workflow-folders.js";
+import { FAULTY, SMALL } from "../cli/workflow-folders.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
 import { twoPhases } from "../support/workflows.js";
+import { writeFiles } from "../support/write-files.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 import { toyEmbedding } from "./toy-embedding.js";
 

@@ -7,8 +7,9 @@ import { BROKEN_CONTENTS, type BrokenContent, brokenContent } from "../../src/te
 import { contentContract, runContentContract } from "../../src/testing/content-contract.js";
 import { ContractError } from "../../src/testing/contract.js";
 import { defineWorkflow } from "../../src/workflow/define-workflow.js";
-import { FAULTY, SMALL, writeFiles } from "../cli/workflow-folders.js";
+import { FAULTY, SMALL } from "../cli/workflow-folders.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 
 const inCode = defineWorkflow({
   type: "in_code",

@@ -1,5 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import {
   type ContentProvider,
@@ -22,6 +21,7 @@ import { SMALL } from "../cli/workflow-folders.js";
 import { FolderOfTexts, gardenTexts } from "../routed/definition/folder-of-texts.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { howOften } from "../support/how-often.js";
+import { writeFiles } from "../support/write-files.js";
 import { makeOffice } from "../workspace/preload/office.js";
 import { RULE_BOMBS, ruled, TEXT_BOMBS } from "./bombs.js";
 
@@ -94,10 +94,7 @@ async function runGood(content: ContentProvider, type = "small"): Promise<readon
 
 async function written(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await temporaryFolder();
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), text);
-  }
+  await writeFiles(root, files);
   return root;
 }
 

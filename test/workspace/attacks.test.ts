@@ -3,7 +3,8 @@ import { link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "
 import { join } from "node:path";
 import type { Workspace, WorkspaceConnection } from "phasegate/workspace";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type MadeWorkspace, makeWorkspace, write } from "./make-workspace.js";
+import { writeFiles } from "../support/write-files.js";
+import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
 
 let made: MadeWorkspace;
 let workspace: Workspace;
@@ -249,19 +250,19 @@ describe("a link or a special file", () => {
 
 describe("a withheld file", () => {
   it("is .env in any folder, by name or by a link", async () => {
-    await write(made.bundle, { ".env": "secret\n", "a/.env.local": "secret\n", "prod.env": "secret\n" });
+    await writeFiles(made.bundle, { ".env": "secret\n", "a/.env.local": "secret\n", "prod.env": "secret\n" });
     await symlink(".env", join(made.bundle, "notes.md"));
     for (const path of [".env", ".ENV", "a/.env.local", "prod.env", "notes.md", "{bundle-root}/./.env"]) {
       await refuses(path);
     }
   });
   it("is .git or any other name that begins with a dot", async () => {
-    await write(made.bundle, { ".git/config": "secret\n", ".npmrc": "secret\n", ".ssh/config": "secret\n" });
+    await writeFiles(made.bundle, { ".git/config": "secret\n", ".npmrc": "secret\n", ".ssh/config": "secret\n" });
     for (const path of [".git/config", ".git", ".npmrc", ".ssh/config", `${id}/.hidden/x`]) await refuses(path);
   });
   it("is a key", async () => {
     const keys = ["server.pem", "tls.key", "id_rsa", "id_ed25519.pub", "a/store.p12", "ID_RSA", "credentials.json"];
-    await write(made.bundle, Object.fromEntries(keys.map((name) => [name, "secret\n"])));
+    await writeFiles(made.bundle, Object.fromEntries(keys.map((name) => [name, "secret\n"])));
     for (const name of keys) await refuses(name);
     expect(await workspace.listFiles()).toMatchObject({ entries: ["a/", "workflows/"] });
     for (const name of [...keys, ".env", ".notes.md.aa.phasegate.tmp"]) await refuses(`${id}/${name}`, "save");
@@ -279,8 +280,8 @@ describe("a withheld file", () => {
       "#server.key#",
       "a.keybak",
     ];
-    await write(made.bundle, Object.fromEntries([...copies, ...more].map((name) => [name, "secret\n"])));
-    await write(made.bundle, { "x.\uff4bey": "secret\n", "x.KEY.md": "secret\n" });
+    await writeFiles(made.bundle, Object.fromEntries([...copies, ...more].map((name) => [name, "secret\n"])));
+    await writeFiles(made.bundle, { "x.\uff4bey": "secret\n", "x.KEY.md": "secret\n" });
     for (const name of [...copies, ...more, "x.\uff4bey", "x.KEY.md"]) await refuses(name);
     expect(await workspace.listFiles()).toMatchObject({ entries: ["workflows/"] });
     for (const name of copies) await refuses(`${id}/${name}`, "save");
@@ -295,7 +296,7 @@ describe("a withheld file", () => {
       "a.environment.md",
       "secrets.md",
     ];
-    await write(made.bundle, Object.fromEntries(innocent.map((name) => [name, "tea\n"])));
+    await writeFiles(made.bundle, Object.fromEntries(innocent.map((name) => [name, "tea\n"])));
     for (const path of innocent) expect(await workspace.readFile({ path }), path).toMatchObject({ success: true });
   });
 });

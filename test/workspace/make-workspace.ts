@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "phasegate/workspace";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 
 /** A workspace in its own folder: a project with a bundle and a core, and an output folder next to it. */
 export interface MadeWorkspace {
@@ -24,7 +25,7 @@ export async function makeWorkspace(options: Partial<WorkspaceOptions> = {}): Pr
     projectRoot: join(base, "project"),
     outputRoot: join(base, "out"),
   };
-  await write(base, {
+  await writeFiles(base, {
     "project/bundle/workflows/intake/workflow.yaml": "name: intake\n",
     "project/bundle/workflows/intake/instructions.md": "# Intake\n",
     "project/core/tasks/workflow.md": "Follow the steps.\n",
@@ -35,12 +36,4 @@ export async function makeWorkspace(options: Partial<WorkspaceOptions> = {}): Pr
   await mkdir(folders.outputRoot);
   const again = (more: Partial<WorkspaceOptions> = {}) => createWorkspace({ ...folders, ...options, ...more });
   return { base, bundle: folders.bundleRoot, output: folders.outputRoot, workspace: await again(), again };
-}
-
-/** Writes files below a folder. */
-export async function write(base: string, files: Readonly<Record<string, string | Uint8Array>>): Promise<void> {
-  for (const [path, content] of Object.entries(files)) {
-    await mkdir(dirname(join(base, path)), { recursive: true });
-    await writeFile(join(base, path), content);
-  }
 }

@@ -2,7 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { makeWorkspace, write } from "./make-workspace.js";
+import { writeFiles } from "../support/write-files.js";
+import { makeWorkspace } from "./make-workspace.js";
 
 describe("createWorkspace", () => {
   it("refuses invalid limits and names, and says what is valid", async () => {
@@ -23,7 +24,7 @@ describe("createWorkspace", () => {
 
   it("reads the roots that the host adds, and maps project paths to them", async () => {
     const { again, base } = await makeWorkspace();
-    await write(base, { "project/docs/guide.md": "guide" });
+    await writeFiles(base, { "project/docs/guide.md": "guide" });
     const workspace = await again({ readRoots: { docs: join(base, "project/docs") } });
     expect(workspace.variables).toEqual(["bundle-root", "core-root", "output-root", "docs", "project-root"]);
     for (const path of ["{docs}/guide.md", "{project-root}/docs/guide.md"]) {

@@ -2,7 +2,8 @@ import { link, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { FileRead, ToolFailure, Workspace } from "phasegate/workspace";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type MadeWorkspace, makeWorkspace, write } from "./make-workspace.js";
+import { writeFiles } from "../support/write-files.js";
+import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
 
 let made: MadeWorkspace;
 let workspace: Workspace;
@@ -26,7 +27,7 @@ describe("read_file", () => {
 
   it("returns a long text in parts that together are the text, and splits no character", async () => {
     const text = "aé漢🌱\r\n".repeat(50);
-    await write(made.bundle, { "long.md": text });
+    await writeFiles(made.bundle, { "long.md": text });
     for (const limit of [1, 4, 5, 6, 7, 63, 64, 1000]) {
       let whole = "";
       let offset: number | undefined = 0;
@@ -44,7 +45,7 @@ describe("read_file", () => {
   });
 
   it("starts with the character that contains the offset, and returns where it starts", async () => {
-    await write(made.bundle, { "seedling.md": "a🌱b" });
+    await writeFiles(made.bundle, { "seedling.md": "a🌱b" });
     for (const offset of [1, 2, 3, 4]) {
       expect(await workspace.readFile({ path: "seedling.md", offset })).toMatchObject({ content: "🌱b", offset: 1 });
     }
@@ -57,7 +58,10 @@ describe("read_file", () => {
   });
 
   it("reports files that are binary or not UTF-8", async () => {
-    await write(made.bundle, { "a.bin": Uint8Array.of(65, 0, 66), "latin.md": Uint8Array.of(0x63, 0xe9, 0x0a, 0x0a) });
+    await writeFiles(made.bundle, {
+      "a.bin": Uint8Array.of(65, 0, 66),
+      "latin.md": Uint8Array.of(0x63, 0xe9, 0x0a, 0x0a),
+    });
     expect(await workspace.readFile({ path: "a.bin" })).toMatchObject({
       error: "{bundle-root}/a.bin is a binary file: only text files can be read",
     });
@@ -80,7 +84,7 @@ describe("read_file", () => {
   });
 
   it("reads unusual names, files with several hard links, and links inside a root", async () => {
-    await write(made.bundle, { "a..b.md": "dots", "naïve – plan (2).md": "signs", "…more.md": "ellipsis" });
+    await writeFiles(made.bundle, { "a..b.md": "dots", "naïve – plan (2).md": "signs", "…more.md": "ellipsis" });
     await link(join(made.bundle, "a..b.md"), join(made.bundle, "linked.md"));
     await symlink("a..b.md", join(made.bundle, "soft.md"));
     for (const path of ["a..b.md", "naïve – plan (2).md", "…more.md", "linked.md", "soft.md"]) {
@@ -106,7 +110,7 @@ describe("read_file", () => {
 
 describe("list_files", () => {
   it("lists a folder in pages, without withheld files", async () => {
-    await write(made.bundle, { ".env": "x", "key.pem": "x", "a/x": "x", "a-b.md": "x", "c.md": "x", "d.md": "x" });
+    await writeFiles(made.bundle, { ".env": "x", "key.pem": "x", "a/x": "x", "a-b.md": "x", "c.md": "x", "d.md": "x" });
     const first = await workspace.listFiles();
     expect(first).toEqual({
       success: true,

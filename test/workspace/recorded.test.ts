@@ -7,7 +7,8 @@ import { createWorkspace, RECORDED_SESSIONS, type Workspace } from "phasegate/wo
 import { beforeEach, describe, expect, it } from "vitest";
 import { recordedMachine } from "../../src/workspace/session/machine.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
-import { type MadeWorkspace, makeWorkspace, write } from "./make-workspace.js";
+import { writeFiles } from "../support/write-files.js";
+import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
 
 let storage: MemoryStorage;
 let made: MadeWorkspace;
@@ -171,7 +172,7 @@ describe("a recorded session", () => {
       "skills/made/steps/step-02-two.md": "# Two\n",
       "skills/made/steps/step-03-three.md": "# Three\n",
     };
-    await write(made.bundle, skill);
+    await writeFiles(made.bundle, skill);
     await begin();
     expect(await workspace.nextStep({ workflow: "made" })).toMatchObject({ number: 1 });
     const append = storage.append.bind(storage);

@@ -11,9 +11,9 @@ import { FileStorage } from "../../../src/storage/files/storage.js";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { collect } from "../../../src/testing/contract.js";
-import { writeFiles } from "../../cli/workflow-folders.js";
 import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { failure } from "../../support/failure.js";
+import { writeFiles } from "../../support/write-files.js";
 
 const KINDS: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   "a folder": (path) => mkdir(path),

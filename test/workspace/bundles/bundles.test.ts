@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { discoverBundles, readBundle } from "phasegate/workspace";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../sandbox/temporary-folder.js";
-import { write } from "../make-workspace.js";
+import { writeFiles } from "../../support/write-files.js";
 
 const OFFICE = fileURLToPath(new URL("../bundle", import.meta.url));
 const AGENT = "  - {id: clerk, name: Clerk, file: clerk.md, entry_point: true}\n";
@@ -115,7 +115,7 @@ describe("bundles below a folder", () => {
   it("are found, and broken ones are left out with diagnostics", async () => {
     const base = await temporaryFolder();
     await cp(OFFICE, join(base, "bundles/office"), { recursive: true });
-    await write(base, {
+    await writeFiles(base, {
       "bundles/broken/bundle.yaml": "type: bundle\nname: [\n",
       "bundles/group/deep/bundle.yaml": "type: standalone\nname: deep\nagent: {id: a, file: a.md}\nworkflows: [gone]\n",
       "bundles/group/deep/a.md": "# A",
@@ -144,7 +144,7 @@ describe("bundles below a folder", () => {
     [
       "than 10,000 files",
       async (base: string) =>
-        write(base, Object.fromEntries([...Array(10_000).keys()].map((name) => [`a/${name}`, ""]))),
+        writeFiles(base, Object.fromEntries([...Array(10_000).keys()].map((name) => [`a/${name}`, ""]))),
     ],
   ])("are incomplete, with an error, if the folder has more %s", { timeout: 60_000 }, async (_, fill) => {
     const base = await temporaryFolder();

@@ -3,7 +3,7 @@ import { rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { write } from "../make-workspace.js";
+import { writeFiles } from "../../support/write-files.js";
 import { done, makeOffice } from "./office.js";
 
 const NOTES = "bundle/workflows/meeting-notes";
@@ -64,7 +64,7 @@ describe("a workflow that was loaded before", () => {
     await load();
     const before = await load();
     expect(before.files.map(({ role }) => role)).toEqual(["skill"]);
-    await write(office.project, { "bundle/skills/tidy/customize.toml": 'tone = "dry"\n' });
+    await writeFiles(office.project, { "bundle/skills/tidy/customize.toml": 'tone = "dry"\n' });
     expect((await load()).files.map(({ role }) => role)).toEqual(["skill", "customization"]);
   });
 
@@ -74,7 +74,7 @@ describe("a workflow that was loaded before", () => {
     await wait(2100);
     const kept = await load();
     expect(await load()).toEqual(kept);
-    await write(office.project, { "secret.md": "for nobody" });
+    await writeFiles(office.project, { "secret.md": "for nobody" });
     await rm(place(`${NOTES}/template.md`));
     await symlink(place("secret.md"), place(`${NOTES}/template.md`));
     const { missing, files } = await load();

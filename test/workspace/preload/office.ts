@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "phasegate/workspace";
 import { temporaryFolder } from "../../sandbox/temporary-folder.js";
-import { write } from "../make-workspace.js";
+import { writeFiles } from "../../support/write-files.js";
 
 /** A copy of the office bundle and its core, in its own project. */
 export interface Office {
@@ -24,7 +24,7 @@ export async function makeOffice(files: Readonly<Record<string, string>> = {}): 
   await cp(join(FIXTURES, "bundle"), bundle, { recursive: true });
   await cp(join(FIXTURES, "core"), core, { recursive: true });
   await mkdir(output);
-  await write(project, files);
+  await writeFiles(project, files);
   const folders = { bundleRoot: bundle, coreRoot: core, projectRoot: project, outputRoot: output };
   return { project, bundle, core, output, open: (options = {}) => createWorkspace({ ...folders, ...options }) };
 }
