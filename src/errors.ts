@@ -60,6 +60,7 @@ export interface ErrorDetails {
     readonly reason:
       | "not_waiting"
       | "other_evidence"
+      | "other_request"
       | "unsigned"
       | "unknown_approver"
       | "not_an_approver"

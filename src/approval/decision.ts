@@ -11,6 +11,8 @@ import {
   type ApprovalSignature,
   approvalMessage,
   approvalRefused,
+  isWaiver,
+  type WaiverQuestion,
 } from "./message.js";
 
 /** Which approvals count. */
@@ -22,7 +24,7 @@ export interface ApprovalOptions {
 }
 
 /** A question with those who may answer it. */
-export type AskedApproval = ApprovalQuestion & Pick<ApprovalRequested, "approvers">;
+export type AskedApproval = (ApprovalQuestion | WaiverQuestion) & Pick<ApprovalRequested, "approvers">;
 
 /** A person's decision as it arrives. */
 export interface GivenDecision {
@@ -56,17 +58,21 @@ export async function checkDecision(
 ): Promise<CheckedDecision> {
   const { phase } = question;
   const allowed = question.approvers;
+  const what = isWaiver(question) ? "a waiver in" : "an approval of";
   if (allowed !== undefined && !allowed.includes(by)) {
     const remedy = `Ask an approver that the gate names: ${allowed.join(", ")}.`;
     return refused("not_an_approver", phase, `${by} is not an approver of phase ${phase}`, remedy);
   }
+  // A waiver without approvers, in the gate and at the host, is a decision of the host like an override.
+  const isHosts = isWaiver(question) && allowed === undefined && approvers.size === 0;
   if (signature === undefined) {
-    if (unsigned) return { accepted: { authenticated: false } };
-    const remedy = "Sign it with an approver's key (`phasegate approve --key`); only the host can allow unsigned ones.";
-    return refused("unsigned", phase, `an approval of phase ${phase} must be signed`, remedy);
+    if (unsigned || isHosts) return { accepted: { authenticated: false } };
+    const remedy = `Sign it with an approver's key (\`phasegate ${isWaiver(question) ? "waive" : "approve"} --key\`); only the host can allow unsigned ones.`;
+    return refused("unsigned", phase, `${what} phase ${phase} must be signed`, remedy);
   }
   const publicKey = approvers.get(by);
   if (publicKey === undefined) {
+    if (isHosts) return { accepted: { authenticated: false } };
     const remedy = "The host must be given that approver's public key, under exactly that name.";
     return refused("unknown_approver", phase, `there is no key for an approver called ${by}`, remedy);
   }

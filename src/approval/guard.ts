@@ -17,7 +17,7 @@ import {
   type GivenDecision,
 } from "./decision.js";
 
-/** A gate that passed with a person's approval, and whether this host accepts it. */
+/** A gate that passed with a person's word, and whether this host accepts it. */
 export interface ApprovalPass {
   /**
    * The version of the commit with the approval; of the one that passed the gate, if the log has no
@@ -45,6 +45,8 @@ export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Appro
   add(ledger: Ledger, commit: Recorded<Event, Head>, options: ApprovalOptions): Promise<Ledger>;
   /** Returns true if some gate of the structure requires an approval. */
   asks(structure: Structure): boolean;
+  /** Returns true if the session has passed a gate with something that a person had waived. */
+  hasWaivers?(head: Head): boolean;
   /** Returns true if the session has passed no gate yet. */
   isNew(head: Head): boolean;
   /** Returns the gates that have passed up to this commit; an audit collects them, by version. */
@@ -125,7 +127,7 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
       asks = this.#reading.asks(structure);
       this.#asking.set(structure, asks);
     }
-    return asks && !this.#reading.isNew(head);
+    return (asks || this.#reading.hasWaivers?.(head) === true) && !this.#reading.isNew(head);
   }
 
   async #first(session: Current<Head>, counts?: (pass: P) => boolean): Promise<Unapproved<P> | undefined> {

@@ -39,9 +39,25 @@ export interface ApprovalRequested extends ApprovalQuestion {
   readonly askedAt: string;
 }
 
+/** A request for a waiver: what an agent can't meet, and asks a person to do without. */
+export interface WaiverQuestion {
+  /** The session that waits. */
+  readonly sessionId: string;
+  /** The type of its workflow. */
+  readonly workflowType: string;
+  /** The revision of the workflow when the session asked. */
+  readonly revision: string;
+  /** The number of the phase that waits. */
+  readonly phase: number;
+  /** The names of what is to be waived. */
+  readonly fields: readonly string[];
+  /** The hash of the commit that asked: unique among all questions of all sessions. */
+  readonly request: string;
+}
+
 /** A person's answer, before it is signed. */
 export interface ApprovalAnswer {
-  /** Whether the person approves. */
+  /** Whether the person approves; for a waiver, whether the person grants it. */
   readonly decision: "approve" | "deny";
   /** The approver's name. */
   readonly by: string;
@@ -63,11 +79,18 @@ export interface ApprovalSignature {
  * Returns the text that is signed: a first line that no other use of the key has, and canonical JSON. A
  * note is included by its digest.
  */
-export function approvalMessage(question: ApprovalQuestion, answer: ApprovalAnswer): string {
-  const { sessionId, workflowType, revision, phase, evidenceHash, request } = question;
+export function approvalMessage(question: ApprovalQuestion | WaiverQuestion, answer: ApprovalAnswer): string {
+  const { sessionId, workflowType, revision, phase, request } = question;
   const { decision, by, note = "", signedAt } = answer;
-  const signed = { decision, by, sessionId, workflowType, revision, phase, evidenceHash, request, signedAt };
-  return `phasegate approval v1\n${canonicalJson({ ...signed, noteDigest: digest(note) })}`;
+  const about = isWaiver(question) ? { fields: question.fields } : { evidenceHash: question.evidenceHash };
+  const signed = { decision, by, sessionId, workflowType, revision, phase, ...about, request, signedAt };
+  const use = isWaiver(question) ? "waiver" : "approval";
+  return `phasegate ${use} v1\n${canonicalJson({ ...signed, noteDigest: digest(note) })}`;
+}
+
+/** Returns true for a request for a waiver. */
+export function isWaiver<Q extends ApprovalQuestion | WaiverQuestion>(question: Q): question is Q & WaiverQuestion {
+  return "fields" in question;
 }
 
 /** Returns the digest of evidence that an approval is bound to; independent of the order of keys. */

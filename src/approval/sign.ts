@@ -4,7 +4,7 @@
  */
 
 import type { ApproverKeys } from "./keys.js";
-import type { ApprovalAnswer, ApprovalQuestion, ApprovalSignature } from "./message.js";
+import type { ApprovalAnswer, ApprovalQuestion, ApprovalSignature, WaiverQuestion } from "./message.js";
 
 /**
  * Generates an Ed25519 key pair for an approver. The host gets the public key (`EngineOptions.approvers`);
@@ -24,11 +24,14 @@ export interface SignRequest extends Omit<ApprovalAnswer, "signedAt"> {
 }
 
 /**
- * Signs a person's answer to a question from `Engine.getApproval`. Pass the same `by` and `note` to
- * `Engine.approve` or `Engine.deny`.
+ * Signs a person's answer to a question from `Engine.getApproval` or `Engine.getWaiver`. Pass the same `by` and `note`
+ * to `Engine.approve` or `Engine.deny`, for a waiver to `Engine.waive` or `Engine.denyWaiver`.
  * @throws {PhasegateError} `INVALID_INPUT` when `privateKey` is not an Ed25519 private key.
  */
-export async function signApproval(question: ApprovalQuestion, request: SignRequest): Promise<ApprovalSignature> {
+export async function signApproval(
+  question: ApprovalQuestion | WaiverQuestion,
+  request: SignRequest,
+): Promise<ApprovalSignature> {
   const { privateKey, signedAt = new Date().toISOString(), ...answer } = request;
   const [{ readPrivateKey }, { approvalMessage }] = await Promise.all([import("./keys.js"), import("./message.js")]);
   const signer = await readPrivateKey(privateKey);

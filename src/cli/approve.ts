@@ -1,36 +1,27 @@
 /**
- * `phasegate approve` and `phasegate deny`: shows the request and the evidence that it is about, asks, signs the decision
- * and passes it to the engine.
+ * `phasegate approve`, `phasegate waive` and `phasegate deny`: shows what a session waits for, asks, signs the decision and
+ * passes it to the engine. waiting.ts has what sessions wait for.
  */
-import type { Writable } from "node:stream";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { readPrivateKey } from "../approval/keys.js";
-import type { ApprovalSignature } from "../approval/message.js";
 import { signApproval } from "../approval/sign.js";
-import { checksOf } from "../gate/check-gate.js";
-import type { ApprovalRequest } from "../phased/approval/ledger.js";
-import type { ApprovalResult } from "../phased/approval/requests.js";
-import type { Engine } from "../phased/engine.js";
-import type { RoutedEngine } from "../routed/engine.js";
-import type { RoutedView } from "../routed/types.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
-import { headLines, resultLines } from "./show.js";
-import { type OpenedSession, openSession } from "./state.js";
-import { ask, confirm, isInteractive, print, printable, styled, type Terminal, timeText } from "./terminal.js";
+import { openSession } from "./state.js";
+import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
 import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
-
-type Decision = "approve" | "deny";
+import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
 
 interface DecideOptions extends TrustOptions {
   readonly project?: string;
   readonly state: string;
-  readonly key: string;
+  readonly key?: string;
   readonly by?: string;
   readonly note?: string;
   readonly full?: true;
   readonly yes?: true;
   readonly evidenceHash?: string;
+  readonly request?: string;
 }
 
 const APPROVE_HELP = `
@@ -40,35 +31,53 @@ server that continues the session must know the same approvers.
 
 Approving starts the next phase. Pass --project so that its baseline can be recorded.`;
 
-/** Returns what creates `phasegate approve` or `phasegate deny`. */
+const WAIVE_HELP = `
+Shows what the agent can't meet and why, and asks for confirmation. The gate then no longer requires exactly that, until
+the session leaves the phase; history, show and audit name you. Sign it with --key where the gate names approvers, or
+the server has approvers; otherwise --by is enough. Without a terminal it needs --yes together with --request, the hash
+of the request that you have seen elsewhere.`;
+
+const TEXTS = {
+  approve: { summary: "approve the evidence that a session waits on", note: "a note to record with the approval" },
+  waive: { summary: "grant the waiver that a session asks for", note: "a note to record with the waiver" },
+  deny: {
+    summary: "deny what a session waits on, and say what to do instead",
+    note: "what to fix, or to do instead; required",
+  },
+} as const;
+
+/** Returns what creates `phasegate approve`, `phasegate waive` or `phasegate deny`. */
 export function decideCommand(decision: Decision): (terminal: Terminal, setExitCode: SetExitCode) => Command {
   return (terminal, setExitCode) => {
     const command = new Command(decision)
-      .summary(decision === "approve" ? "approve the evidence that a session waits on" : "deny it, and say what to fix")
-      .description(
-        `${decision === "approve" ? "Approves" : "Denies"} the evidence that a session waits on, signed with your key.`,
-      )
+      .summary(TEXTS[decision].summary)
+      .description(`${sentence(TEXTS[decision].summary)}${decision === "approve" ? ", signed with your key" : ""}.`)
       .argument("<session>", "id of the session, as `phasegate sessions` lists it")
       .addOption(stateOption().makeOptionMandatory())
-      .requiredOption("--key <file>", "your private key, from `phasegate keygen`", notEmpty);
+      .addOption(
+        new Option("--key <file>", "your private key, from `phasegate keygen`")
+          .argParser(notEmpty)
+          .makeOptionMandatory(decision === "approve"),
+      );
     for (const option of trustOptions()) command.addOption(option);
     return command
       .option("--by <name>", "your name among the approvers; derived from your key if not given", notEmpty)
-      .option(
-        "--note <text>",
-        decision === "deny" ? "what to fix; required" : "a note to record with the approval",
-        notEmpty,
-      )
+      .option("--note <text>", TEXTS[decision].note, notEmpty)
       .option("--project <dir>", "the server's project folder, to record the next phase's baseline", notEmpty)
       .option("--full", "show the whole evidence, however long it is")
-      .option("--yes", "do not ask for confirmation; needs --evidence-hash")
-      .option(
-        "--evidence-hash <hash>",
-        "the hash of the evidence that is meant; the command fails if other evidence waits",
-        notEmpty,
+      .option("--yes", "do not ask for confirmation; needs the hash of what you have seen")
+      .addOption(
+        new Option("--evidence-hash <hash>", "the hash of the evidence that is meant; fails if other evidence waits")
+          .argParser(notEmpty)
+          .hideHelp(decision === "waive"),
+      )
+      .addOption(
+        new Option("--request <hash>", "the hash of the request for a waiver that is meant; fails if another one waits")
+          .argParser(notEmpty)
+          .hideHelp(decision === "approve"),
       )
       .addOption(logLevelOption())
-      .addHelpText("after", APPROVE_HELP)
+      .addHelpText("after", decision === "waive" ? WAIVE_HELP : APPROVE_HELP)
       .action(async (sessionId: string, options: DecideOptions) => {
         setExitCode(await decide(decision, sessionId, options, terminal));
       });
@@ -81,38 +90,64 @@ async function decide(
   options: DecideOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  requireHash(options);
+  requireHash(decision, options);
   const trust = await readTrust(options);
-  const privateKey = await readSecret(options.key, "the private key");
-  const by = options.by ?? nameOf((await readPrivateKey(privateKey)).publicKey, trust.approvers ?? {});
+  const { by, privateKey } = await signerOf(options, trust.approvers ?? {});
   // Approving starts the next phase, whose checks may compare files with their state at its start.
   const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
   const opened = await openSession(options.state, sessionId, { ...trust, verifiers });
   try {
-    const { request, answer } = await waitingSession(opened, sessionId, verifiers);
-    requireSeen(request, options.evidenceHash);
+    const waiting = await waitingSession(opened, sessionId, decision, verifiers);
+    requireSeen(waiting, options);
+    if (privateKey === undefined && waiting.mustSign) {
+      throw new CommandFailure("this decision must be signed", EXIT.usage, "Give --key with your private key.");
+    }
     requirePerson(options, terminal);
-    for (const line of requestLines(request, terminal.stdout, options.full === true)) print(terminal, line);
+    for (const line of waiting.lines(terminal.stdout, options.full === true)) print(terminal, line);
     const note = await noteFor(decision, options, terminal);
-    const question = `${decision === "approve" ? "Approve" : "Deny"} this as ${printable(by)}?`;
+    const question = `${sentence(decision)} this as ${printable(by)}?`;
     if (options.yes !== true && !(await confirm(terminal, question))) {
       print(terminal, "Nothing was decided.");
       return EXIT.problems;
     }
     const noted = note === undefined ? {} : { note };
-    const signature = await signApproval(request, { decision, by, ...noted, privateKey });
-    const signed = { decision, by, ...noted, evidenceHash: request.evidenceHash, signature };
-    for (const line of await answer(signed)) print(terminal, line);
+    const given = { decision: decision === "deny" ? "deny" : "approve", by, ...noted } as const;
+    const sign = async (key: string) => ({
+      signature: await signApproval(waiting.question, { ...given, privateKey: key }),
+    });
+    const signed = { ...given, ...(privateKey === undefined ? {} : await sign(privateKey)) };
+    for (const line of await waiting.answer(signed)) print(terminal, line);
     return EXIT.ok;
   } finally {
     await opened.engine.close();
   }
 }
 
-function requireHash({ yes, evidenceHash }: DecideOptions): void {
-  if (yes !== true || evidenceHash !== undefined) return;
-  const hint = "Read the evidence first, and give its hash, as `phasegate show` prints it.";
-  throw new CommandFailure("--yes needs --evidence-hash", EXIT.usage, hint);
+/** Returns the first word as the beginning of a sentence. */
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
+/** A person who decides; without a key, the decision is not signed. */
+interface Signer {
+  readonly by: string;
+  readonly privateKey?: string;
+}
+
+async function signerOf({ key, by }: DecideOptions, approvers: Readonly<Record<string, string>>): Promise<Signer> {
+  if (key !== undefined) {
+    const privateKey = await readSecret(key, "the private key");
+    return { by: by ?? nameOf((await readPrivateKey(privateKey)).publicKey, approvers), privateKey };
+  }
+  if (by !== undefined) return { by };
+  throw new CommandFailure("nobody is named", EXIT.usage, "Give --key with your private key, or your name with --by.");
+}
+
+function requireHash(decision: Decision, { yes, evidenceHash, request }: DecideOptions): void {
+  if (yes !== true || (decision === "waive" ? request : (evidenceHash ?? request)) !== undefined) return;
+  const option = decision === "waive" ? "--request" : "--evidence-hash";
+  const hint = `Read ${decision === "waive" ? "the request" : "the evidence"} first, and give its hash, as \`phasegate show\` prints it.`;
+  throw new CommandFailure(`--yes needs ${option}`, EXIT.usage, hint);
 }
 
 /** Checks that a person can be asked. It is the last check: a wrong session is reported with or without a terminal. */
@@ -130,176 +165,18 @@ function nameOf(publicKey: string, approvers: Readonly<Record<string, string>>):
 }
 
 /** Checks the hash. The message does not contain the right one: a person who gave another has not seen the evidence. */
-function requireSeen({ sessionId, evidenceHash }: ShownRequest, seen: string | undefined): void {
-  if (seen === undefined || seen === evidenceHash) return;
-  const hint = `See which evidence waits now, and its hash: phasegate show ${sessionId}`;
-  throw new CommandFailure("the session waits on other evidence than the given hash", EXIT.problems, hint);
+function requireSeen({ seen, question }: WaitingSession, { evidenceHash, request, yes }: DecideOptions): void {
+  const given = seen.option === "--request" ? request : evidenceHash;
+  if (given === seen.hash || (given === undefined && yes !== true)) return;
+  const what = seen.option === "--request" ? "request" : "evidence";
+  const hint = `See which ${what} waits now, and its hash for ${seen.option}: phasegate show ${question.sessionId}`;
+  const other = what === "request" ? "another request" : "other evidence";
+  throw new CommandFailure(`the session waits on ${other} than the given hash`, EXIT.problems, hint);
 }
 
 async function noteFor(decision: Decision, options: DecideOptions, terminal: Terminal): Promise<string | undefined> {
-  if (decision === "approve" || options.note !== undefined) return options.note;
-  const note = options.yes === true ? "" : await ask(terminal, "What needs to be fixed? ");
+  if (decision !== "deny" || options.note !== undefined) return options.note;
+  const note = options.yes === true ? "" : await ask(terminal, "What is to be done instead? ");
   if (note !== "") return note;
-  throw new CommandFailure("a denial needs a note", EXIT.usage, "Say with --note what to fix.");
-}
-
-/** A decision with its signature. */
-interface SignedDecision {
-  readonly decision: "approve" | "deny";
-  readonly by: string;
-  readonly note?: string;
-  readonly evidenceHash: string;
-  readonly signature: ApprovalSignature;
-}
-
-/** A session that waits for an approval. */
-interface WaitingSession {
-  readonly request: ShownRequest;
-  /** Passes the decision to the engine, and returns the outcome as lines. */
-  answer(signed: SignedDecision): Promise<readonly string[]>;
-}
-
-/** The built-in verifier that compares files with their state at the start of the phase. */
-const BASELINE_VERIFIER = "changed_since_phase_start";
-
-/** Returns the request that a session waits on. Throws if it waits on none. */
-async function waitingSession(
-  opened: OpenedSession,
-  sessionId: string,
-  verifiers: Readonly<Record<string, unknown>>,
-): Promise<WaitingSession> {
-  if (opened.kind === "recorded") throw notWaiting(sessionId, "a recorded session, which has no gates");
-  return opened.kind === "routed"
-    ? waitingInstance(opened.engine, sessionId)
-    : waitingPhase(opened.engine, sessionId, verifiers);
-}
-
-async function waitingPhase(
-  engine: Engine,
-  sessionId: string,
-  verifiers: Readonly<Record<string, unknown>>,
-): Promise<WaitingSession> {
-  const request = await engine.getApproval(sessionId);
-  if (request === undefined) {
-    const { status, phase } = (await engine.getState(sessionId)).head;
-    throw notWaiting(sessionId, `${status}, in phase ${phase}`);
-  }
-  return {
-    request,
-    answer: async ({ decision, note, ...signed }) => {
-      const noted = note === undefined ? {} : { note };
-      const result =
-        decision === "approve"
-          ? await engine.approve(sessionId, { ...signed, ...noted })
-          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
-      return [phaseOutcome(result), ...unrecorded(result, verifiers)];
-    },
-  };
-}
-
-async function waitingInstance(engine: RoutedEngine, sessionId: string): Promise<WaitingSession> {
-  const { awaiting, status, currentStep = "the start" } = await engine.status(sessionId);
-  if (awaiting === undefined) throw notWaiting(sessionId, `${status}, at ${currentStep}`);
-  return {
-    request: awaiting,
-    answer: async ({ decision, note, ...signed }) => {
-      const noted = note === undefined ? {} : { note };
-      const view =
-        decision === "approve"
-          ? await engine.approve(sessionId, { ...signed, ...noted })
-          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
-      return [stepOutcome(decision, signed.by, awaiting.step, view)];
-    },
-  };
-}
-
-function notWaiting(sessionId: string, where: string): CommandFailure {
-  const message = `session ${sessionId} waits for no approval: it is ${printable(where)}`;
-  return new CommandFailure(message, EXIT.problems, "See `phasegate show`.");
-}
-
-function phaseOutcome(result: ApprovalResult): string {
-  if (!result.passed) {
-    const left = result.status === "failed" ? "the session has failed" : `${result.attemptsLeft} attempts left`;
-    return `Denied by ${printable(result.by)}: phase ${result.phase} needs to be fixed, ${left}.`;
-  }
-  const next = result.nextPhase === null ? "the workflow is complete" : `phase ${result.nextPhase.number} is next`;
-  return `Approved by ${printable(result.by)}: phase ${result.phase} has passed, ${next}.`;
-}
-
-function stepOutcome(decision: "approve" | "deny", by: string, step: string, { status }: RoutedView): string {
-  if (decision === "approve") {
-    return `Approved by ${printable(by)}: the gate of ${printable(step)} has passed, the next call decides on the next step.`;
-  }
-  const failed = status === "FAILED" ? ", and the instance has failed" : "";
-  return `Denied by ${printable(by)}: ${printable(step)} needs to be fixed${failed}.`;
-}
-
-/** Warns if the next phase compares files with its baseline, and the baseline was not recorded. */
-function unrecorded(result: ApprovalResult, verifiers: Readonly<Record<string, unknown>>): string[] {
-  const next = result.passed ? result.nextPhase : null;
-  if (next === null || Object.hasOwn(verifiers, BASELINE_VERIFIER)) return [];
-  if (checksOf(next.gate).every(({ verifier }) => verifier !== BASELINE_VERIFIER)) return [];
-  return [
-    `Phase ${next.number} checks files against their state at its start, which was not recorded without --project: its gate`,
-    "will refuse the first attempt for this reason, and retry_phase then records the files.",
-  ];
-}
-
-/** A request for an approval, of a phase or of a step. */
-type ShownRequest = Omit<ApprovalRequest, "target" | "warnings" | "sessionId"> &
-  Partial<Pick<ApprovalRequest, "target" | "warnings">> & { readonly sessionId: string; readonly step?: string };
-
-/** Maximum number of characters of evidence that are shown without `--full`. */
-const EVIDENCE_MAX = 8000;
-
-/**
- * Returns a request as lines. Lines that an agent or an author has written begin with a bar, so that they cannot pass for
- * lines of this command.
- */
-function requestLines(request: ShownRequest, stream: Writable, full: boolean): string[] {
-  const { sessionId, workflowType, revision, target, phase, step, attempt, askedAt, approvers } = request;
-  const { warnings = [], verification } = request;
-  const place = step === undefined ? (["phase", phase] as const) : (["step", printable(step)] as const);
-  const section = (title: string, lines: readonly string[]) =>
-    lines.length === 0 ? [] : [styled(stream, "bold", title), ...lines, ""];
-  const head = headLines(
-    sessionId,
-    [
-      ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
-      ["target", target === undefined ? undefined : printable(target)],
-      [place[0], `${place[1]}, attempt ${attempt}`],
-      ["asked", timeText(askedAt)],
-      ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
-      ["evidence", request.evidenceHash],
-    ],
-    stream,
-  );
-  const results = verification.flatMap((result) => resultLines(result, stream));
-  return [
-    ...head,
-    "",
-    ...section("Request", barred(request.prompt)),
-    ...section("Evidence", evidenceLines(JSON.stringify(request.evidence, undefined, 2), full)),
-    ...section(
-      "Results of the checks",
-      results.map((line) => `  │ ${line}`),
-    ),
-    ...section(
-      "Warnings of the gate",
-      warnings.flatMap(({ message }) => barred(message)),
-    ),
-  ];
-}
-
-function evidenceLines(json: string, full: boolean): string[] {
-  if (full || json.length <= EVIDENCE_MAX) return barred(json);
-  const left = json.length - EVIDENCE_MAX;
-  return [...barred(json.slice(0, EVIDENCE_MAX)), `  … ${left} more characters: --full shows them all`];
-}
-
-function barred(text: string): string[] {
-  return printable(text, { lines: true })
-    .split("\n")
-    .map((line) => `  │ ${line}`);
+  throw new CommandFailure("a denial needs a note", EXIT.usage, "Say with --note what to do instead.");
 }

@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { Command, Option } from "commander";
 import * as z from "zod";
+import { waivedText } from "../gate/waivers.js";
 import type { Receipt } from "../log/commit.js";
 import type { ApprovedPass, SessionAudit } from "../phased/approval/ledger.js";
 import type { RoutedAudit } from "../routed/approvals.js";
@@ -85,7 +86,10 @@ function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): 
 function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): string {
   const { version, at, by, authenticated, distrust } = pass;
   const where = "step" in pass ? `step ${printable(pass.step)}` : `phase ${pass.phase}`;
-  const whose = by === undefined ? "passed without an approval" : `approved by ${printable(by)}`;
+  const waived = "waived" in pass ? (pass.waived ?? []).map((one) => printable(waivedText(one))) : [];
+  const isWaiver = "on" in pass && pass.on === "waiver";
+  const approved = by === undefined ? "passed without an approval" : `approved by ${printable(by)}`;
+  const whose = [...(isWaiver ? [] : [approved]), ...waived].join("; ");
   const signed = authenticated ? "signed" : "not signed";
   const word = isChecked
     ? distrust === undefined

@@ -6,6 +6,7 @@
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
+ * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - transfer-lines.ts: the file format of `export` and `import`
@@ -65,6 +66,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   show: async () => (await import("./show.js")).showCommand,
   keygen: async () => (await import("./keygen.js")).keygenCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
+  waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),
   audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,

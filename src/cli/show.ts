@@ -4,6 +4,7 @@
  */
 import type { Writable } from "node:stream";
 import { Command } from "commander";
+import { waivedText } from "../gate/waivers.js";
 import type { Engine } from "../phased/engine.js";
 import type { Verification } from "../phased/state/events.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
@@ -117,6 +118,19 @@ function awaitingJson({ prompt, approvers, evidenceHash }: Awaited) {
   return { prompt, ...(approvers === undefined ? {} : { approvers }), evidenceHash };
 }
 
+function waiverFields({ awaitingWaiver: open, waiverDenied: denied, waived = [] }: StateView): Field[] {
+  return [
+    ...waived.map((one): Field => ["waived", printable(waivedText(one))]),
+    ["waits", open && `for a waiver of ${printable(open.fields.join(", "))}: ${printable(open.reason)}`],
+    ["request", open?.request],
+    [
+      "denied",
+      denied &&
+        `no waiver of ${printable(denied.fields.join(", "))}, says ${printable(denied.by)}: ${printable(denied.note)}`,
+    ],
+  ];
+}
+
 function awaitingFields(awaiting: Awaited | undefined): Field[] {
   if (awaiting === undefined) return [];
   const { prompt, approvers, evidenceHash } = awaiting;
@@ -129,7 +143,7 @@ function awaitingFields(awaiting: Awaited | undefined): Field[] {
 
 async function phasedReport(engine: Engine, sessionId: string, stream: Writable): Promise<Report> {
   const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
-  const { head, structure, updatedAt, awaiting, unapproved } = view;
+  const { head, structure, updatedAt, awaiting, unapproved, awaitingWaiver, waiverDenied, waived } = view;
   const { workflowType, revision, target, status, phase, createdAt } = head;
   const note = head.status === "paused" ? head.note : undefined;
   const phases = structure.phases.map(({ number, name }) => ({
@@ -143,6 +157,9 @@ async function phasedReport(engine: Engine, sessionId: string, stream: Writable)
     ...(note === undefined ? {} : { note }),
     ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
     ...(unapproved === undefined ? {} : { unapproved }),
+    ...(awaitingWaiver === undefined ? {} : { awaitingWaiver }),
+    ...(waiverDenied === undefined ? {} : { waiverDenied }),
+    ...(waived === undefined ? {} : { waived }),
     ...{ createdAt, updatedAt, phases },
   };
   const fields: Field[] = [
@@ -154,6 +171,7 @@ async function phasedReport(engine: Engine, sessionId: string, stream: Writable)
     ["note", note && printable(note)],
     ["approval", unapproved && printable(unapproved.message)],
     ...awaitingFields(awaiting),
+    ...waiverFields(view),
   ];
   const lines = phases.flatMap((one, index) => phaseLines(one, index === phases.length - 1, stream));
   return { json, fields, lines, isUnapproved: unapproved !== undefined };
@@ -201,12 +219,21 @@ const ATTEMPT_STYLES = {
 } as const satisfies Record<PhaseAttempt["status"], string>;
 
 function attemptLines(attempt: PhaseAttempt, stream: Writable): string[] {
-  const { attempt: number, status, startedAt, durationSeconds, problems = [], verification = [] } = attempt;
+  const {
+    attempt: number,
+    status,
+    startedAt,
+    durationSeconds,
+    problems = [],
+    verification = [],
+    waived = [],
+  } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   return [
     `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`,
     ...problems.map(({ message }) => `  · ${printable(message)}`),
+    ...waived.map((one) => `  · ${printable(waivedText(one))}`),
     ...verification.flatMap((result) => resultLines(result, stream)).map((line) => `  ${line}`),
   ];
 }

@@ -9,6 +9,7 @@
  * - fill-params.ts: what placeholders in a verifier's params may become
  * - format.ts: what an agent is told that a gate expects; schema-hints.ts: what a JSON Schema says of it
  * - verdict.ts: what a problem and a verdict are
+ * - waivers.ts: what can be waived, and what a waiver changes in a gate
  *
  * Which gate a phase has, the file's or the text's, is decided in workflow/files/choose-gate.ts.
  */
@@ -138,8 +139,14 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
     const shut = hasRules(gate) ? [whole("The gate's rules were not run, so it stays shut")] : [];
     return verdict([...blocking, ...shut], softened);
   }
-  const unmet = context.rules.check(evidence, context.surroundings ?? {}, new Set(found.map(({ field }) => field)));
+  const unmet = context.rules.check(evidence, context.surroundings ?? {}, unreadable(gate, evidence, found));
   return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
+}
+
+/** Returns the fields that rules can't read: those with a problem, and waived ones that were not submitted. */
+function unreadable({ waived = [] }: FieldGate, evidence: JsonObject, found: readonly Problem[]): Set<string> {
+  const left = waived.filter((name) => !Object.hasOwn(evidence, name) || evidence[name] === null);
+  return new Set([...found.map(({ field }) => field), ...left]);
 }
 
 /** At most this many missing fields get a hint at a similar name that was sent. */

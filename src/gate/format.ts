@@ -14,7 +14,7 @@ import type {
   RuleDefinition,
 } from "../workflow/structure.js";
 import { revealOf } from "./check-gate.js";
-import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./plan-gate.js";
+import { ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import { exampleBy } from "./schema-hints.js";
 
 /** Returns what a gate expects as a JSON Schema, as far as the gate reveals it. */
@@ -160,12 +160,14 @@ function inWords(rules: readonly RuleDefinition[], checks: string[]): JsonObject
 }
 
 /** Describes the validation items by number, which is how they are claimed. */
-function planFormat({ items }: PlanGate): JsonObject {
-  const byNumber = Object.fromEntries(items.map((text, index) => [index + 1, text]));
+function planFormat(gate: PlanGate): JsonObject {
+  const byNumber = requiredItems(gate);
   const description = "the ids of all tasks of this phase";
   return {
     [TASKS_FIELD]: { type: "list", required: true, description },
-    ...(items.length === 0 ? {} : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber } }),
+    ...(Object.keys(byNumber).length === 0
+      ? {}
+      : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber } }),
   };
 }
 

@@ -11,14 +11,23 @@ import type { Problem } from "./verdict.js";
 
 /** Returns a problem for each required task and each validation item that is not claimed. */
 export function checkPlanGate(gate: PlanGate, evidence: JsonObject): Problem[] {
-  return [...taskProblems(gate, evidence), ...itemProblems(gate.items, own(evidence, ITEMS_FIELD))];
+  const { items, waived = [] } = gate;
+  const found = itemProblems(items, own(evidence, ITEMS_FIELD));
+  return [...taskProblems(gate, evidence), ...found.filter(({ field }) => !waived.includes(field))];
+}
+
+/** Returns the items that must be claimed, by number. */
+export function requiredItems({ items, waived = [] }: PlanGate): Record<string, string> {
+  const numbered = items.map((text, index): [string, string] => [`${index + 1}`, text]);
+  return Object.fromEntries(numbered.filter(([number]) => !waived.includes(`${ITEMS_FIELD}.${number}`)));
 }
 
 /** Returns evidence that a plan's gate accepts. */
-export function planGateExample({ tasks, items }: PlanGate): JsonObject {
+export function planGateExample(gate: PlanGate): JsonObject {
+  const numbers = Object.keys(requiredItems(gate));
   return {
-    [TASKS_FIELD]: tasks.filter(({ optional }) => !optional).map(({ id }) => id),
-    ...(items.length === 0 ? {} : { [ITEMS_FIELD]: Object.fromEntries(items.map((_, index) => [index + 1, true])) }),
+    [TASKS_FIELD]: gate.tasks.filter(({ optional }) => !optional).map(({ id }) => id),
+    ...(numbers.length === 0 ? {} : { [ITEMS_FIELD]: Object.fromEntries(numbers.map((number) => [number, true])) }),
   };
 }
 

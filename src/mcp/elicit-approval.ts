@@ -1,4 +1,4 @@
-/** Asks the user of an MCP client for an unsigned approval, with a form that the client shows (elicitation). */
+/** Asks the user of an MCP client for an unsigned approval or waiver, with a form that the client shows (elicitation). */
 import {
   type ClientCapabilities,
   type InputRequiredResult,
@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Problem } from "../gate/verdict.js";
+import type { WaiverRequest } from "../phased/approval/waivers.js";
 import type { Verification } from "../phased/state/events.js";
 import type { PersonsAnswer } from "../tools/dispatch.js";
 import { brief } from "../tools/wire.js";
@@ -30,12 +31,16 @@ const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 const answerSchema = z.object({ decision: z.enum(["approve", "deny"]), note: z.string().max(2000).optional() });
 const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() });
 
-/** A request for an approval, by either engine. */
-export interface AskedApproval {
+/** A request that a person decides. */
+interface Asked {
   /** Identifies the request: the hash of its commit. */
   readonly request: string;
   readonly unsignedAllowed: boolean;
   readonly approvers?: readonly string[];
+}
+
+/** A request for an approval, by either engine. */
+export interface AskedApproval extends Asked {
   readonly prompt: string;
   /** The phase or step that it is about, in a few words. */
   readonly about: string;
@@ -59,10 +64,27 @@ interface Elicited {
  * twice, the second time with the answer. Nothing is kept in between, because the session itself waits.
  */
 export function elicitApproval(server: McpServer, ctx: ServerContext, request: AskedApproval): Elicited {
+  return elicit(server, ctx, request, () => messageOf(request));
+}
+
+/** Asks the client's user in the same way to grant a waiver. */
+export function elicitWaiver(server: McpServer, ctx: ServerContext, request: WaiverRequest): Elicited {
+  const { sessionId, workflowType, phase, phaseName, fields, reason } = request;
+  return elicit(server, ctx, request, () =>
+    [
+      `The agent asks to go on without: ${fields.map((name) => escapeHidden(name)).join(", ")}.`,
+      singleLine(`Phase ${phase} (${phaseName}) of ${workflowType}, session ${sessionId}. The agent's reason:`),
+      escapeHidden(brief(reason, EVIDENCE_MAX)),
+      "If you approve, the gate does not check this, and the record says that you have waived it.",
+    ].join("\n\n"),
+  );
+}
+
+function elicit(server: McpServer, ctx: ServerContext, request: Asked, message: () => string): Elicited {
   if (!request.unsignedAllowed || request.approvers !== undefined) return {};
   if (!takesForms(capabilitiesOf(server, ctx))) return {};
   const response = inputResponse(ctx.mcpReq.inputResponses, keyOf(request));
-  if (response.kind === "missing") return { form: formFor(request) };
+  if (response.kind === "missing") return { form: formFor(request, message()) };
   // If the user declines, the request stays open, and can be approved elsewhere.
   if (response.kind !== "elicit" || response.action !== "accept") return {};
   const given = answerSchema.safeParse(response.content).data;
@@ -75,23 +97,23 @@ export function elicitApproval(server: McpServer, ctx: ServerContext, request: A
   return { answer: { decision, by, ...(visibleText(note) === "" ? {} : { note }) } };
 }
 
-function formFor(request: AskedApproval): InputRequiredResult {
-  const elicit = inputRequired.elicit({
-    message: messageOf(request),
+function formFor(request: Asked, message: string): InputRequiredResult {
+  const form = inputRequired.elicit({
+    message,
     requestedSchema: {
       type: "object",
       properties: {
         decision: { type: "string", title: "Decision", enum: ["approve", "deny"] },
-        note: { type: "string", title: "Note", description: "What to fix, if you deny" },
+        note: { type: "string", title: "Note", description: "What to do instead, if you deny" },
       },
       required: ["decision"],
     },
   });
-  return inputRequired({ inputRequests: { [keyOf(request)]: elicit } });
+  return inputRequired({ inputRequests: { [keyOf(request)]: form } });
 }
 
 /** Returns a key for the request, so that an answer is never taken for the answer to another one. */
-function keyOf({ request }: AskedApproval): string {
+function keyOf({ request }: Asked): string {
   return `approval_${request.slice(0, 32)}`;
 }
 

@@ -5,7 +5,7 @@
  * - tools.ts: tools, their annotations and answers; the prompt `run_workflow`
  * - resources.ts: workflows and sessions as resources, in pages
  * - list-changed.ts: tells clients that the list of resources has changed
- * - elicit-approval.ts: asks the client's user for an approval
+ * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
 import type { CallToolResult, InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
@@ -22,7 +22,7 @@ import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
-import { elicitApproval } from "./elicit-approval.js";
+import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
 import { notifyListChanged, type WorkflowPoll } from "./list-changed.js";
 import { registerSessionResources, registerWorkflowResources } from "./resources.js";
 
@@ -73,6 +73,11 @@ export function registerWorkflowTool(
         askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
           const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
           const { answer, form } = elicitApproval(server, ctx, { ...request, about });
+          open.form = form;
+          return answer;
+        },
+        askWaiver: async (request) => {
+          const { answer, form } = elicitWaiver(server, ctx, request);
           open.form = form;
           return answer;
         },

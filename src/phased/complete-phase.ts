@@ -12,11 +12,13 @@ import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
 import { type Judged, judge } from "../gate/judge.js";
 import { hasRules } from "../gate/verdict.js";
+import { validateWaived, waive } from "../gate/waivers.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { loadWaived } from "./approval/waivers.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
 import { checkWorkflow, execute, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
@@ -84,7 +86,18 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       return { answer: { asked: awaiting.version } };
     }
-    const phase = requirePhase(structure, number);
+    const whole = requirePhase(structure, number);
+    const waived = session.head.waived === undefined ? [] : await loadWaived(context, session, structure);
+    const phase =
+      waived.length === 0
+        ? whole
+        : {
+            ...whole,
+            gate: waive(
+              whole.gate,
+              waived.flatMap(({ fields }) => fields),
+            ),
+          };
     const dependsOn = dependenciesOf(session, phase);
     if (evaluation?.dependsOn !== dependsOn) {
       evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
@@ -93,7 +106,7 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
     const stood = tickedBefore === undefined ? {} : { stood: tickedBefore };
-    const command = { type: "completePhase", phase: number, ...judged, ...stood } as const;
+    const command = { type: "completePhase", phase: number, ...judged, ...stood, waived } as const;
     return withBegun({ command, structure, limits: context.options.limits }, begun, payloads);
   };
 }
@@ -119,7 +132,8 @@ function dependenciesOf({ head }: PhasedSession, { gate }: PhaseDefinition): str
   // Rules can read the attempt's number.
   const attempt = gate.kind === "fields" && hasRules(gate) ? attempts : "";
   // After a rollback the artifacts and snapshots are other ones.
-  return `${structureVersion} ${merged} ${baseline} ${attempt}`;
+  const waived = head.waived?.map(({ version }) => version) ?? "";
+  return `${structureVersion} ${merged} ${baseline} ${attempt} ${waived}`;
 }
 
 /** A submission with the phase that it is for. */
@@ -147,7 +161,7 @@ async function evaluate(
   const { evidence, characters } = submission;
   const stored = storeValue(evidence, characters);
   const schema = gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
-  const schemaResult = schema && (await schema["~standard"].validate(evidence));
+  const schemaResult = schema && (await validateWaived(schema, gate, evidence));
   const made = outputOf(schemaResult, submission, structure);
   const output = made === undefined ? undefined : storeValue(made);
   const judged = await judge(gate, evidence, {

@@ -12,6 +12,14 @@ import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-wor
 import type { JsonObject } from "../workflow/json.js";
 import type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./approval/ledger.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
+import type {
+  DenyWaiverRequest,
+  RequestWaiver,
+  WaiveRequest,
+  WaiverRequest,
+  WaiverRequested,
+  WaiverResult,
+} from "./approval/waivers.js";
 import type { ArtifactView } from "./artifacts.js";
 import type {
   DeleteResult,
@@ -229,6 +237,46 @@ export class Engine {
    */
   async deny(sessionId: string, request: DenyRequest): Promise<ApprovalResult> {
     return this.session(sessionId).deny(request);
+  }
+
+  /**
+   * Asks a person to waive what the agent can't meet at the current phase.
+   * @throws {PhasegateError} `INVALID_INPUT` when `fields` names nothing that the gate requires, or a text is empty or
+   *   too long.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the definition excludes a field from waivers, or the gate hides what it
+   *   asks for.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed, or waits for an
+   *   approval.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   */
+  async requestWaiver(sessionId: string, { phase, ...request }: RequestWaiver): Promise<WaiverRequested> {
+    return this.session(sessionId).requestWaiver(phase, request);
+  }
+
+  /** Returns the request for a waiver that waits for a person; undefined if there is none. */
+  async getWaiver(sessionId: string): Promise<WaiverRequest | undefined> {
+    return this.session(sessionId).waiver();
+  }
+
+  /**
+   * Grants the waiver that a session waits for. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the waiver does not count; `details.reason` says
+   *   why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   */
+  async waive(sessionId: string, request: WaiveRequest): Promise<WaiverResult> {
+    return this.session(sessionId).waive(request);
+  }
+
+  /**
+   * Denies the waiver that a session waits for. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says
+   *   why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   */
+  async denyWaiver(sessionId: string, request: DenyWaiverRequest): Promise<WaiverResult> {
+    return this.session(sessionId).denyWaiver(request);
   }
 
   /** Returns the state of a session, from its head alone. */

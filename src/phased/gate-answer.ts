@@ -7,6 +7,7 @@ import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
+import { waivableProblems, waive } from "../gate/waivers.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
@@ -17,7 +18,8 @@ import { requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
 import { exhausted } from "./state/commands.js";
-import type { EventOf, EvidenceRef, SessionEvent, Verification } from "./state/events.js";
+import { waivedNames } from "./state/decide-waiver.js";
+import type { EventOf, EvidenceRef, SessionEvent, Verification, Waived } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
 
 /** The answer of a gate. An unmet gate is a result, not an error. */
@@ -47,6 +49,8 @@ export type CompleteResult = {
       readonly nextPhase: PhaseDefinition | null;
       /** What was written into the session's plan, if the phase comes from one. */
       readonly ticks?: TickReport;
+      /** What was not required, since a person had waived it. */
+      readonly waived?: readonly Waived[];
     }
   | {
       readonly passed: false;
@@ -62,6 +66,8 @@ export type CompleteResult = {
       readonly requiredFormat: JsonValue;
       /** Evidence that the gate would accept. */
       readonly example?: JsonObject;
+      /** The names of what a waiver could be asked for, among the problems. */
+      readonly waivable: readonly string[];
       /** The evidence is complete but a person must approve it first; there are no problems then. */
       readonly awaiting?: AwaitedApproval;
     }
@@ -78,7 +84,7 @@ export function describe(
   // A person's decision comes before the gate event that followed from it.
   const event = events.find(isGateEvent);
   if (event?.type === "gate_passed") {
-    const { evidence, warnings = [] } = event;
+    const { evidence, warnings = [], waived } = event;
     const entered = events.at(-1);
     const nextPhase = entered?.type === "phase_entered" ? (structure.phases[entered.position] ?? null) : null;
     const evidenceAccepted = namesOf(evidence, submitted);
@@ -89,12 +95,13 @@ export function describe(
       warnings,
       nextPhase,
     } as const;
-    return { ...passed, ...(ticks === undefined ? {} : { ticks }) };
+    return { ...passed, ...(ticks === undefined ? {} : { ticks }), ...(waived === undefined ? {} : { waived }) };
   }
   if (event === undefined) throw new Error("a submission that no gate has judged");
   const awaiting = event.type === "approval_requested" ? awaitedBy(outcome, event) : undefined;
   const problems = event.type === "gate_failed" ? event.problems : [];
-  const { gate } = requirePhase(structure, event.phase);
+  const { gate: whole } = requirePhase(structure, event.phase);
+  const gate = waive(whole, waivedNames(head));
   const example = exampleEvidence(gate);
   return {
     passed: false,
@@ -105,6 +112,7 @@ export function describe(
     exhausted: exhausted(head, context.options.limits) !== undefined,
     requiredFormat: requiredFormat(gate),
     ...(example === undefined ? {} : { example }),
+    waivable: waivableProblems(whole, waivedNames(head), problems, failedChecks(event)),
     ...(awaiting === undefined ? {} : { awaiting }),
   };
 }
@@ -126,6 +134,11 @@ export async function ruleSurroundings(
     ...(plan === undefined ? {} : { plan: planFacts(plan) }),
     ...(asksFor("artifacts", gate) ? { artifacts: await artifactsBefore(context, session, structure) } : {}),
   };
+}
+
+/** Returns for each check of the gate as a whole that was run if it has failed. */
+function failedChecks({ verification = [] }: GateEvent): boolean[] {
+  return verification.filter(({ field }) => field === undefined).map(({ ok }) => !ok);
 }
 
 type GateEvent = EventOf<"gate_passed" | "gate_failed" | "approval_requested">;

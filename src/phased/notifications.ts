@@ -54,6 +54,17 @@ export interface EngineNotifications {
   approved: SessionNotification & PersonsDecision;
   /** A person has denied what a gate waits for. */
   denied: SessionNotification & PersonsDecision;
+  /** An agent can't meet some of what its gate asks for, and waits for a person's waiver. */
+  waiverRequested: SessionNotification & {
+    readonly phase: number;
+    readonly fields: readonly string[];
+    readonly reason: string;
+    readonly approvers?: readonly string[] | undefined;
+  };
+  /** A person has granted the waiver that a session waits for. */
+  waiverGranted: SessionNotification & PersonsDecision;
+  /** A person has denied the waiver that a session waits for. */
+  waiverDenied: SessionNotification & PersonsDecision;
   /** The host has passed a gate without evidence. */
   gateOverridden: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
   /** The host has skipped a phase. */

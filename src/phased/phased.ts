@@ -6,8 +6,8 @@
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows (commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
- * - approval/: requests.ts takes a person's decision, ledger.ts checks those in the log; the rules that routed
- *   sessions share are in src/approval
+ * - approval/: requests.ts takes a person's decision, waivers.ts requests for waivers and the answers, ledger.ts checks
+ *   those in the log; the rules that routed sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), and what they compare with (snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
  * - gate-answer.ts: what a submission is answered
@@ -32,6 +32,7 @@ import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
+import { decideWaiver, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
 import { readEvents } from "./artifacts.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
@@ -53,6 +54,7 @@ export const phased = {
   cleanup,
   completePhase,
   decide,
+  decideWaiver,
   deleteSession,
   gateFailures,
   isAccepted,
@@ -65,6 +67,7 @@ export const phased = {
   phaseHistory,
   readCommit: readPhasedCommit,
   readEvents,
+  requestWaiver,
   resume,
   retryPhase,
   rollback,
@@ -77,6 +80,7 @@ export const phased = {
   viewRequest,
   viewState,
   viewTask,
+  viewWaiverRequest,
 };
 
 /** The loaded operations. */
@@ -122,6 +126,16 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
     case "denied": {
       const { phase, by, note, authenticated } = event;
       return notifications.notify(event.type, { ...of, phase, by, note, authenticated });
+    }
+    case "waiver_requested": {
+      const { phase, fields, reason, approvers } = event;
+      return notifications.notify("waiverRequested", { ...of, phase, fields, reason, approvers });
+    }
+    case "waiver_granted":
+    case "waiver_denied": {
+      const { phase, by, note, authenticated } = event;
+      const name = event.type === "waiver_granted" ? "waiverGranted" : "waiverDenied";
+      return notifications.notify(name, { ...of, phase, by, note, authenticated });
     }
     case "gate_passed":
       return notifications.notify("gatePassed", { ...of, phase: event.phase, attempt: event.attempt });

@@ -7,6 +7,14 @@ import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
+import type {
+  DenyWaiverRequest,
+  RequestWaiver,
+  WaiveRequest,
+  WaiverRequest,
+  WaiverRequested,
+  WaiverResult,
+} from "./approval/waivers.js";
 import type { ArtifactView } from "./artifacts.js";
 import type {
   DeleteResult,
@@ -143,6 +151,53 @@ export class Session<
    */
   deny(request: DenyRequest): Promise<ApprovalResult> {
     return this.#run("deny", ({ phased, context }) => phased.decide(context, this.id, "deny", request));
+  }
+
+  /**
+   * Asks a person to waive what the agent can't meet at the current phase. It counts as no attempt, and the session
+   * waits.
+   * @throws {PhasegateError} `INVALID_INPUT` when `fields` names nothing that the gate requires, or a text is empty or
+   *   too long.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the definition excludes a field from waivers, or the gate hides what it
+   *   asks for.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed, or waits for an
+   *   approval.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   */
+  requestWaiver(phase: Phase, request: Omit<RequestWaiver, "phase">): Promise<WaiverRequested> {
+    return this.#run("requestWaiver", ({ phased, context }) =>
+      phased.requestWaiver(context, this.id, { phase, ...request }),
+    );
+  }
+
+  /** Returns the request for a waiver that waits for a person; undefined if there is none. */
+  waiver(): Promise<WaiverRequest | undefined> {
+    return this.#run("getWaiver", async ({ phased, context }) =>
+      phased.viewWaiverRequest(context, await phased.loadSession(context, this.id)),
+    );
+  }
+
+  /**
+   * Grants the waiver that the session waits for: for exactly its fields, until the session leaves the phase. For the
+   * host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the waiver does not count; `details.reason` says
+   *   why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   */
+  waive(request: WaiveRequest): Promise<WaiverResult> {
+    return this.#run("waive", ({ phased, context }) => phased.decideWaiver(context, this.id, "approve", request));
+  }
+
+  /**
+   * Denies the waiver that the session waits for; the note says what to do instead. It counts as no attempt. For the
+   * host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says
+   *   why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   */
+  denyWaiver(request: DenyWaiverRequest): Promise<WaiverResult> {
+    return this.#run("denyWaiver", ({ phased, context }) => phased.decideWaiver(context, this.id, "deny", request));
   }
 
   /** Returns the state of the session, from its head alone. */

@@ -4,6 +4,7 @@
  */
 
 import { PhasegateError } from "../errors.js";
+import { waive } from "../gate/waivers.js";
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
@@ -13,13 +14,15 @@ import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
+import { viewWaivers, type WaiversView } from "./approval/waivers.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import { loadPlanned, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
-import { exhausted, readingRefusal } from "./state/commands.js";
+import { exhausted, isWaiverOpen, readingRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
-import { inRanges, type Ranges, type SessionHead } from "./state/head.js";
+import type { SessionHead } from "./state/head.js";
+import { inRanges, type Ranges } from "./state/ranges.js";
 
 /** The facts about a session that decide what is possible. */
 export interface SessionFacts {
@@ -35,6 +38,8 @@ export interface SessionFacts {
   readonly exhausted: boolean;
   /** True if complete evidence waits for a person's approval. */
   readonly awaitingApproval: boolean;
+  /** True if a request for a waiver waits for a person. */
+  readonly waitsForWaiver: boolean;
 }
 
 /** A text with the facts that were read from it. */
@@ -48,12 +53,12 @@ export interface TextView {
 }
 
 /** A phase as an agent may see it. */
-export interface PhaseView extends SessionFacts, TextView {
+export interface PhaseView extends SessionFacts, TextView, WaiversView {
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
   /** The type of the session's workflow. */
   readonly workflowType: string;
-  /** The requested phase: the current one, or a completed one. */
+  /** The requested phase: the current one, or a completed one. The current one without what is waived. */
   readonly phase: PhaseDefinition;
   /** The names of earlier phases' artifacts, by phase. */
   readonly artifacts: ReadonlyMap<number, readonly string[]>;
@@ -80,7 +85,7 @@ export interface UnapprovedView extends UnapprovedPass {
 }
 
 /** The state of a session. */
-export interface StateView extends SessionFacts {
+export interface StateView extends SessionFacts, WaiversView {
   /** The version of the last commit. */
   readonly version: number;
   /** A receipt for {@link Engine.audit}: keep it outside the storage. */
@@ -95,6 +100,8 @@ export interface StateView extends SessionFacts {
   readonly completedPhases: readonly number[];
   /** The numbers of the phases that the host has skipped. */
   readonly skippedPhases: readonly number[];
+  /** The numbers of the completed phases at which something was waived. */
+  readonly waivedPhases: readonly number[];
   /** The plan that its phases come from, if they do. */
   readonly plan?: PlanView;
   /** The approval that the session waits for, if it does. */
@@ -128,12 +135,15 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const phase = requirePhase(structure, number);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);
+  const waivers = await viewWaivers(context, session, structure);
+  const waived = number === head.phase ? (waivers.waived ?? []).flatMap(({ fields }) => fields) : [];
   return {
+    ...waivers,
     ...(plan === undefined ? {} : { plan }),
     ...(awaiting === undefined ? {} : { awaiting }),
     ...factsOf(context, session),
     workflowType: head.workflowType,
-    phase,
+    phase: waived.length === 0 ? phase : { ...phase, gate: waive(phase.gate, waived) },
     artifacts: await context.artifactNames.before(session, number),
     ...(await viewText(context, structure, phase)),
   };
@@ -201,7 +211,8 @@ export function viewState(context: EngineContext, loaded: LoadedSession): StateV
     const { message, remedy } = notAccepted(unapproved);
     return { ...stateOf(context, loaded), awaitingApproval: false, unapproved: { ...unapproved, message, remedy } };
   }
-  const asksPerson = approvalOf(structure.phases[session.head.position]?.gate) !== undefined;
+  const { position, waiver, waived } = session.head;
+  const asksPerson = approvalOf(structure.phases[position]?.gate) !== undefined || (waiver ?? waived) !== undefined;
   if (structure.plan === undefined && !asksPerson) return stateOf(context, loaded);
   return withMore(context, loaded);
 }
@@ -249,6 +260,7 @@ export function factsOf(
     currentPhase: head.phase,
     totalPhases: head.total,
     awaitingApproval: head.status === "active" && head.awaiting !== undefined,
+    waitsForWaiver: isWaiverOpen(head),
     exhausted: head.status !== "completed" && exhausted(head, options.limits) !== undefined,
   };
 }
@@ -275,6 +287,7 @@ function stateOf(context: EngineContext, { session, structure }: LoadedSession):
     updatedAt: at,
     completedPhases: numbers(head.completed),
     skippedPhases: numbers(head.skipped),
+    waivedPhases: numbers(head.withWaivers ?? []),
   };
 }
 
@@ -283,7 +296,13 @@ async function withMore(context: EngineContext, loaded: LoadedSession): Promise<
   const state = loaded.structure.plan === undefined ? stateOf(context, loaded) : await withPlan(context, loaded);
   const awaiting = await viewAwaited(context, loaded.session);
   const denied = await viewDenial(context, loaded.session);
-  return { ...state, ...(awaiting === undefined ? {} : { awaiting }), ...(denied === undefined ? {} : { denied }) };
+  const waivers = await viewWaivers(context, loaded.session, loaded.structure);
+  return {
+    ...state,
+    ...waivers,
+    ...(awaiting === undefined ? {} : { awaiting }),
+    ...(denied === undefined ? {} : { denied }),
+  };
 }
 
 async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {

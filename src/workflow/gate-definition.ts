@@ -38,6 +38,8 @@ export interface FieldGate {
   reveal?: Reveal | undefined;
   /** The place where the requirements were found. */
   source: "gate-file" | "document" | "metadata";
+  /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
+  waived?: string[] | undefined;
 }
 
 /** A gate whose evidence is checked by a Standard Schema in code. */
@@ -56,6 +58,8 @@ export interface SchemaGate {
   approval?: ApprovalDefinition | undefined;
   /** How much of the gate agents see. `fields` if missing. */
   reveal?: Reveal | undefined;
+  /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
+  waived?: string[] | undefined;
 }
 
 /** A gate that any evidence object passes. */
@@ -76,6 +80,8 @@ export interface PlanGate {
   tasks: { id: string; optional: boolean }[];
   /** Items of the phase's validation gate, in order: all must be claimed, by number (from 1) or by text. */
   items: string[];
+  /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
+  waived?: string[] | undefined;
 }
 
 /** One field that a gate asks for. */
@@ -94,6 +100,8 @@ export interface FieldDefinition {
   sample?: JsonValue | undefined;
   /** Rules for the value, if one is given. */
   rules?: RuleDefinition[] | undefined;
+  /** `false` if nobody may waive the field. */
+  waivable?: false | undefined;
 }
 
 /** A rule that must hold. Its text is pinned, and compiled when it is first used. */
@@ -146,6 +154,7 @@ export const fieldSchema = z.object({
   example: z.optional(storedValueSchema),
   sample: z.optional(storedValueSchema),
   rules: z.optional(z.array(ruleSchema)),
+  waivable: z.optional(z.literal(false)),
 });
 
 /** Checks the demand for a verifier's check. */
@@ -154,6 +163,8 @@ export const verifySchema = z.object({
   params: storedObjectSchema,
   field: z.optional(z.string()),
 });
+
+const waived = z.optional(z.array(z.string()));
 
 const demandsShape = {
   verify: z.optional(z.array(verifySchema)),
@@ -170,6 +181,7 @@ export const fieldGateSchema = z.object({
   rules: z.optional(z.array(ruleSchema)),
   ...demandsShape,
   source: z.enum(["gate-file", "document", "metadata"]),
+  waived,
 });
 
 const schemaGateSchema = z.object({
@@ -178,6 +190,7 @@ const schemaGateSchema = z.object({
   jsonSchema: z.optional(storedObjectSchema),
   example: z.optional(storedObjectSchema),
   ...demandsShape,
+  waived,
 });
 
 const openGateSchema = z.object({ kind: z.literal("open"), allowOverride: z.boolean() });
@@ -187,6 +200,7 @@ const planGateSchema = z.object({
   allowOverride: z.boolean(),
   tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
   items: z.array(z.string()),
+  waived,
 });
 
 /** Checks a gate that is read from a store. */

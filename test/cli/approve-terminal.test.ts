@@ -71,7 +71,7 @@ describe.skipIf(!hasScript)(`phasegate at a real terminal (by \`script\` of util
   it("asks for the note of a denial", async () => {
     const { args, standing } = await session();
     const terminal = atTerminal(["deny", ...args]);
-    await terminal.until("What needs to be fixed? ");
+    await terminal.until("What is to be done instead? ");
     terminal.type("no rollback plan\r");
     await terminal.until("Deny this as ann? [y/N] ");
     terminal.type("yes\r");

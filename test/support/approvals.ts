@@ -1,5 +1,5 @@
 import { type EngineOptions, MemoryContent } from "phasegate";
-import { createApproverKeys, signApproval } from "phasegate/approval";
+import { type ApprovalQuestion, createApproverKeys, signApproval } from "phasegate/approval";
 import { makeEngine } from "./make-engine.js";
 
 const GATE = (approvers: string) => `checkpoint: {strict: true, allow_override: true}
@@ -73,5 +73,5 @@ interface Word {
   readonly decision?: "approve" | "deny";
   readonly privateKey?: string;
   readonly at?: string;
-  readonly about?: Parameters<typeof signApproval>[0];
+  readonly about?: ApprovalQuestion;
 }

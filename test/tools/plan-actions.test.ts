@@ -148,7 +148,7 @@ describe("the tool on a session with a plan", () => {
         action: "complete_phase",
         evidence: {
           tasks_completed: ["<all that were claimed before>", "<1.2 once it is done>", "<1.3 once it is done>"],
-          validation_gate: { 1: "<true once it holds>" },
+          validation_gate: { 1: "<boolean: whether it holds>" },
         },
       },
     });

@@ -1,7 +1,7 @@
 /**
- * The approvals in the log of a phased session: what it asks a person, and which gates have passed with an answer.
- * Another process may have written the log, with other keys or without, so each approval is checked again with
- * the keys of this host.
+ * The approvals and waivers in the log of a phased session: what it asks a person, and which gates have passed with an
+ * answer. Another process may have written the log, with other keys or without, so each answer is checked again with the
+ * keys of this host.
  */
 
 import type { ApprovalOptions, Distrust } from "../../approval/decision.js";
@@ -13,16 +13,16 @@ import {
   passOf,
   type Unapproved,
 } from "../../approval/guard.js";
-import { type ApprovalRequested, approvalRefused } from "../../approval/message.js";
+import { type ApprovalRequested, approvalRefused, type WaiverQuestion } from "../../approval/message.js";
 import type { PhasegateError } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AuditReport } from "../../log/commit.js";
 import { canonicalJson, type JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
-import type { WorkflowStructure } from "../../workflow/structure.js";
+import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { isPinning, type PhasedCommit } from "../pinned.js";
 import { approvalOf } from "../state/decide-gate.js";
-import type { EventOf, SessionEvent, Verification } from "../state/events.js";
+import type { EventOf, SessionEvent, Verification, Waived } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
 
 /** An approval that a session waits for: its evidence is complete. */
@@ -67,8 +67,40 @@ export function awaitedBy(
   return { ...question, attempt, prompt, ...(approvers === undefined ? {} : { approvers }), askedAt: at };
 }
 
-/** A phase's gate that passed with a person's approval, and whether this host accepts it. */
+/** A request for a waiver that a session waits for. */
+export interface AwaitedWaiver extends WaiverQuestion {
+  /** The session that waits. */
+  readonly sessionId: SessionId;
+  /** Why the agent can't meet it. */
+  readonly reason: string;
+  /** The names of those who may answer; anyone that the host accepts if missing. */
+  readonly approvers?: readonly string[];
+  /** ISO 8601, UTC. */
+  readonly askedAt: string;
+}
+
+/** A request and its commit. */
+export interface AskedWaiver {
+  readonly commit: PhasedCommit;
+  readonly event: EventOf<"waiver_requested">;
+}
+
+/** Returns the request that a commit makes. */
+export function awaitedWaiverBy(
+  { sessionId, hash, at, head }: PhasedCommit,
+  { phase, fields, reason, approvers }: EventOf<"waiver_requested">,
+): AwaitedWaiver {
+  const { workflowType, revision } = head;
+  const question = { sessionId, workflowType, revision, phase, fields, request: hash };
+  return { ...question, reason, ...(approvers === undefined ? {} : { approvers }), askedAt: at };
+}
+
+/** A phase's gate that passed with a person's approval or waiver, and whether this host accepts it. */
 export interface ApprovedPass extends ApprovalPass {
+  /** What `by`, `authenticated` and `distrust` are about: the approval that the gate requires, or a waiver. */
+  readonly on: "approval" | "waiver";
+  /** What persons have waived at the gate, if anything. */
+  readonly waived?: readonly Waived[];
   /** The phase's number. */
   readonly phase: number;
   /** The phase's position, from 0. */
@@ -80,7 +112,10 @@ export type UnapprovedPass = Unapproved<ApprovedPass>;
 
 /** The result of an audit: whether the log is intact, and which approvals this host accepts. */
 export type SessionAudit = AuditReport & {
-  /** Every gate that passed with an approval, including those rolled back since; empty if the log is not intact. */
+  /**
+   * Every gate that passed with an approval or a waiver, including those rolled back since; empty if the log is not
+   * intact.
+   */
   readonly approvals: readonly ApprovedPass[];
 };
 
@@ -88,36 +123,59 @@ export type SessionAudit = AuditReport & {
 interface Ledger {
   readonly structure?: WorkflowStructure;
   readonly asked?: { readonly commit: PhasedCommit; readonly event: EventOf<"approval_requested"> };
+  /** The waivers of the current phase by the versions of the commits that grant them: why each does not count, if so. */
+  readonly waivers: ReadonlyMap<number, Distrust | undefined>;
+  /** The requests for waivers at the current phase, by version. */
+  readonly requests: ReadonlyMap<number, AskedWaiver>;
   /** The phases that count as passed with an approval, by position. */
   readonly passes: ReadonlyMap<number, ApprovedPass>;
 }
 
-/** Returns the ledger after one more commit, with each approval checked by this host's keys. */
+/** Returns the ledger after one more commit, with each approval and waiver checked by this host's keys. */
 async function addToLedger(ledger: Ledger, commit: PhasedCommit, options: ApprovalOptions): Promise<Ledger> {
-  let { structure, asked } = ledger;
+  let { structure, asked, waivers, requests } = ledger;
   const passes = new Map(ledger.passes);
   for (const event of commit.events) {
     if (isPinning(event)) structure = event.structure;
     else if (event.type === "approval_requested") asked = { commit, event };
-    else if (event.type === "gate_passed") {
-      const approval = approvalOf(structure?.phases[event.position]?.gate);
-      if (approval === undefined) continue;
-      const approved = commit.events.find((other) => other.type === "approved");
-      const distrust = await distrustIn(approved, event, asked, approval.approvers, options);
-      const { phase, position } = event;
-      passes.set(position, { phase, position, ...passOf(commit, approved, distrust) });
+    else if (event.type === "waiver_requested") requests = new Map(requests).set(commit.version, { commit, event });
+    else if (event.type === "waiver_granted") {
+      const approvers = approvalOf(phaseIn(structure, event.phase)?.gate)?.approvers;
+      const distrust = await distrustInWaiver(event, requests.get(event.asked), approvers, options);
+      waivers = new Map(waivers).set(commit.version, distrust);
+    } else if (event.type === "gate_passed") {
+      const { phase, position, waived = [] } = event;
+      const approval = approvalOf(structure?.phases[position]?.gate);
+      const doubtful = waived.find(({ version }) => !waivers.has(version) || waivers.get(version) !== undefined);
+      const place = { phase, position, ...(waived.length === 0 ? {} : { waived }) };
+      if (approval !== undefined && doubtful === undefined) {
+        const approved = commit.events.find((other) => other.type === "approved");
+        const distrust = await distrustIn(approved, event, asked, approval.approvers, options);
+        passes.set(position, { on: "approval", ...place, ...passOf(commit, approved, distrust) });
+      } else if (waived.length > 0) {
+        const distrust = doubtful && (waivers.get(doubtful.version) ?? "unsigned");
+        passes.set(position, { on: "waiver", ...place, ...passOf(commit, doubtful ?? waived[0], distrust) });
+      }
+    } else if (event.type === "phase_entered") {
+      [waivers, requests] = [new Map(), new Map()];
     } else if (event.type === "rolled_back") {
       for (const position of passes.keys()) if (position >= event.position) passes.delete(position);
     }
   }
-  return { ...(structure === undefined ? {} : { structure }), ...(asked === undefined ? {} : { asked }), passes };
+  const known = { ...(structure === undefined ? {} : { structure }), ...(asked === undefined ? {} : { asked }) };
+  return { ...known, waivers, requests, passes };
+}
+
+function phaseIn(structure: WorkflowStructure | undefined, phase: number): PhaseDefinition | undefined {
+  return structure?.phases.find(({ number }) => number === phase);
 }
 
 /** Reads the approvals of phased sessions. */
 export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass> = {
-  beginning: { passes: new Map() },
+  beginning: { passes: new Map(), waivers: new Map(), requests: new Map() },
   add: addToLedger,
   asks: ({ phases }) => phases.some(({ gate }) => approvalOf(gate) !== undefined),
+  hasWaivers: ({ withWaivers = [] }) => withWaivers.length > 0,
   isNew: ({ completed }) => completed.length === 0,
   audited: ({ passes }) => passes.values(),
   passes: ({ passes }) => passes.values(),
@@ -128,13 +186,27 @@ export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, Workfl
 export type PhasedGuard = ApprovalGuard<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass>;
 
 /** Returns the error for showing or doing anything behind a gate whose approval this host does not accept. */
-export function notAccepted({ phase, by, distrust: reason }: UnapprovedPass): PhasegateError<"APPROVAL_REFUSED"> {
-  const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
+export function notAccepted({ phase, by, on, distrust: reason }: UnapprovedPass): PhasegateError<"APPROVAL_REFUSED"> {
+  const word = on === "waiver" ? "with a waiver" : "on an approval";
+  const whose = by === undefined ? `without any ${on}` : `${word} by ${by}`;
   return approvalRefused(
     `phase ${phase} was passed ${whose} that this host does not accept (${reason})`,
     `Ask the person who runs this: the host must know the approver's key, or phase ${phase} must be done again.`,
     { phase, reason },
   );
+}
+
+/** Returns why a waiver in the log does not count at this host; undefined if it does. */
+export async function distrustInWaiver(
+  granted: EventOf<"waiver_granted">,
+  asked: AskedWaiver | undefined,
+  approvers: readonly string[] | undefined,
+  options: ApprovalOptions,
+): Promise<Distrust | undefined> {
+  if (asked === undefined) return "unsigned";
+  if (canonicalJson(asked.event.fields) !== canonicalJson(granted.fields)) return "other_request";
+  const { approvers: _, ...question } = awaitedWaiverBy(asked.commit, asked.event);
+  return distrustOf(options, { ...question, ...(approvers === undefined ? {} : { approvers }) }, granted);
 }
 
 async function distrustIn(
@@ -147,8 +219,8 @@ async function distrustIn(
   if (approved === undefined || asked === undefined) return "unsigned";
   const { commit, event } = asked;
   const isAnswer = approved.asked === commit.version && approved.evidenceHash === event.evidenceHash;
-  const handedOn = ({ phase, evidence, output }: typeof event | typeof passed) =>
-    canonicalJson([phase, evidence, output]);
+  const handedOn = ({ phase, evidence, output, waived }: typeof event | typeof passed) =>
+    canonicalJson([phase, evidence, output, waived]);
   const isSame = handedOn(event) === handedOn(passed);
   if (!isAnswer || !isSame) return "other_evidence";
   const { approvers: _, ...awaited } = awaitedBy(commit, event);

@@ -181,10 +181,17 @@ export async function decide(
 /** The longest name of an approver, in characters. */
 const NAME_MAX = 200;
 
-function requireText(field: "by" | "note", text: unknown): void {
+const EXPECTED = {
+  by: `a name of 1 to ${NAME_MAX} characters`,
+  note: "a text that says what to do",
+  reason: "a text that says why it can't be met",
+};
+
+/** Throws `INVALID_INPUT` if a text is missing or blank, or a name is too long. */
+export function requireText(field: keyof typeof EXPECTED, text: unknown): void {
   const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
   if (typeof text === "string" && visibleText(text) !== "" && text.length <= limit) return;
-  const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "a text that says what to fix";
+  const expected = EXPECTED[field];
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
     remedy: `Give '${field}': it is recorded with the decision.`,
     details: { field, expected },

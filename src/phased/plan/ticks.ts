@@ -15,7 +15,8 @@ import { loadEvidence, readEvents } from "../artifacts.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
 import type { EventOf, SessionEvent } from "../state/events.js";
-import { type DueTicks, dueAfterTicks, inRanges, numbersIn } from "../state/head.js";
+import { type DueTicks, dueAfterTicks } from "../state/head.js";
+import { inRanges, numbersIn } from "../state/ranges.js";
 import { matchTasks, type TaskMatches } from "./match.js";
 import { findParser, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
 

@@ -17,7 +17,8 @@ import type {
   WorkflowStructure,
 } from "../../workflow/structure.js";
 import type { EngineContext, LoadedSession, TickReport } from "../engine-context.js";
-import { inRanges, type SessionHead } from "../state/head.js";
+import type { SessionHead } from "../state/head.js";
+import { inRanges } from "../state/ranges.js";
 import { changesAhead, summaryOf } from "./compare.js";
 import { matchTasks } from "./match.js";
 import { readSource, reasonOf } from "./source.js";

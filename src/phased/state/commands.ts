@@ -6,10 +6,12 @@
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
+import { waivable } from "../../gate/waivers.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
-import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification } from "./events.js";
-import { inRanges, type SessionHead, spentAt } from "./head.js";
+import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification, Waived } from "./events.js";
+import { type SessionHead, spentAt } from "./head.js";
+import { inRanges } from "./ranges.js";
 
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -20,6 +22,12 @@ export interface PersonsWord extends Pick<EventOf<"approved">, "by" | "authentic
   readonly evidenceHash: string;
   /** The question and the version of its commit; read from the log, since the head has only the version. */
   readonly asked: { readonly version: number; readonly event: EventOf<"approval_requested"> };
+}
+
+/** A person's answer to a request for a waiver. The engine has already identified the person. */
+export interface WaiverWord extends Pick<EventOf<"waiver_granted">, "by" | "authenticated" | "signature" | "keyId"> {
+  /** The request and the version of its commit; read from the log, since the head has only the version. */
+  readonly asked: { readonly version: number; readonly event: EventOf<"waiver_requested"> };
 }
 
 /** A command to a phased session. */
@@ -37,9 +45,19 @@ export type SessionCommand =
       readonly evidenceHash?: string;
       /** Tasks of the phase that were already ticked in the plan, as far as that is known. */
       readonly stood?: readonly string[];
+      /** What the verdict does not require, since a person has waived it. */
+      readonly waived?: readonly Waived[];
     }
   | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
   | ({ readonly type: "deny"; readonly note: string } & PersonsWord)
+  | {
+      readonly type: "requestWaiver";
+      readonly phase: number;
+      readonly fields: readonly string[];
+      readonly reason: string;
+    }
+  | ({ readonly type: "waive"; readonly note?: string } & WaiverWord)
+  | ({ readonly type: "denyWaiver"; readonly note: string } & WaiverWord)
   | { readonly type: "pause"; readonly note?: string }
   | { readonly type: "resume" }
   | { readonly type: "retryPhase"; readonly phase: number; readonly resetEvidence: boolean; readonly by: Actor }
@@ -87,20 +105,39 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
       return [
         "completePhase",
         ...(head.awaiting === undefined ? [] : (["approve", "deny"] as const)),
+        ...waiverCommands(head, structure),
         "pause",
         ...(head.attempts > 0 ? (["retryPhase"] as const) : []),
         ...(rollbackTargets(head, structure).length > 0 ? (["rollback"] as const) : []),
         "delete",
       ];
     case "paused":
-      return ["resume", "delete"];
+      return ["resume", ...(isWaiverOpen(head) ? (["waive", "denyWaiver"] as const) : []), "delete"];
     case "failed":
-      return ["retryPhase", ...(rollbackTargets(head, structure).length > 0 ? (["rollback"] as const) : []), "delete"];
+      return [
+        "retryPhase",
+        ...waiverCommands(head, structure),
+        ...(rollbackTargets(head, structure).length > 0 ? (["rollback"] as const) : []),
+        "delete",
+      ];
     case "completed":
       return ["delete"];
     case "deleted":
       return [];
   }
+}
+
+/** Returns the commands about waivers: a person can answer an open request, an agent can make one. */
+function waiverCommands(head: SessionHead, structure: WorkflowStructure): SessionCommand["type"][] {
+  if (isWaiverOpen(head)) return ["waive", "denyWaiver"];
+  const gate = structure.phases[head.position]?.gate;
+  const mayAsk = head.awaiting === undefined && gate !== undefined && waivable(gate).names?.length !== 0;
+  return mayAsk ? ["requestWaiver"] : [];
+}
+
+/** Returns true if a request for a waiver waits for a person. */
+export function isWaiverOpen({ waiver, status }: SessionHead): boolean {
+  return waiver !== undefined && waiver.denied !== true && status !== "completed" && status !== "deleted";
 }
 
 /** Returns the phases that a rollback may go to; in a completed session, all of them. */

@@ -47,6 +47,16 @@ export const verificationSchema = z.object({
 const begun = { snapshots: z.optional(z.array(snapshotSchema)) };
 const verified = { verification: z.optional(z.array(verificationSchema)) };
 
+/** Checks what a person has waived. */
+export const waivedSchema = z.object({
+  fields: texts,
+  reason: z.string(),
+  by: z.string(),
+  note: text,
+  authenticated: z.boolean(),
+  version: z.int().check(z.positive()),
+});
+
 const accepted = {
   phase,
   position,
@@ -55,17 +65,19 @@ const accepted = {
   output: z.optional(valueRefSchema),
   warnings: z.optional(z.array(problemSchema)),
   ...verified,
+  waived: z.optional(z.array(waivedSchema)),
 };
 
-const decided = {
+const answered = {
   phase,
   by: z.string(),
-  evidenceHash: z.string(),
   asked: z.int().check(z.positive()),
   authenticated: z.boolean(),
   signature: z.optional(signatureSchema),
   keyId: text,
 };
+
+const decided = { ...answered, evidenceHash: z.string() };
 
 const actor = z.enum(["agent", "host"]);
 
@@ -119,6 +131,15 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("approval_requested"), ...accepted, ...approvalSchema.shape, evidenceHash: z.string() }),
   z.object({ type: z.literal("approved"), ...decided, note: text }),
   z.object({ type: z.literal("denied"), ...decided, note: z.string() }),
+  z.object({
+    type: z.literal("waiver_requested"),
+    phase,
+    fields: texts,
+    reason: z.string(),
+    approvers: z.optional(texts),
+  }),
+  z.object({ type: z.literal("waiver_granted"), ...answered, fields: texts, note: text }),
+  z.object({ type: z.literal("waiver_denied"), ...answered, note: z.string() }),
   z.object({
     type: z.literal("gate_passed"),
     ...accepted,

@@ -30,6 +30,8 @@ export type SessionEvent =
       warnings?: Problem[] | undefined;
       /** The results of the gate's verifiers, if it has any. */
       verification?: Verification[] | undefined;
+      /** What was not required, since a person had waived it. */
+      waived?: Waived[] | undefined;
       /** The question for the person. */
       prompt: string;
       /** The names of those who may answer; any approver if missing. */
@@ -75,6 +77,21 @@ export type SessionEvent =
       /** What to change. */
       note: string;
     }
+  /** An agent can't meet some of what its gate asks for, and asks a person to do without. */
+  | {
+      type: "waiver_requested";
+      phase: number;
+      /** The names of what is to be waived, as `waivable` in src/gate/waivers.ts gives them. */
+      fields: string[];
+      /** Why it can't be met. */
+      reason: string;
+      /** The names of those who may answer; anyone that the host accepts if missing. */
+      approvers?: string[] | undefined;
+    }
+  /** A person grants a waiver: for these names, until the session leaves the phase. */
+  | ({ type: "waiver_granted"; fields: string[]; note?: string | undefined } & WaiverAnswer)
+  /** A person denies it, and says what to do instead. */
+  | ({ type: "waiver_denied"; note: string } & WaiverAnswer)
   /** Evidence passed its gate. */
   | {
       type: "gate_passed";
@@ -92,6 +109,8 @@ export type SessionEvent =
       warnings?: Problem[] | undefined;
       /** The results of the gate's verifiers, if it has any. */
       verification?: Verification[] | undefined;
+      /** What was not required, since a person had waived it. */
+      waived?: Waived[] | undefined;
       /** True if the phase comes from a plan, whose tasks must now be ticked. */
       ticks?: true | undefined;
       /** The ids of its tasks that were already ticked in the plan: a rollback keeps their ticks. */
@@ -174,6 +193,37 @@ export type SessionEvent =
 
 /** An event of one type. */
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
+
+/** A person's answer to a request for a waiver. */
+interface WaiverAnswer {
+  phase: number;
+  /** The person's name as the host knows it; as the caller gave it, if it is not authenticated. */
+  by: string;
+  /** The version of the commit that asked. */
+  asked: number;
+  /** True if there was a valid signature by that name's key. */
+  authenticated: boolean;
+  /** The signature, if there is one. */
+  signature?: ApprovalSignature | undefined;
+  /** The id of the public key that the signature was checked with. */
+  keyId?: string | undefined;
+}
+
+/** What a person has waived at a gate. */
+export interface Waived {
+  /** The names of what is not required. */
+  fields: string[];
+  /** The reason that the agent gave. */
+  reason: string;
+  /** The name of the person. */
+  by: string;
+  /** The person's comment. */
+  note?: string | undefined;
+  /** True if the person has signed it. */
+  authenticated: boolean;
+  /** The version of the commit with the person's answer. */
+  version: number;
+}
 
 /** A value in the log: inline if it is short, otherwise the digest of a payload that holds its JSON. */
 export type StoredValue<Value> =

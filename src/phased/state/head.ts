@@ -3,6 +3,7 @@
 import * as z from "zod/mini";
 import { rangesSchema } from "./event-schemas.js";
 import type { EventOf, SessionEvent } from "./events.js";
+import { addToRanges, cutRanges, inRanges, joinRanges, type Ranges } from "./ranges.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
 export type SessionHead =
@@ -29,9 +30,9 @@ export interface HeadFacts {
   /** The number of phases. */
   total: number;
   /** Positions of phases whose gates passed, as ranges. */
-  completed: [from: number, to: number][];
+  completed: Ranges;
   /** Positions of phases that the host skipped, as ranges. */
-  skipped: [from: number, to: number][];
+  skipped: Ranges;
   /** Failures in a row at the current phase's gate. */
   attempts: number;
   /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
@@ -39,9 +40,15 @@ export interface HeadFacts {
   /** The last submission at the current phase, and whether the next one is merged over it. */
   submission?: { version: number; merge: boolean } | undefined;
   /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
-  due?: { tick: [from: number, to: number][]; untick: [from: number, to: number][] } | undefined;
+  due?: { tick: Ranges; untick: Ranges } | undefined;
   /** The commit that asked a person to approve complete evidence, while the answer is awaited. */
   awaiting?: { version: number; evidenceHash: string } | undefined;
+  /** The commit that asks for a waiver at the current phase, or the one in which a person has denied it. */
+  waiver?: { version: number; denied?: true | undefined } | undefined;
+  /** What is waived at the current phase, each with the commit that grants it. */
+  waived?: { version: number; fields: string[] }[] | undefined;
+  /** Positions of completed phases that passed with something waived. */
+  withWaivers?: Ranges | undefined;
   /** The commit with the current phase's snapshots: usually the one that entered the phase. */
   baseline?: number | undefined;
   /** When the session was started. */
@@ -68,6 +75,9 @@ const common = {
   submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
   due: z.optional(z.object({ tick: rangesSchema, untick: rangesSchema })),
   awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
+  waiver: z.optional(z.object({ version: z.int(), denied: z.optional(z.literal(true)) })),
+  waived: z.optional(z.array(z.object({ version: z.int(), fields: z.array(z.string()) }))),
+  withWaivers: z.optional(rangesSchema),
   baseline: z.optional(z.int().check(z.positive())),
   createdAt: z.string(),
   phaseStartedAt: z.string(),
@@ -143,8 +153,15 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { status: "active", ...facts, ...enter(event, context) };
     case "approval_requested": {
       const awaiting = { version, evidenceHash: event.evidenceHash };
-      return { status: "active", ...facts, awaiting, submission: { version, merge: false } };
+      // Complete evidence needs no further waiver.
+      return { status: "active", ...facts, awaiting, submission: { version, merge: false }, waiver: undefined };
     }
+    case "waiver_requested":
+      return { ...head, waiver: { version } };
+    case "waiver_granted":
+      return { ...head, waiver: undefined, waived: [...(head.waived ?? []), { version, fields: event.fields }] };
+    case "waiver_denied":
+      return { ...head, waiver: { version, denied: true } };
     case "approved":
     case "denied":
       return { status: "active", ...facts };
@@ -153,6 +170,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
         status: "active",
         ...facts,
         ...passed(facts, event.position),
+        ...(event.waived === undefined ? {} : { withWaivers: addToRanges(facts.withWaivers ?? [], event.position) }),
         ...(event.ticks === undefined ? {} : dueAfterPass(facts, event)),
         submission: { version, merge: false },
       };
@@ -229,6 +247,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
   const { completed, skipped, attempts, spent, submission, due, baseline, createdAt, phaseStartedAt } = head;
+  const { waiver, waived, withWaivers } = head;
   return {
     workflowType,
     revision,
@@ -243,15 +262,21 @@ function factsOf(head: SessionHead): HeadFacts {
     spent,
     ...(submission === undefined ? {} : { submission }),
     ...(due === undefined ? {} : { due }),
+    ...(waiver === undefined ? {} : { waiver }),
+    ...(waived === undefined ? {} : { waived }),
+    ...(withWaivers === undefined ? {} : { withWaivers }),
     ...(baseline === undefined ? {} : { baseline }),
     createdAt,
     phaseStartedAt,
   };
 }
 
+/** Waivers end with the visit to their phase; and when its gate may be another one. */
+const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
+
 /** Enters a phase: no attempts, nothing submitted, new snapshots. */
 function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
-  return { phase, position, attempts: 0, submission: undefined, baseline: version, phaseStartedAt: at };
+  return { ...NO_WAIVERS, phase, position, attempts: 0, submission: undefined, baseline: version, phaseStartedAt: at };
 }
 
 /** Completes a phase and forgets its failures. */
@@ -260,6 +285,7 @@ function passed(facts: HeadFacts, position: number) {
     completed: addToRanges(facts.completed, position),
     attempts: 0,
     spent: facts.spent.filter(([place]) => place !== position),
+    ...NO_WAIVERS,
   };
 }
 
@@ -268,7 +294,8 @@ function failedOnce(facts: HeadFacts) {
   const { position } = facts;
   const others = facts.spent.filter(([place]) => place !== position);
   const spent: HeadFacts["spent"] = [...others, [position, spentAt(facts, position) + 1]];
-  return { attempts: facts.attempts + 1, spent };
+  // A denied request is news until the next attempt; an open one stays.
+  return { attempts: facts.attempts + 1, spent, ...(facts.waiver?.denied ? { waiver: undefined } : {}) };
 }
 
 /** Keeps the question across a pause. */
@@ -293,7 +320,12 @@ function rebased({ snapshots }: EventOf<"retried"> | EventOf<"migrated">, { vers
 
 /** Removes all phases from a position on from the completed and skipped ones. */
 function rolledBack(facts: HeadFacts, position: number) {
-  return { completed: cutRanges(facts.completed, position), skipped: cutRanges(facts.skipped, position) };
+  const { completed, skipped, withWaivers } = facts;
+  return {
+    completed: cutRanges(completed, position),
+    skipped: cutRanges(skipped, position),
+    ...(withWaivers === undefined ? {} : { withWaivers: cutRanges(withWaivers, position) }),
+  };
 }
 
 /**
@@ -308,6 +340,7 @@ function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_s
     structureVersion: version,
     position,
     total: structure.phases.length,
+    ...NO_WAIVERS,
     spent: spentAfter(facts.spent, position, event.type === "plan_synced" ? (event.places ?? []) : []),
   };
 }
@@ -327,40 +360,4 @@ function spentAfter(
     if (to !== undefined) counts.set(to, Math.max(count, counts.get(to) ?? 0));
   }
   return [...counts];
-}
-
-/** A set of integers as ascending, disjoint, inclusive ranges: compact for consecutive numbers. */
-export type Ranges = [number, number][];
-
-/** Returns true if a number is in the set. */
-export function inRanges(ranges: Ranges, value: number): boolean {
-  return ranges.some(([from, to]) => from <= value && value <= to);
-}
-
-/** Returns the set with one more number. */
-export function addToRanges(ranges: Ranges, value: number): Ranges {
-  // The usual case: phases are done in order.
-  const last = ranges.at(-1);
-  if (last !== undefined && value === last[1] + 1) return [...ranges.slice(0, -1), [last[0], value]];
-  const before = ranges.filter(([, to]) => to < value - 1);
-  const after = ranges.filter(([from]) => from > value + 1);
-  const touching = ranges.filter(([from, to]) => from <= value + 1 && to >= value - 1);
-  const from = Math.min(value, ...touching.map(([start]) => start));
-  const to = Math.max(value, ...touching.map(([, end]) => end));
-  return [...before, [from, to], ...after];
-}
-
-/** Returns the numbers of both sets that pass a test. */
-export function joinRanges(one: Ranges, other: Ranges, test: (value: number) => boolean = () => true): Ranges {
-  return [...numbersIn(one), ...numbersIn(other)].filter(test).reduce(addToRanges, []);
-}
-
-/** Returns all numbers in the set, ascending. */
-export function numbersIn(ranges: Ranges): number[] {
-  return ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
-}
-
-/** Returns the numbers of the set below a limit. */
-export function cutRanges(ranges: Ranges, limit: number): Ranges {
-  return ranges.filter(([from]) => from < limit).map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);
 }

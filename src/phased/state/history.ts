@@ -7,7 +7,7 @@ import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
-import type { EventOf, EvidenceRef, SessionEvent, ValueRef, Verification } from "./events.js";
+import type { EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
 
 /** An event with the time and version of its commit. */
 export interface RecordedEvent {
@@ -34,6 +34,8 @@ export interface PhaseAttempt {
   readonly problems?: readonly Problem[];
   /** The results of the gate's verifiers. */
   readonly verification?: readonly Verification[];
+  /** What was not required, since a person had waived it. */
+  readonly waived?: readonly Waived[];
   /** How much of the problems the gate shows to agents; everything if missing. */
   readonly reveal?: Reveal;
 }
@@ -56,7 +58,7 @@ export interface GateFailure {
 
 type Open = { phase: number; attempt: number; startedAt: string };
 /** The findings of a gate at the end of an attempt. */
-type Findings = Pick<PhaseAttempt, "problems" | "verification">;
+type Findings = Pick<PhaseAttempt, "problems" | "verification" | "waived">;
 
 /** Returns every attempt at every phase in the order in which they began; the last one may be in progress. */
 export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
@@ -90,7 +92,7 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
         open = { phase: event.phase, attempt: open?.attempt ?? attempts.next(event.phase), startedAt: at };
         break;
       case "gate_passed":
-        close(at, "completed", found(event));
+        close(at, "completed", { ...found(event), ...(event.waived && { waived: event.waived }) });
         break;
       case "gate_overridden":
       case "phase_skipped":

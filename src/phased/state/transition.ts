@@ -1,7 +1,7 @@
 /**
  * The lifecycle of a phased session as a pure function: from the current head and a command to events, or
  * to a refusal. The new head is always the fold of the events over the old one. decide-gate.ts decides
- * gates and approvals, commands.ts has the refusals, head.ts the fold.
+ * gates and approvals, decide-waiver.ts waivers; commands.ts has the refusals, head.ts the fold.
  */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
@@ -26,9 +26,11 @@ import {
   NOTE_MAX,
   passWithoutEvidence,
 } from "./decide-gate.js";
+import { decideWaiver, requestWaiver } from "./decide-waiver.js";
 import type { EventOf, SessionEvent } from "./events.js";
-import { applyEvent, inRanges, type SessionHead, spentAt } from "./head.js";
+import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
+import { inRanges } from "./ranges.js";
 
 /** The outcome of a command: events and the new head, or the reason for a refusal. */
 type Transition =
@@ -58,6 +60,11 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "approve":
     case "deny":
       return decideApproval(head, command, context);
+    case "requestWaiver":
+      return requestWaiver(head, command, context);
+    case "waive":
+    case "denyWaiver":
+      return decideWaiver(head, command);
     case "pause":
       return pause(head, command, context);
     case "resume":

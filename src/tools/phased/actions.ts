@@ -5,6 +5,7 @@
 
 import * as z from "zod/mini";
 import type { ApprovalRequest } from "../../phased/approval/ledger.js";
+import type { WaiverRequest } from "../../phased/approval/waivers.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Metrics } from "../../runtime/operations.js";
 import type { PersonsAnswer } from "../dispatch.js";
@@ -31,6 +32,7 @@ export const PARAMETERS = {
   category: z.string(),
   status: z.enum(["active", "paused", "completed", "failed"]),
   reason: z.string(),
+  fields: z.array(z.string()).check(z.describe("what can't be met")),
   checkpoint_note: z.string(),
   reset_evidence: z.boolean(),
   to_phase: z.int().check(z.describe("an earlier phase")),
@@ -59,6 +61,13 @@ export const REQUESTS = {
   get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
   get_task: z.strictObject({ session_id, phase, task_number, cursor }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
+  request_waiver: z.strictObject({
+    session_id,
+    phase,
+    fields: PARAMETERS.fields,
+    reason: PARAMETERS.reason,
+    idempotency_key,
+  }),
   get_state: z.strictObject({ session_id, brief: z.optional(PARAMETERS.brief), phase: z.optional(phase), cursor }),
   list_sessions: z.strictObject({ status: z.optional(PARAMETERS.status), cursor }),
   get_session: z.strictObject({ session_id, cursor }),
@@ -85,6 +94,7 @@ export type Action =
   | "get_phase"
   | "get_task"
   | "complete_phase"
+  | "request_waiver"
   | "get_state"
   | "list_sessions"
   | "get_session"
@@ -132,6 +142,7 @@ const EXAMPLES: Record<Parameter, unknown> = {
   category: "code_generation",
   status: "active",
   reason: "no longer needed",
+  fields: ["tests_pass"],
   checkpoint_note: "waiting for review",
   reset_evidence: true,
   to_phase: 1,
@@ -213,6 +224,8 @@ export interface DispatchOptions {
    * answer like any other: unsigned, it counts only if the host allows that.
    */
   readonly askPerson?: (request: ApprovalRequest) => Promise<PersonsAnswer | undefined>;
+  /** The same for a waiver. */
+  readonly askWaiver?: (request: WaiverRequest) => Promise<PersonsAnswer | undefined>;
 }
 
 /** The context that all handlers of the tool get. */

@@ -1,21 +1,22 @@
 /**
  * The answer to `complete_phase`: the verdict of the gate, what to fix, and the next call. The next call after a
  * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
- * was not done.
+ * was not done. What can't be done has a call of its own: a request for a waiver.
  */
 
 import { conceal } from "../../gate/check-gate.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
+import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
-import { isJsonObject } from "../../workflow/json.js";
+import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
 import { keyed } from "../request.js";
-import { compact, type WireObject } from "../wire.js";
+import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
-import { approvalNews, problemEntry, verificationNews } from "./shapes.js";
+import { approvalNews, problemEntry, verificationNews, waivedNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
@@ -23,7 +24,7 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const result = await context.engine.completePhase(sessionId, request);
   const submitted = Object.keys(evidence);
   if (result.passed || result.awaiting === undefined) {
-    const answer = judged(context, result, submitted);
+    const answer = { ...judged(context, result, submitted), ...(await allWaived(context, result)) };
     return result.replayed ? now(context, result, answer) : answer;
   }
   const decided = await askPerson(context, result.awaiting);
@@ -56,15 +57,32 @@ type Refused = Extract<CompleteResult, { passed: false }>;
 /** Limits the fields that are named. */
 const FIELDS_MAX = 25;
 
+/** Returns everything that was waived in a session that is complete now, by phase. */
+async function allWaived({ engine }: ToolContext, result: CompleteResult): Promise<WireObject> {
+  if (!result.passed || result.nextPhase !== null) return {};
+  const { waivedPhases } = await engine.getState(result.sessionId);
+  if (waivedPhases.length === 0) return {};
+  const done = (await engine.history(result.sessionId)).filter(({ status }) => status === "completed");
+  return {
+    waived: done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedText(one)}`)),
+  };
+}
+
 /** Returns what an agent has to do. */
-function remediation({ status, phase, problems, exhausted }: Refused): string {
+function remediation({ actions }: ToolContext, result: Refused): string {
+  const { status, phase, problems, exhausted, waivable } = result;
   if (exhausted) {
     return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
   }
   const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, FIELDS_MAX);
   const isComplete = problems.every(({ problem }) => problem === "unverified");
   const named = isComplete ? ", all of it: it is complete, but the checks disagree with it" : asked(fields);
-  const fix = `Do what is missing, then submit evidence for phase ${phase}${named}`;
+  const wayOut = [
+    ...(waivable.length > 0 && actions.includes("request_waiver") ? ["ask for a waiver, as in if_impossible"] : []),
+    ...(actions.includes("pause") ? ["pause with a note"] : []),
+  ].join("; or ");
+  const impossible = wayOut === "" ? "" : `. If it can't be done: ${wayOut}`;
+  const fix = `Do what is missing, then submit evidence for phase ${phase}${named}${impossible}`;
   if (status === "active") return fix;
   return `The session has failed. Call retry_phase for phase ${phase} first. ${fix}`;
 }
@@ -82,7 +100,7 @@ function judged(context: ToolContext, result: CompleteResult, submitted: readonl
 const NAMES_MAX = 100;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, ticks, reveal } = result;
+  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, ticks, waived, reveal } = result;
   const done = nextPhase === null;
   return compact({
     status: "success",
@@ -94,6 +112,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
     warnings: warnings.length === 0 ? undefined : conceal(warnings, reveal).map(({ message }) => message),
     ...(ticks && tickNews(ticks)),
+    ...waivedNews(waived),
     workflow_complete: done || undefined,
     next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
     next: done ? null : phaseCall(sessionId),
@@ -130,7 +149,8 @@ function failed(context: ToolContext, result: Refused, submitted: readonly strin
     attempt,
     attempts_left: attemptsLeft,
     session_status: status,
-    remediation: remediation(result),
+    remediation: remediation(context, result),
+    if_impossible: waiverCall(context, result),
     next: callAfterRefusal(result, submitted),
   });
   return withMore(context, answer, verificationNews(verification, reveal), result);
@@ -170,21 +190,42 @@ function callAfterRefusal(result: Refused, submitted: readonly string[]): WireOb
   return { action: "complete_phase", session_id: sessionId, phase, evidence: blanksAfter(result, submitted) };
 }
 
+/** Returns the call that asks for a waiver of what has a problem; undefined if nothing of it can be waived. */
+function waiverCall({ actions }: ToolContext, { sessionId, phase, waivable, reveal }: Refused): WireObject | undefined {
+  if (waivable.length === 0 || reveal === "none" || !actions.includes("request_waiver")) return undefined;
+  const fields = waivable.slice(0, BLANKS_MAX);
+  return { action: "request_waiver", session_id: sessionId, phase, fields, reason: "<why it can't be done>" };
+}
+
 function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
   if (result.reveal === "none") return { "<what was done>": "<result>" };
-  const named = { ...corrected(result.problems), ...planBlanks(planClaims(result)) };
+  const named = { ...corrected(result), ...planBlanks(planClaims(result)) };
   return { ...named, ...others(result, submitted, named) };
 }
 
 const ALL_FIELDS = "<all fields>";
 
-function corrected(problems: Refused["problems"]): WireObject {
+function corrected({ problems, requiredFormat }: Refused): WireObject {
   const wanted = problems.flatMap(({ field, problem, expected }) => {
-    if (problem === "unverified") return [[field || ALL_FIELDS, "<as before, once it is true>"]];
+    if (problem === "unverified") return [[field || ALL_FIELDS, "<as before, once the check agrees>"]];
     // A problem between fields is described in validation_errors: no single field would fix it.
-    return field === "" ? [] : [[field.split(".")[0], `<${expected ?? "see required_format"}>`]];
+    const [name = ""] = field.split(".");
+    return name === "" ? [] : [[name, blankFor(name, field === name ? expected : undefined, requiredFormat)]];
   });
   return Object.fromEntries(wanted.slice(0, BLANKS_MAX));
+}
+
+/** The longest description in a blank, in characters. */
+const ABOUT_MAX = 120;
+
+/** Describes the value of a field: its type and what it means, but never a claim such as `true`. */
+function blankFor(name: string, expected: string | undefined, format: JsonValue): string {
+  const properties = isJsonObject(format) && isJsonObject(format.properties) ? format.properties : {};
+  const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  const { type, description } = isJsonObject(schema) ? schema : {};
+  const isClaim = expected === undefined || expected === "true";
+  const kind = isClaim && typeof type === "string" ? type : isClaim ? "see required_format" : expected;
+  return `<${kind}${typeof description === "string" ? `: ${brief(description, ABOUT_MAX)}` : ""}>`;
 }
 
 /** Returns the same as evidence, with values that would not pass. */
@@ -193,7 +234,7 @@ function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims
   const numbers = Object.keys(items ?? {}).slice(0, BLANKS_MAX);
   return compact({
     [TASKS_FIELD]: named && ["<all that were claimed before>", ...named],
-    [ITEMS_FIELD]: items && Object.fromEntries(numbers.map((number) => [number, "<true once it holds>"])),
+    [ITEMS_FIELD]: items && Object.fromEntries(numbers.map((number) => [number, "<boolean: whether it holds>"])),
   });
 }
 

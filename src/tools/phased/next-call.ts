@@ -22,6 +22,8 @@ export interface CallState {
   readonly exhausted: boolean;
   /** True if complete evidence waits for a person's approval. */
   readonly awaitingApproval: boolean;
+  /** True if a request for a waiver waits for a person. */
+  readonly waitsForWaiver: boolean;
   /** The gate that was passed with an approval that this host does not accept. */
   readonly unapproved?: UnapprovedView;
 }
@@ -31,8 +33,9 @@ export interface CallState {
  * again; null if the agent must ask a person, or the session is over.
  */
 export function nextCall(state: CallState, whenActive: () => NextCall): NextCall | null {
-  const { sessionId, status, currentPhase, exhausted, awaitingApproval, unapproved } = state;
+  const { sessionId, status, currentPhase, exhausted, awaitingApproval, waitsForWaiver, unapproved } = state;
   if (unapproved !== undefined) return null;
+  if (waitsForWaiver && (status === "active" || status === "failed")) return waitCall(sessionId);
   switch (status) {
     case "paused":
       return { action: "resume", session_id: sessionId };

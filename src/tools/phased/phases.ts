@@ -11,7 +11,15 @@ import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
-import { approvalNews, denialNews, historyEntry, phaseContent, taskContent, unapprovedNews } from "./shapes.js";
+import {
+  approvalNews,
+  denialNews,
+  historyEntry,
+  phaseContent,
+  taskContent,
+  unapprovedNews,
+  waiverNews,
+} from "./shapes.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, options } = params;
@@ -118,6 +126,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     status: "success",
     ...fields,
     ...approvalNews(view.awaiting),
+    ...waiverNews(view),
     phase_content: phaseContent(view),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
@@ -181,6 +190,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     total_phases: head.total,
     completed_phases: state.completedPhases,
     skipped_phases: state.skippedPhases.length === 0 ? undefined : state.skippedPhases,
+    phases_with_waivers: state.waivedPhases.length === 0 ? undefined : state.waivedPhases,
     artifacts: Object.fromEntries(state.artifacts.map(({ phase, artifact }) => [`phase_${phase}`, artifact])),
     ...executed(state.artifacts),
     created_at: head.createdAt,
@@ -188,6 +198,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     attempts: head.attempts,
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
+    ...waiverNews(state),
     ...unapprovedNews(state.unapproved),
     ...planNews(context, state.sessionId, state.plan),
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
@@ -217,6 +228,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
   const { head } = state;
   const session = compact({
     ...approvalNews(state.awaiting),
+    ...waiverNews(state),
     ...unapprovedNews(state.unapproved),
     session_id: state.sessionId,
     workflow_type: head.workflowType,
@@ -251,6 +263,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     attempts: head.attempts === 0 ? undefined : head.attempts,
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
+    ...waiverNews(state),
     ...unapprovedNews(state.unapproved),
     ...planNewsInShort(context, state.sessionId, state.plan),
     blocked: blockedBy(state),

@@ -3,9 +3,11 @@
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { exampleEvidence, requiredFormat, requiredNames } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
+import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
+import type { WaiversView } from "../../phased/approval/waivers.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
-import type { Verification } from "../../phased/state/events.js";
+import type { Verification, Waived } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
@@ -74,6 +76,7 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     attempt: attempt.attempt,
     status,
     problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
+    ...waivedNews(attempt.waived),
     ...verificationRecord(verification, reveal),
   });
 }
@@ -105,7 +108,7 @@ const DENIAL_MAX = 600;
 export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject {
   if (awaiting === undefined) return {};
   const { approvers, prompt, askedAt, phase, sessionId } = awaiting;
-  const whom = approvers === undefined ? "an approver" : brief(approvers.slice(0, NAMES_MAX).join(" or "), DENIAL_MAX);
+  const whom = whoMay(approvers, "an approver");
   return {
     awaiting_approval: true,
     approval: compact({
@@ -130,6 +133,36 @@ export function denialNews(denied: Denial | undefined): WireObject {
       authenticated: authenticated ? undefined : false,
     }),
   };
+}
+
+/** Returns what a session waits for in order to go on without, what a person has denied, and what is waived. */
+export function waiverNews({ awaitingWaiver: open, waiverDenied: denied, waived }: WaiversView): WireObject {
+  return compact({
+    awaiting_waiver: open === undefined ? undefined : true,
+    waiver: open && {
+      fields: open.fields,
+      reason: brief(open.reason, DENIAL_MAX),
+      asked_at: open.askedAt,
+      how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, and wait: you can't grant it yourself.`,
+    },
+    waiver_denied: denied && {
+      fields: denied.fields,
+      by: brief(denied.by, 80),
+      do_instead: brief(denied.note, DENIAL_MAX),
+      at: denied.at,
+    },
+    ...waivedNews(waived),
+  });
+}
+
+/** Returns what is waived, by whom and why. */
+export function waivedNews(waived: readonly Waived[] | undefined): WireObject {
+  return waived === undefined ? {} : { waived: waived.map((one) => brief(waivedText(one), DENIAL_MAX)) };
+}
+
+/** Names those who may answer. */
+function whoMay(approvers: readonly string[] | undefined, anyone: string): string {
+  return approvers === undefined ? anyone : brief(approvers.slice(0, NAMES_MAX).join(" or "), DENIAL_MAX);
 }
 
 /** Returns the note that the session passed a gate with an approval that this host does not accept. */

@@ -13,6 +13,7 @@ import { getPhase, getSession, getState, getTask, resume, retryPhase, rollback, 
 import { syncPlan } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
 import { phaseContent } from "./shapes.js";
+import { requestWaiver } from "./waivers.js";
 
 const WORKFLOW: Product<ToolContext, Action> = {
   actions: {
@@ -21,6 +22,7 @@ const WORKFLOW: Product<ToolContext, Action> = {
     get_phase: action(REQUESTS.get_phase, getPhase, "own"),
     get_task: action(REQUESTS.get_task, getTask, "own"),
     complete_phase: action(REQUESTS.complete_phase, complete),
+    request_waiver: action(REQUESTS.request_waiver, requestWaiver),
     get_state: action(REQUESTS.get_state, getState, "own"),
     list_sessions: action(REQUESTS.list_sessions, listSessions, "own"),
     get_session: action(REQUESTS.get_session, getSession, "own"),

@@ -37,6 +37,7 @@ export function readField(name: string, reader: ObjectReader, report: Report): F
   const required = reader.flag("required") ?? true;
   const description = reader.text("description");
   const example = reader.value("example");
+  const waivable = reader.flag("waivable");
   const validators = readValidators(reader);
   const params = reader.fields("validator_params") ?? {};
   if (validators.length === 0 && Object.keys(params).length > 0) {
@@ -52,6 +53,7 @@ export function readField(name: string, reader: ObjectReader, report: Report): F
     required,
     ...(description === undefined ? {} : { description }),
     ...(example === undefined ? {} : { example }),
+    ...(waivable === false ? ({ waivable } as const) : {}),
   };
   return {
     ...{ definition, validators, params, verify },

@@ -3,22 +3,18 @@ import { describe, expect, it } from "vitest";
 import {
   type Actor,
   allowedCommands,
+  isWaiverOpen,
   rollbackTargets,
   type SessionCommand,
 } from "../../../src/phased/state/commands.js";
 import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
-import {
-  applyEvent,
-  inRanges,
-  type Ranges,
-  type SessionHead,
-  sessionHeadSchema,
-} from "../../../src/phased/state/head.js";
+import { applyEvent, type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { artifacts, type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../../src/phased/state/history.js";
+import { inRanges, type Ranges } from "../../../src/phased/state/ranges.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { howOften } from "../../support/how-often.js";
 import { HASH, Model } from "./model.js";
-import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
+import { asking, granted, phaseOf, Run, structureOf, submit, waiver, waiverWord, word } from "./run.js";
 
 const RUNS = howOften(100, 3_000);
 /** Number of commands that a finished session still gets. */
@@ -63,6 +59,9 @@ const TYPES = [
   "rollback",
   "overrideGate",
   "skipPhase",
+  "requestWaiver",
+  "waive",
+  "denyWaiver",
   "pause",
   "resume",
   "migrate",
@@ -85,8 +84,12 @@ const USEFUL: Readonly<Record<string, readonly Type[]>> = {
     "overrideGate",
     "skipPhase",
     "migrate",
+    "requestWaiver",
+    "requestWaiver",
+    "requestWaiver",
   ],
-  last: ["pass", "fail", "fail", "fail", "fail", "rollback", "rollback", "rollback", "retryPhase", "pause", "migrate"],
+  asking: ["waive", "waive", "waive", "denyWaiver", "pass", "fail", "pause", "rollback", "migrate", "requestWaiver"],
+  last: ["pass", "fail", "fail", "fail", "fail", "rollback", "rollback", "rollback", "retryPhase", "pause", "migrate", "requestWaiver"],
   waiting: [
     "approve",
     "approve",
@@ -101,7 +104,18 @@ const USEFUL: Readonly<Record<string, readonly Type[]>> = {
     "skipPhase",
   ],
   paused: ["resume", "resume", "resume", "resume", "migrate"],
-  failed: ["retryPhase", "retryPhase", "retryPhase", "rollback", "rollback", "overrideGate", "skipPhase", "migrate"],
+  failed: [
+    "retryPhase",
+    "retryPhase",
+    "retryPhase",
+    "rollback",
+    "rollback",
+    "overrideGate",
+    "skipPhase",
+    "migrate",
+    "requestWaiver",
+    "waive",
+  ],
 };
 
 /** A command before the state of the session is known: useful in most cases, else any command at any phase. */
@@ -131,7 +145,7 @@ function commandFor(draft: Draft, model: Model, run: Run): SessionCommand {
   const phase = aimed(draft.wild ? draft.aim : type === "rollback" ? -1 - (draft.choice % 3) : 0, model);
   switch (type) {
     case "pass":
-      return submit(phase);
+      return { ...submit(phase), waived: granted(run.head) };
     case "fail":
       return submit(phase, false);
     case "approve":
@@ -148,15 +162,21 @@ function commandFor(draft: Draft, model: Model, run: Run): SessionCommand {
       return { type, structure: changed(model.structure, draft.change), by: "ann" };
     case "start":
       return { type, target: "src/a.ts", options: {} };
+    case "requestWaiver":
+      return waiver(phase, draft.wild && draft.change > 3 ? [] : ["tests"]);
+    case "waive":
+    case "denyWaiver":
+      return waiverWord(run, type);
     case "pause":
     case "resume":
       return { type };
   }
 }
 
-function typeOf({ wild, choice }: Draft, { status, phase, structure, waits }: Model): Type {
+function typeOf({ wild, choice }: Draft, { status, phase, structure, waits, asksWaiver }: Model): Type {
   const isLast = status === "active" && phase === structure.phases.at(-1)?.number;
-  const where = status === "active" && waits ? "waiting" : isLast ? "last" : status;
+  const isAsking = status === "active" && asksWaiver;
+  const where = status === "active" && waits ? "waiting" : isAsking ? "asking" : isLast ? "last" : status;
   const types = wild ? TYPES : (USEFUL[where] ?? TYPES);
   return types[choice % types.length] ?? "start";
 }
@@ -208,6 +228,9 @@ function expectAsModelled(run: Run, model: Model): void {
     skipped: numbersIn(head.skipped, structure),
     attempts: head.attempts,
     waits: head.awaiting !== undefined,
+    asksWaiver: isWaiverOpen(head),
+    waived: head.waived?.length ?? 0,
+    withWaivers: numbersIn(head.withWaivers ?? [], structure),
     spent: sorted(head.spent.map(([place, times]) => (structure.phases[place]?.number ?? 99) * 100 + times)),
   }).toEqual({
     status: model.status,
@@ -219,6 +242,9 @@ function expectAsModelled(run: Run, model: Model): void {
     skipped: sorted(model.skipped),
     attempts: model.inARow,
     waits: (model.status === "active" || model.status === "paused") && model.waits,
+    asksWaiver: model.asksWaiver && model.status !== "deleted",
+    waived: model.waived,
+    withWaivers: sorted(model.withWaivers),
     spent: sorted([...model.failures].map(([number, times]) => number * 100 + times)),
   });
 }
@@ -275,6 +301,12 @@ function expectAllowed(run: Run): void {
   if (possible(submit(phase))) expect(allowed).toContain("completePhase");
   for (const type of ["approve", "deny"] as const) {
     expect(allowed.includes(type), type).toBe(possible(word(run, type)));
+  }
+  // Another name: `tests` may be waived already.
+  const more = waiver(phase, ["docs"]);
+  expect(allowed.includes("requestWaiver"), "requestWaiver").toBe(possible(more) && !isWaiverOpen(head));
+  for (const type of ["waive", "denyWaiver"] as const) {
+    expect(allowed.includes(type), type).toBe(possible(waiverWord(run, type)));
   }
   if (allowed.includes("retryPhase")) {
     expect(possible({ type: "retryPhase", phase, resetEvidence: true, by: "host" })).toBe(true);

@@ -15,6 +15,12 @@ export class Model {
   readonly skipped = new Set<number>();
   /** True while complete evidence waits for an approval. */
   waits = false;
+  /** True while a request for a waiver waits for an answer. */
+  asksWaiver = false;
+  /** How many names are waived in the current phase. */
+  waived = 0;
+  /** The phases that passed with a waiver. */
+  readonly withWaivers = new Set<number>();
   /** Number of failures since the phase was entered or retried. */
   inARow = 0;
   /** Failures by phase since it was last passed, or since the host reset them. */
@@ -22,6 +28,8 @@ export class Model {
 
   structure: WorkflowStructure;
   readonly #limits: AttemptLimits;
+  /** True if the evidence that was submitted last passes with waivers. */
+  #uses = false;
 
   constructor(structure: WorkflowStructure, limits: AttemptLimits) {
     this.structure = structure;
@@ -36,6 +44,8 @@ export class Model {
       case "completePhase":
         if (this.status !== "active" || command.phase !== this.phase || this.#isUsedUp()) return false;
         this.waits = command.verdict.passed && "approval" in this.#current().gate;
+        if (this.waits) this.asksWaiver = false;
+        this.#uses = (command.waived ?? []).length > 0;
         if (!command.verdict.passed) this.#fail();
         else if (!this.waits) this.#pass();
         return true;
@@ -45,6 +55,17 @@ export class Model {
         this.waits = false;
         if (command.type === "approve") this.#pass();
         else this.#fail();
+        return true;
+      case "requestWaiver":
+        if (!this.#isAtWork() || command.phase !== this.phase || this.waits) return false;
+        if (this.#current().gate.kind === "open" || command.fields.length === 0 || this.waived > 0) return false;
+        this.asksWaiver = true;
+        return true;
+      case "waive":
+      case "denyWaiver":
+        if (!this.asksWaiver || this.status === "completed") return false;
+        this.asksWaiver = false;
+        if (command.type === "waive") this.waived += 1;
         return true;
       case "pause":
         return this.#move("active", "paused");
@@ -56,6 +77,7 @@ export class Model {
         return this.#rollback(command.to);
       case "overrideGate":
         if (!this.#isAtWork() || command.phase !== this.phase || !this.#current().gate.allowOverride) return false;
+        this.#uses = false;
         this.#pass();
         return true;
       case "skipPhase":
@@ -109,16 +131,23 @@ export class Model {
 
   #pass(): void {
     this.completed.add(this.phase);
+    if (this.#uses) this.withWaivers.add(this.phase);
     this.failures.delete(this.phase);
     this.#goOn();
   }
 
   #goOn(): void {
     this.waits = false;
+    this.#forgetWaivers();
     this.inARow = 0;
     const next = this.numbers().find((number) => number > this.phase);
     this.status = next === undefined ? "completed" : "active";
     this.phase = next ?? this.phase;
+  }
+
+  #forgetWaivers(): void {
+    this.asksWaiver = false;
+    this.waived = 0;
   }
 
   #fail(): void {
@@ -144,10 +173,12 @@ export class Model {
     for (const number of this.numbers()) {
       if (number < to) continue;
       this.completed.delete(number);
+      this.withWaivers.delete(number);
       this.skipped.delete(number);
     }
     this.status = "active";
     this.waits = false;
+    this.#forgetWaivers();
     this.phase = to;
     this.inARow = 0;
     return true;
@@ -162,6 +193,7 @@ export class Model {
     if (upTo(structure) !== upTo(this.structure)) return false;
     this.structure = structure;
     this.waits = false;
+    this.#forgetWaivers();
     for (const number of [...this.failures.keys()]) if (number > this.phase) this.failures.delete(number);
     return true;
   }

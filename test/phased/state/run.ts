@@ -3,7 +3,7 @@ import type { AnyPhasegateError } from "../../../src/errors.js";
 import type { AttemptLimits } from "../../../src/gate/judge.js";
 import type { Problem, Verdict } from "../../../src/gate/verdict.js";
 import type { CommandOf, SessionCommand } from "../../../src/phased/state/commands.js";
-import type { EventOf } from "../../../src/phased/state/events.js";
+import type { EventOf, Waived } from "../../../src/phased/state/events.js";
 import type { SessionHead } from "../../../src/phased/state/head.js";
 import type { RecordedEvent } from "../../../src/phased/state/history.js";
 import { transition } from "../../../src/phased/state/transition.js";
@@ -60,6 +60,31 @@ export function word(
   const asked = { version: last?.version ?? 1, event };
   const decided = { by: "ann", authenticated: true, evidenceHash, asked };
   return type === "deny" ? { type, note: "not yet", ...decided } : { type, ...decided };
+}
+
+/** Returns a request for a waiver. */
+export function waiver(phase: number, fields: readonly string[] = ["tests"], reason = "there are none"): SessionCommand {
+  return { type: "requestWaiver", phase, fields, reason };
+}
+
+/** Returns an answer to the last request for a waiver. */
+export function waiverWord(
+  run: { readonly log: readonly RecordedEvent[] },
+  type: "waive" | "denyWaiver",
+  more: Partial<CommandOf<"waive">> = {},
+): SessionCommand {
+  const last = run.log.findLast(({ event }) => event.type === "waiver_requested");
+  const none = { type: "waiver_requested", phase: 1, fields: ["tests"], reason: "" } as const;
+  const event = last?.event.type === "waiver_requested" ? last.event : { ...none, fields: [...none.fields] };
+  const word = { by: "ann", authenticated: false, asked: { version: last?.version ?? 1, event }, ...more };
+  return type === "waive" ? { ...word, type } : { note: "do it by hand", ...word, type };
+}
+
+/** Returns what the granted waivers of the current phase say, as evidence passes with them. */
+export function granted(head: SessionHead | undefined): Waived[] {
+  return (head?.waived ?? []).map(({ fields, version }) => {
+    return { fields, version, by: "ann", reason: "there are none", authenticated: false };
+  });
 }
 
 const NOTHING_ASKED: EventOf<"approval_requested"> = {

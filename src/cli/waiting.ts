@@ -1,0 +1,246 @@
+/**
+ * What a session waits for: an approval, of a phase or of a routed step, or a waiver. Each is shown as lines, and takes
+ * a person's answer.
+ */
+import type { Writable } from "node:stream";
+import type { ApprovalQuestion, ApprovalSignature, WaiverQuestion } from "../approval/message.js";
+import { checksOf } from "../gate/check-gate.js";
+import type { ApprovalRequest } from "../phased/approval/ledger.js";
+import type { ApprovalResult } from "../phased/approval/requests.js";
+import type { WaiverRequest } from "../phased/approval/waivers.js";
+import type { Engine } from "../phased/engine.js";
+import type { RoutedEngine } from "../routed/engine.js";
+import type { RoutedView } from "../routed/types.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { headLines, resultLines } from "./show.js";
+import type { OpenedSession } from "./state.js";
+import { printable, styled, timeText } from "./terminal.js";
+
+/** The commands: `deny` answers a request of either kind. */
+export type Decision = "approve" | "waive" | "deny";
+
+/** A decision with its signature, if it has one. */
+export interface SignedDecision {
+  readonly decision: "approve" | "deny";
+  readonly by: string;
+  readonly note?: string;
+  readonly signature?: ApprovalSignature;
+}
+
+/** A session that waits for a person. */
+export interface WaitingSession {
+  readonly question: ApprovalQuestion | WaiverQuestion;
+  /** The hash of what the person has to see, and the option that gives it. */
+  readonly seen: { readonly hash: string; readonly option: "--evidence-hash" | "--request" };
+  /** True if the engine takes no unsigned answer. */
+  readonly mustSign: boolean;
+  /** Returns what the person has to see. */
+  lines(stream: Writable, full: boolean): readonly string[];
+  /** Passes the decision to the engine, and returns the outcome as lines. */
+  answer(signed: SignedDecision): Promise<readonly string[]>;
+}
+
+/** The built-in verifier that compares files with their state at the start of the phase. */
+const BASELINE_VERIFIER = "changed_since_phase_start";
+
+/** Returns what a session waits on that the command can answer. Throws if it waits on nothing of the kind. */
+export async function waitingSession(
+  opened: OpenedSession,
+  sessionId: string,
+  decision: Decision,
+  verifiers: Readonly<Record<string, unknown>>,
+): Promise<WaitingSession> {
+  const wanted = decision === "waive" ? "waiver" : "approval";
+  if (opened.kind === "recorded") throw notWaiting(sessionId, wanted, "a recorded session, which has no gates");
+  if (opened.kind === "routed") {
+    if (decision === "waive") throw notWaiting(sessionId, wanted, "a routed workflow, which has none");
+    return waitingInstance(opened.engine, sessionId);
+  }
+  const waiver = decision === "approve" ? undefined : await waitingWaiver(opened.engine, sessionId);
+  if (waiver !== undefined) return waiver;
+  const phase = decision === "waive" ? undefined : await waitingPhase(opened.engine, sessionId, verifiers);
+  if (phase !== undefined) return phase;
+  const { status, phase: number } = (await opened.engine.getState(sessionId)).head;
+  throw notWaiting(sessionId, wanted, `${status}, in phase ${number}`);
+}
+
+/** Returns the common part of a session that waits for an approval. */
+function asked(request: ShownRequest): Omit<WaitingSession, "answer"> {
+  return {
+    question: request,
+    seen: { hash: request.evidenceHash, option: "--evidence-hash" },
+    mustSign: true,
+    lines: (stream, full) => requestLines(request, stream, full),
+  };
+}
+
+async function waitingPhase(
+  engine: Engine,
+  sessionId: string,
+  verifiers: Readonly<Record<string, unknown>>,
+): Promise<WaitingSession | undefined> {
+  const request = await engine.getApproval(sessionId);
+  if (request === undefined) return undefined;
+  const { evidenceHash } = request;
+  return {
+    ...asked(request),
+    answer: async ({ decision, note, ...word }) => {
+      const signed = { ...word, evidenceHash };
+      const noted = note === undefined ? {} : { note };
+      const result =
+        decision === "approve"
+          ? await engine.approve(sessionId, { ...signed, ...noted })
+          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
+      return [phaseOutcome(result), ...unrecorded(result, verifiers)];
+    },
+  };
+}
+
+async function waitingInstance(engine: RoutedEngine, sessionId: string): Promise<WaitingSession> {
+  const { awaiting, status, currentStep = "the start" } = await engine.status(sessionId);
+  if (awaiting === undefined) throw notWaiting(sessionId, "approval", `${status}, at ${currentStep}`);
+  const { evidenceHash } = awaiting;
+  return {
+    ...asked(awaiting),
+    answer: async ({ decision, note, ...word }) => {
+      const signed = { ...word, evidenceHash };
+      const noted = note === undefined ? {} : { note };
+      const view =
+        decision === "approve"
+          ? await engine.approve(sessionId, { ...signed, ...noted })
+          : await engine.deny(sessionId, { ...signed, note: note ?? "" });
+      return [stepOutcome(decision, signed.by, awaiting.step, view)];
+    },
+  };
+}
+
+function notWaiting(sessionId: string, wanted: "approval" | "waiver", where: string): CommandFailure {
+  const message = `session ${sessionId} waits for no ${wanted}: it is ${printable(where)}`;
+  return new CommandFailure(message, EXIT.problems, "See `phasegate show`.");
+}
+
+function phaseOutcome(result: ApprovalResult): string {
+  if (!result.passed) {
+    const left = result.status === "failed" ? "the session has failed" : `${result.attemptsLeft} attempts left`;
+    return `Denied by ${printable(result.by)}: phase ${result.phase} needs to be fixed, ${left}.`;
+  }
+  const next = result.nextPhase === null ? "the workflow is complete" : `phase ${result.nextPhase.number} is next`;
+  return `Approved by ${printable(result.by)}: phase ${result.phase} has passed, ${next}.`;
+}
+
+function stepOutcome(decision: "approve" | "deny", by: string, step: string, { status }: RoutedView): string {
+  if (decision === "approve") {
+    return `Approved by ${printable(by)}: the gate of ${printable(step)} has passed, the next call decides on the next step.`;
+  }
+  const failed = status === "FAILED" ? ", and the instance has failed" : "";
+  return `Denied by ${printable(by)}: ${printable(step)} needs to be fixed${failed}.`;
+}
+
+/** Warns if the next phase compares files with its baseline, and the baseline was not recorded. */
+function unrecorded(result: ApprovalResult, verifiers: Readonly<Record<string, unknown>>): string[] {
+  const next = result.passed ? result.nextPhase : null;
+  if (next === null || Object.hasOwn(verifiers, BASELINE_VERIFIER)) return [];
+  if (checksOf(next.gate).every(({ verifier }) => verifier !== BASELINE_VERIFIER)) return [];
+  return [
+    `Phase ${next.number} checks files against their state at its start, which was not recorded without --project: its gate`,
+    "will refuse the first attempt for this reason, and retry_phase then records the files.",
+  ];
+}
+
+/** A request for an approval, of a phase or of a step. */
+type ShownRequest = Omit<ApprovalRequest, "target" | "warnings" | "sessionId"> &
+  Partial<Pick<ApprovalRequest, "target" | "warnings">> & { readonly sessionId: string; readonly step?: string };
+
+/** Maximum number of characters of evidence that are shown without `--full`. */
+const EVIDENCE_MAX = 8000;
+
+/**
+ * Returns a request as lines. Lines that an agent or an author has written begin with a bar, so that they cannot pass for
+ * lines of this command.
+ */
+function requestLines(request: ShownRequest, stream: Writable, full: boolean): string[] {
+  const { sessionId, workflowType, revision, target, phase, step, attempt, askedAt, approvers } = request;
+  const { warnings = [], verification } = request;
+  const place = step === undefined ? (["phase", phase] as const) : (["step", printable(step)] as const);
+  const section = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [styled(stream, "bold", title), ...lines, ""];
+  const head = headLines(
+    sessionId,
+    [
+      ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
+      ["target", target === undefined ? undefined : printable(target)],
+      [place[0], `${place[1]}, attempt ${attempt}`],
+      ["asked", timeText(askedAt)],
+      ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
+      ["evidence", request.evidenceHash],
+    ],
+    stream,
+  );
+  const results = verification.flatMap((result) => resultLines(result, stream));
+  return [
+    ...head,
+    "",
+    ...section("Request", barred(request.prompt)),
+    ...section("Evidence", evidenceLines(JSON.stringify(request.evidence, undefined, 2), full)),
+    ...section(
+      "Results of the checks",
+      results.map((line) => `  │ ${line}`),
+    ),
+    ...section(
+      "Warnings of the gate",
+      warnings.flatMap(({ message }) => barred(message)),
+    ),
+  ];
+}
+
+function evidenceLines(json: string, full: boolean): string[] {
+  if (full || json.length <= EVIDENCE_MAX) return barred(json);
+  const left = json.length - EVIDENCE_MAX;
+  return [...barred(json.slice(0, EVIDENCE_MAX)), `  … ${left} more characters: --full shows them all`];
+}
+
+/** Returns a text of an agent or an author as lines that begin with a bar. */
+function barred(text: string): string[] {
+  return printable(text, { lines: true })
+    .split("\n")
+    .map((line) => `  │ ${line}`);
+}
+
+/** Returns the request for a waiver that a session waits on; undefined if it waits on none. */
+async function waitingWaiver(engine: Engine, sessionId: string): Promise<WaitingSession | undefined> {
+  const request = await engine.getWaiver(sessionId);
+  if (request === undefined) return undefined;
+  return {
+    question: request,
+    seen: { hash: request.request, option: "--request" },
+    mustSign: request.approvers !== undefined,
+    lines: (stream) => waiverLines(request, stream),
+    answer: async ({ decision, note, ...word }) => {
+      const given = { ...word, request: request.request };
+      const { granted, by, fields, phase } =
+        decision === "approve"
+          ? await engine.waive(sessionId, { ...given, ...(note === undefined ? {} : { note }) })
+          : await engine.denyWaiver(sessionId, { ...given, note: note ?? "" });
+      const names = printable(fields.join(", "));
+      return [`${granted ? "Waived" : "No waiver"} by ${printable(by)}: ${names}, in phase ${phase}.`];
+    },
+  };
+}
+
+function waiverLines(request: WaiverRequest, stream: Writable): string[] {
+  const { sessionId, workflowType, revision, target, phase, phaseName, fields, reason, askedAt, approvers } = request;
+  const head = headLines(
+    sessionId,
+    [
+      ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
+      ["target", printable(target)],
+      ["phase", `${phase}: ${printable(phaseName)}`],
+      ["asked", timeText(askedAt)],
+      ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
+      ["request", request.request],
+    ],
+    stream,
+  );
+  const section = (title: string, lines: readonly string[]) => ["", styled(stream, "bold", title), ...lines];
+  return [...head, ...section("To be waived", fields.flatMap(barred)), ...section("Reason", barred(reason)), ""];
+}

@@ -1,0 +1,164 @@
+/**
+ * What a waiver changes in a gate. A waived field need not be submitted, and neither its rules nor its verifiers run;
+ * everything else of the gate stays as it is. The gate in the definition is never changed: evidence is checked against a
+ * copy.
+ */
+
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import type { FieldGate, GateDefinition, PlanGate, SchemaGate, VerifyDefinition } from "../workflow/structure.js";
+import { checksOf, revealOf } from "./check-gate.js";
+import { evidenceNames, requiredNames } from "./format.js";
+import { ITEMS_FIELD, TASKS_FIELD } from "./plan-gate.js";
+import { exampleBy } from "./schema-hints.js";
+import type { Problem } from "./verdict.js";
+
+/** The names that a waiver may be for. */
+export interface Waivable {
+  /**
+   * Names of fields; checks of the gate as a whole as `verified_by.1`; in a plan's gate, `tasks_completed.<id>` and
+   * `validation_gate.<number>`. Undefined if the gate's schema does not tell its fields: then any name may be one.
+   */
+  readonly names: readonly string[] | undefined;
+  /** The fields that the definition excludes from waivers. */
+  readonly excluded: readonly string[];
+}
+
+/** Returns what can be waived in a gate and is not waived yet; nothing where the gate hides what it asks for. */
+export function waivable(gate: GateDefinition, waived: readonly string[] = []): Waivable {
+  if (revealOf(gate) === "none" || gate.kind === "open") return { names: [], excluded: [] };
+  const left = (names: readonly string[]) => [...new Set(names)].filter((name) => !waived.includes(name));
+  if (gate.kind === "plan") return { names: left(planNames(gate)), excluded: [] };
+  const excluded = gate.kind === "fields" ? excludedFields(gate) : excludedProperties(gate);
+  if (gate.kind === "schema" && gate.jsonSchema?.properties === undefined) return { names: undefined, excluded };
+  const fields = gate.kind === "fields" ? requiredNames(gate) : evidenceNames(gate);
+  const named = checksOf(gate).map((check) => checkName(gate, check));
+  return { names: left([...fields, ...named].filter((name) => !excluded.includes(name))), excluded };
+}
+
+/**
+ * Returns what of a gate's problems a waiver could be asked for. Failed checks of the gate as a whole are known by their
+ * place in `failedChecks`: true where the check has failed, in the order of those that are not waived.
+ */
+export function waivableProblems(
+  gate: GateDefinition,
+  waived: readonly string[],
+  problems: readonly Problem[],
+  failedChecks: readonly boolean[] = [],
+): string[] {
+  const { names } = waivable(gate, waived);
+  const wanted = problems.flatMap(({ field, example }) => {
+    if (gate.kind !== "plan") return [field.split(".")[0] ?? ""];
+    return [field === TASKS_FIELD && typeof example === "string" ? `${TASKS_FIELD}.${example}` : field];
+  });
+  if (names === undefined) return [...new Set(wanted)].filter((name) => name !== "");
+  const whole = names.filter((name) => name.startsWith(WHOLE));
+  const failed = whole.filter((_, index) => failedChecks[index]);
+  return names.filter((name) => wanted.includes(name) || failed.includes(name));
+}
+
+/** Returns the name of a gate's requirement as a waiver has it: a task of a plan may be meant by its id alone. */
+export function waiverName(gate: GateDefinition, given: string): string {
+  if (gate.kind !== "plan" || gate.tasks.every(({ id }) => id !== given)) return given;
+  return `${TASKS_FIELD}.${given}`;
+}
+
+/** Returns a gate without what is waived. */
+export function waive(gate: GateDefinition, names: readonly string[]): GateDefinition {
+  if (names.length === 0 || gate.kind === "open") return gate;
+  const waived = new Set(names);
+  if (gate.kind === "plan") {
+    const tasks = gate.tasks.map((task) =>
+      waived.has(`${TASKS_FIELD}.${task.id}`) ? { ...task, optional: true } : task,
+    );
+    return { ...gate, tasks, waived: [...names] };
+  }
+  const checked = gate.verify?.filter((check) => !waived.has(checkName(gate, check)));
+  const rest = { waived: [...names], ...(checked === undefined ? {} : { verify: checked }) };
+  if (gate.kind === "schema") return { ...gate, ...rest, ...withoutRequired(gate, waived) };
+  const fields = gate.fields.map((field) =>
+    waived.has(field.name) ? { ...field, required: false, rules: undefined } : field,
+  );
+  return { ...gate, ...rest, fields };
+}
+
+/**
+ * Validates evidence by a gate's schema, without what is waived. A schema checks fields together only once each is
+ * right by itself: so values that it accepts stand in for the waived ones, where such are known.
+ */
+export async function validateWaived(
+  schema: StandardSchemaV1,
+  gate: GateDefinition,
+  evidence: JsonObject,
+): Promise<StandardSchemaV1.Result<unknown>> {
+  const result = await schema["~standard"].validate(evidence);
+  if (!result.issues || gate.kind !== "schema" || gate.waived === undefined) return result;
+  const { waived } = gate;
+  const others = result.issues.filter((issue) => !waived.includes(fieldOf(issue)));
+  if (others.length > 0 || result.issues.length === 0) return { issues: others };
+  const completed = await schema["~standard"].validate({ ...evidence, ...standIns(gate, waived) });
+  const isComplete = completed.issues?.every((issue) => !waived.includes(fieldOf(issue)));
+  return isComplete === true && completed.issues ? { issues: completed.issues } : { value: evidence };
+}
+
+function planNames({ tasks, items }: PlanGate): string[] {
+  const required = tasks.filter(({ optional }) => !optional).map(({ id }) => `${TASKS_FIELD}.${id}`);
+  return [...required, ...items.map((_, index) => `${ITEMS_FIELD}.${index + 1}`)];
+}
+
+function excludedFields({ fields }: FieldGate): string[] {
+  return fields.filter((field) => field.waivable === false).map(({ name }) => name);
+}
+
+/** A schema in code says it by its metadata: `z.boolean().meta({ waivable: false })`. */
+function excludedProperties({ jsonSchema }: SchemaGate): string[] {
+  const { properties } = jsonSchema ?? {};
+  if (!isJsonObject(properties)) return [];
+  return Object.keys(properties).filter((name) => {
+    const schema = properties[name];
+    return isJsonObject(schema) && schema.waivable === false;
+  });
+}
+
+/** Begins the names of checks that belong to the gate as a whole. */
+const WHOLE = "verified_by.";
+
+/** Returns the field of a check; for one of the gate as a whole, its number among these. */
+function checkName(gate: FieldGate | SchemaGate, check: VerifyDefinition): string {
+  if (check.field !== undefined) return check.field;
+  const whole = (gate.verify ?? []).filter(({ field }) => field === undefined);
+  return `${WHOLE}${whole.indexOf(check) + 1}`;
+}
+
+function withoutRequired({ jsonSchema }: SchemaGate, waived: ReadonlySet<string>): Pick<SchemaGate, "jsonSchema"> {
+  if (!Array.isArray(jsonSchema?.required)) return {};
+  const required = jsonSchema.required.filter((name) => typeof name !== "string" || !waived.has(name));
+  return { jsonSchema: { ...jsonSchema, required } };
+}
+
+/** Returns the first part of an issue's path; empty for an issue with the evidence as a whole. */
+function fieldOf({ path = [] }: StandardSchemaV1.Issue): string {
+  const [first = ""] = path;
+  return String(typeof first === "object" ? first.key : first);
+}
+
+function standIns({ example, jsonSchema }: SchemaGate, waived: readonly string[]): JsonObject {
+  const properties = isJsonObject(jsonSchema?.properties) ? jsonSchema.properties : {};
+  const found = waived.flatMap((name): [string, JsonValue][] => {
+    const schema = properties[name];
+    const value = example?.[name] ?? (isJsonObject(schema) ? exampleBy(schema) : undefined);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(found);
+}
+
+/** Returns what was waived, by whom and why, in one line. */
+export function waivedText(waived: {
+  readonly fields: readonly string[];
+  readonly by: string;
+  readonly reason: string;
+  readonly note?: string | undefined;
+}): string {
+  const { fields, by, reason, note } = waived;
+  return `${fields.join(", ")} waived by ${by}: ${reason}${note === undefined ? "" : ` (${by}: ${note})`}`;
+}

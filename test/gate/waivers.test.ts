@@ -1,0 +1,226 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { checkGate, checksOf } from "../../src/gate/check-gate.js";
+import { exampleEvidence, requiredFormat, requiredNames } from "../../src/gate/format.js";
+import { judge } from "../../src/gate/judge.js";
+import { validateWaived, waivable, waivableProblems, waive, waivedText, waiverName } from "../../src/gate/waivers.js";
+import type { FieldGate, GateDefinition, PlanGate, SchemaGate } from "../../src/workflow/structure.js";
+
+const GATE: FieldGate = {
+  kind: "fields",
+  strict: true,
+  allowOverride: false,
+  source: "gate-file",
+  fields: [
+    { name: "built", type: "boolean", required: true },
+    { name: "coverage", type: "integer", required: true, rules: [{ source: "value >= 80", cel: "value >= 80" }] },
+    { name: "tests", type: "integer", required: true },
+    { name: "note", type: "string", required: false },
+    { name: "reviewed", type: "boolean", required: true, waivable: false },
+  ],
+  rules: [{ source: "evidence.coverage < evidence.tests", cel: "evidence.coverage < evidence.tests" }],
+  verify: [
+    { verifier: "command", params: { command: "one" } },
+    { verifier: "file_exists", params: {}, field: "coverage" },
+    { verifier: "command", params: { command: "two" } },
+  ],
+};
+const PLAN: PlanGate = {
+  kind: "plan",
+  allowOverride: false,
+  tasks: [
+    { id: "1.1", optional: false },
+    { id: "1.2", optional: false },
+    { id: "1.3", optional: true },
+  ],
+  items: ["Tests pass", "Docs are there"],
+};
+
+function schemaGate(schema: z.ZodType): SchemaGate {
+  return { kind: "schema", allowOverride: false, jsonSchema: JSON.parse(JSON.stringify(z.toJSONSchema(schema))) };
+}
+
+const verdictOf = async (gate: GateDefinition, evidence: Record<string, never> | Record<string, unknown>) =>
+  (await judge(gate, JSON.parse(JSON.stringify(evidence)), { surroundings: () => ({}) })).verdict;
+
+describe("what can be waived", () => {
+  it("is every required field that the author does not exclude, and each check of the gate as a whole", () => {
+    expect(waivable(GATE)).toEqual({
+      names: ["built", "coverage", "tests", "verified_by.1", "verified_by.2"],
+      excluded: ["reviewed"],
+    });
+    expect(waivable(GATE, ["tests", "verified_by.1"]).names).toEqual(["built", "coverage", "verified_by.2"]);
+  });
+
+  it("is every required task and item of a plan's gate; a task may be meant by its id", () => {
+    const { names } = waivable(PLAN);
+    expect(names).toEqual(["tasks_completed.1.1", "tasks_completed.1.2", "validation_gate.1", "validation_gate.2"]);
+    expect(waiverName(PLAN, "1.2")).toBe("tasks_completed.1.2");
+    expect(waiverName(PLAN, "validation_gate.1")).toBe("validation_gate.1");
+    expect(waiverName(GATE, "1.2")).toBe("1.2");
+  });
+
+  it("is every property of a schema but those with `waivable: false`; unknown for a schema that does not tell", () => {
+    const gate = schemaGate(z.object({ a: z.string(), b: z.boolean().meta({ waivable: false }) }));
+    expect(waivable(gate)).toEqual({ names: ["a"], excluded: ["b"] });
+    expect(waivable({ kind: "schema", allowOverride: false }).names).toBeUndefined();
+  });
+
+  it("is nothing where the gate is open or hides what it asks for", () => {
+    expect(waivable({ kind: "open", allowOverride: false }).names).toEqual([]);
+    expect(waivable({ ...GATE, reveal: "none" }).names).toEqual([]);
+  });
+
+  it("is named for problems: of fields, of failed checks, of tasks and of items", () => {
+    const missing = (field: string, example?: string) =>
+      ({ field, problem: "missing", message: "", ...(example === undefined ? {} : { example }) }) as const;
+    expect(waivableProblems(GATE, [], [missing("reviewed"), missing("tests")])).toEqual(["tests"]);
+    const whole = { field: "", problem: "unverified", message: "" } as const;
+    expect(waivableProblems(GATE, [], [whole], [false, true])).toEqual(["verified_by.2"]);
+    expect(waivableProblems(GATE, ["verified_by.1"], [whole], [true])).toEqual(["verified_by.2"]);
+    const ofPlan = [missing("tasks_completed", "1.2"), missing("validation_gate.2")];
+    expect(waivableProblems(PLAN, [], ofPlan)).toEqual(["tasks_completed.1.2", "validation_gate.2"]);
+    const unknown: SchemaGate = { kind: "schema", allowOverride: false };
+    expect(waivableProblems(unknown, [], [missing("a.b"), missing("")])).toEqual(["a"]);
+  });
+});
+
+describe("a gate of fields without what is waived", () => {
+  const good = { built: true, coverage: 90, tests: 100, reviewed: true };
+
+  it("asks for everything else, and leaves the definition as it is", async () => {
+    const before = JSON.stringify(GATE);
+    const gate = waive(GATE, ["coverage"]);
+    expect(JSON.stringify(GATE)).toBe(before);
+    const { coverage: _, ...rest } = good;
+    expect(await verdictOf(GATE, rest)).toMatchObject({ passed: false });
+    expect(await verdictOf(gate, rest)).toEqual({ passed: true, warnings: [] });
+    expect(await verdictOf(gate, { ...rest, tests: "100" })).toMatchObject({ problems: [{ field: "tests" }] });
+    expect(await verdictOf(gate, {})).toMatchObject({
+      problems: [{ field: "built" }, { field: "tests" }, { field: "reviewed" }],
+    });
+  });
+
+  it("does not run the rules and checks of a waived field, but checks its type", async () => {
+    const gate = waive(GATE, ["coverage", "verified_by.1"]);
+    expect(checksOf(gate)).toEqual([{ verifier: "command", params: { command: "two" } }]);
+    expect(await verdictOf(gate, { ...good, coverage: 10 })).toMatchObject({ passed: true });
+    expect(await verdictOf(gate, { ...good, coverage: "low" })).toMatchObject({ problems: [{ problem: "wrong_type" }] });
+  });
+
+  it("runs a rule between fields if the waived one was submitted", async () => {
+    const gate = waive(GATE, ["coverage"]);
+    expect(await verdictOf(gate, { ...good, coverage: 200 })).toMatchObject({ problems: [{ problem: "invalid" }] });
+    expect(await verdictOf(gate, { ...good, coverage: null })).toMatchObject({ passed: true });
+  });
+
+  it("accepts an honest false for a waived boolean", async () => {
+    expect(await verdictOf(waive(GATE, ["built"]), { ...good, built: false })).toMatchObject({ passed: true });
+  });
+
+  it("says so in its format, its example and its names", () => {
+    const gate = waive(GATE, ["coverage"]);
+    expect(requiredNames(gate)).toEqual(["built", "tests", "reviewed"]);
+    expect(requiredFormat(gate)).toMatchObject({ required: ["built", "tests", "reviewed"] });
+    expect(exampleEvidence(gate)).not.toHaveProperty("coverage");
+  });
+
+  it("has exactly the problems of the whole gate that are not about a waived field", async () => {
+    const values = fc.record(
+      { built: fc.constantFrom(true, false, 1), coverage: fc.constantFrom(10, 90, "x"), tests: fc.constantFrom(100, true) },
+      { requiredKeys: [] },
+    );
+    const names = fc.subarray(["built", "coverage", "tests"]);
+    const noRules: FieldGate = { ...GATE, rules: [], verify: [] };
+    await fc.assert(
+      fc.asyncProperty(values, names, async (evidence, waived) => {
+        const whole = await verdictOf(noRules, evidence);
+        const left = await verdictOf(waive(noRules, waived), evidence);
+        const kept = (whole.passed ? [] : whole.problems).filter(
+          ({ field, problem }) => !waived.includes(field) || problem === "wrong_type",
+        );
+        expect(left.passed ? [] : left.problems.map(({ field }) => field)).toEqual(kept.map(({ field }) => field));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("a plan's gate without what is waived", () => {
+  it("asks for the other tasks and items, under the same numbers", () => {
+    const gate = waive(PLAN, ["tasks_completed.1.2", "validation_gate.1"]);
+    expect(checkGate(gate, { tasks_completed: ["1.1"], validation_gate: { 2: true } }).passed).toBe(true);
+    expect(checkGate(gate, { tasks_completed: ["1.1"], validation_gate: { 1: false, 2: true } }).passed).toBe(true);
+    expect(checkGate(gate, { tasks_completed: [], validation_gate: {} })).toMatchObject({
+      problems: [{ example: "1.1" }, { field: "validation_gate.2" }],
+    });
+    expect(exampleEvidence(gate)).toEqual({ tasks_completed: ["1.1"], validation_gate: { 2: true } });
+    expect(requiredFormat(gate)).toMatchObject({ validation_gate: { items: { 2: "Docs are there" } } });
+    const all = waive(PLAN, ["validation_gate.1", "validation_gate.2"]);
+    expect(requiredFormat(all)).not.toHaveProperty("validation_gate");
+    expect(exampleEvidence(all)).not.toHaveProperty("validation_gate");
+  });
+});
+
+describe("a schema's gate without what is waived", () => {
+  const schema = z
+    .object({ low: z.number(), high: z.number(), coverage: z.number().min(80), url: z.url().optional() })
+    .refine(({ low, high }) => low < high, { message: "low must be below high" });
+
+  const checked = (names: string[], evidence: Record<string, number | string>, gate = schemaGate(schema)) =>
+    validateWaived(schema, waive(gate, names), evidence);
+
+  it("accepts evidence without it, and nothing else that is wrong", async () => {
+    expect(await checked([], { low: 1, high: 2 })).toHaveProperty("issues");
+    expect(await checked(["coverage"], { low: 1, high: 2 })).toEqual({ value: { low: 1, high: 2 } });
+    expect(await checked(["coverage"], { low: 1, high: 2, coverage: 5 })).toHaveProperty("value");
+    expect(await checked(["coverage"], { low: 1 })).toMatchObject({ issues: [{ path: ["high"] }] });
+    expect(await checked(["coverage"], { low: 1, high: 2, coverage: 90 })).toMatchObject({ value: { coverage: 90 } });
+  });
+
+  it("still checks the other fields together", async () => {
+    expect(await checked(["coverage"], { low: 3, high: 2 })).toMatchObject({
+      issues: [{ message: "low must be below high" }],
+    });
+  });
+
+  it("accepts evidence where no value is known that could stand in for the waived one", async () => {
+    const gate: SchemaGate = { kind: "schema", allowOverride: false };
+    expect(await checked(["coverage"], { low: 3, high: 2 }, gate)).toHaveProperty("value");
+    const withExample: SchemaGate = { ...gate, example: { coverage: 81 } };
+    expect(await checked(["coverage"], { low: 3, high: 2 }, withExample)).toHaveProperty("issues");
+  });
+
+  it("keeps a refusal without any issue", async () => {
+    const silent = { "~standard": { version: 1, vendor: "silent", validate: () => ({ issues: [] }) } } as const;
+    const gate = waive(schemaGate(schema), ["coverage"]);
+    expect(await validateWaived(silent, gate, {})).toEqual({ issues: [] });
+  });
+
+  it("takes paths with objects as segments", async () => {
+    const issues = [{ message: "bad", path: [{ key: "coverage" }] }];
+    const odd = { "~standard": { version: 1, vendor: "odd", validate: () => ({ issues }) } } as const;
+    expect(await validateWaived(odd, waive(schemaGate(schema), ["coverage"]), {})).toEqual({ value: {} });
+  });
+
+  it("no longer names it as required", () => {
+    expect(requiredFormat(waive(schemaGate(schema), ["coverage"]))).toMatchObject({ required: ["low", "high"] });
+    const open: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema: { type: "object", properties: {} } };
+    expect(requiredFormat(waive(open, ["a"]))).toEqual({ type: "object", properties: {} });
+  });
+});
+
+describe("the line about a waiver", () => {
+  it("says who waived what, the agent's reason and the person's note", () => {
+    const waived = { fields: ["a", "b"], by: "ann", reason: "no disk" };
+    expect(waivedText(waived)).toBe("a, b waived by ann: no disk");
+    expect(waivedText({ ...waived, note: "once" })).toBe("a, b waived by ann: no disk (ann: once)");
+  });
+
+  it("is not needed where nothing is waived: the gate is the same object", () => {
+    expect(waive(GATE, [])).toBe(GATE);
+    const open: GateDefinition = { kind: "open", allowOverride: false };
+    expect(waive(open, ["a"])).toBe(open);
+  });
+});

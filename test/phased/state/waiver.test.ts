@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import type { GateDefinition } from "../../../src/workflow/structure.js";
+import { asking, granted, phaseOf, Run, structureOf, submit, waiver, waiverWord } from "./run.js";
+
+const GATE: GateDefinition = {
+  kind: "fields",
+  strict: true,
+  allowOverride: false,
+  source: "gate-file",
+  fields: [
+    { name: "tests", type: "boolean", required: true },
+    { name: "docs", type: "boolean", required: true },
+    { name: "legal", type: "boolean", required: true, waivable: false },
+  ],
+};
+
+/** Returns a session in the first of two phases. */
+function atWork(gate: GateDefinition = GATE): Run {
+  const run = new Run(structureOf([phaseOf(1, { gate }), 2]), { maxAttempts: 2, maxAttemptsTotal: 12 });
+  run.ask({ type: "start", target: "src/a.ts", options: {} });
+  return run;
+}
+
+describe("a request for a waiver", () => {
+  it("waits for a person without counting as an attempt", () => {
+    const run = atWork();
+    expect(run.ask(waiver(1))).toBeUndefined();
+    expect(run.head).toMatchObject({ status: "active", attempts: 0, waiver: { version: 2 } });
+    expect(run.log.at(-1)?.event).toEqual({
+      ...{ type: "waiver_requested", phase: 1, fields: ["tests"], reason: "there are none" },
+    });
+  });
+
+  it("names the approvers of the gate", () => {
+    const run = atWork(asking());
+    run.ask(waiver(1));
+    expect(run.log.at(-1)?.event).toMatchObject({ approvers: ["ann"] });
+  });
+
+  it.each([
+    ["an unknown name", ["test"], "INVALID_INPUT", /requires nothing called "test" \(did you mean "tests"\?\)/],
+    ["a name that is nothing like one", ["zzzzzz"], "INVALID_INPUT", /requires nothing called "zzzzzz"$/],
+    ["no name", [], "INVALID_INPUT", /1 to 50/],
+    ["too many names", Array.from({ length: 51 }, (_, index) => `n${index}`), "INVALID_INPUT", /1 to 50/],
+    ["a field that the author excludes", ["tests", "legal"], "NOT_ALLOWED", /no waiver of "legal"/],
+  ] as const)("is refused for %s", (_, fields, code, message) => {
+    expect(atWork().ask(waiver(1, fields))).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  it("is refused with the first names of a long list", () => {
+    const fields = Array.from({ length: 30 }, (_, at) => ({ name: `f${at}`, type: "any", required: true }) as const);
+    const error = atWork({ ...GATE, fields: [...fields] }).ask(waiver(1, ["none of them"]));
+    expect(error?.remedy).toMatch(/of: f0, f1, .*f19, and 10 more\.$/);
+  });
+
+  it("is refused where the gate shows nothing that can be waived", () => {
+    for (const gate of [{ ...GATE, reveal: "none" as const }, { kind: "open", allowOverride: false } as const]) {
+      expect(atWork(gate).ask(waiver(1))).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringMatching(/pause/) });
+    }
+  });
+
+  it("is refused for another phase, with a long reason, and while the session is paused", () => {
+    const run = atWork();
+    expect(run.ask(waiver(2))).toMatchObject({ code: "PHASE_LOCKED" });
+    expect(run.ask(waiver(1, ["tests"], "x".repeat(2001)))).toMatchObject({ code: "INVALID_INPUT" });
+    run.ask({ type: "pause" });
+    expect(run.ask(waiver(1))).toMatchObject({ code: "INVALID_TRANSITION" });
+  });
+
+  it("is refused while complete evidence waits for an approval", () => {
+    const run = atWork(asking());
+    run.ask(submit(1));
+    const error = run.ask(waiver(1));
+    expect(error).toMatchObject({ code: "INVALID_TRANSITION", message: expect.stringMatching(/waits for an approval/) });
+  });
+
+  it("is possible in a failed session, which stays failed", () => {
+    const run = atWork();
+    run.ask(submit(1, false));
+    run.ask(submit(1, false));
+    expect(run.ask(waiver(1))).toBeUndefined();
+    run.ask(waiverWord(run, "waive"));
+    expect(run.head).toMatchObject({ status: "failed", waived: [{ fields: ["tests"] }] });
+    run.ask({ type: "retryPhase", phase: 1, resetEvidence: true, by: "agent" });
+    expect(run.head).toMatchObject({ status: "active", attempts: 0, waived: [{ fields: ["tests"] }] });
+  });
+
+  it("takes the place of an open one, and leaves out what is waived already", () => {
+    const run = atWork();
+    run.ask(waiver(1));
+    const old = waiverWord(run, "waive");
+    run.ask(waiver(1, ["docs"]));
+    expect(run.ask(old)).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "other_request" } });
+    run.ask(waiverWord(run, "waive"));
+    run.ask(waiver(1, ["docs", "tests"]));
+    expect(run.log.at(-1)?.event).toMatchObject({ fields: ["tests"] });
+    run.ask(waiverWord(run, "waive"));
+    expect(run.ask(waiver(1, ["tests", "docs"]))).toMatchObject({ message: '"tests", "docs": waived already' });
+  });
+});
+
+describe("a waiver", () => {
+  it("is for the visit to its phase: a rollback needs a new one", () => {
+    const run = atWork();
+    run.ask(waiver(1));
+    run.ask(waiverWord(run, "waive", { note: "fine" }));
+    run.ask({ ...submit(1), waived: granted(run.head) });
+    expect(run.head).toMatchObject({ phase: 2, withWaivers: [[0, 0]] });
+    expect(run.head?.waived).toBeUndefined();
+    run.ask({ type: "rollback", to: 1, by: "agent" });
+    expect(run.head).toMatchObject({ phase: 1, withWaivers: [] });
+    expect(run.head?.waived).toBeUndefined();
+  });
+
+  it("stays after a failed attempt, and so does an open request", () => {
+    const run = atWork();
+    run.ask(waiver(1));
+    run.ask(waiverWord(run, "waive"));
+    run.ask(waiver(1, ["docs"]));
+    run.ask(submit(1, false));
+    expect(run.head).toMatchObject({ attempts: 1, waived: [{ fields: ["tests"] }], waiver: { version: 4 } });
+  });
+
+  it("ends when the gate may have changed", () => {
+    const run = atWork();
+    run.ask(waiver(1));
+    run.ask(waiverWord(run, "waive"));
+    run.ask({ type: "migrate", structure: { ...run.structure, revision: "r2" }, by: "ann" });
+    expect(run.head?.waived).toBeUndefined();
+  });
+
+  it("can be granted and denied while the session is paused", () => {
+    const run = atWork();
+    run.ask(waiver(1));
+    run.ask({ type: "pause", note: "asked for a waiver" });
+    expect(run.ask(waiverWord(run, "waive"))).toBeUndefined();
+    expect(run.head).toMatchObject({ status: "paused", waived: [{ fields: ["tests"] }] });
+  });
+
+  it("is denied with what to do instead, until the next attempt", () => {
+    const run = atWork();
+    run.ask(waiver(1));
+    run.ask(waiverWord(run, "denyWaiver"));
+    expect(run.head).toMatchObject({ attempts: 0, waiver: { version: 3, denied: true } });
+    expect(run.ask(waiverWord(run, "waive"))).toMatchObject({ details: { reason: "not_waiting" } });
+    run.ask(submit(1, false));
+    expect(run.head?.waiver).toBeUndefined();
+  });
+
+  it("is refused with a note that is too long, and with a signature is recorded with it", () => {
+    const run = atWork();
+    run.ask(waiver(1));
+    expect(run.ask(waiverWord(run, "waive", { note: "x".repeat(2001) }))).toMatchObject({ code: "INVALID_INPUT" });
+    const signature = { signedAt: "2026-01-01T00:00:00.000Z", value: "v" };
+    run.ask(waiverWord(run, "waive", { authenticated: true, signature, keyId: "k" }));
+    expect(run.log.at(-1)?.event).toMatchObject({ authenticated: true, signature, keyId: "k", by: "ann" });
+  });
+});
