@@ -1,6 +1,6 @@
 /**
- * Approvals by persons: makes an approver's key pair, builds the message that an approval signs, and signs it; and the
- * types of approvals in gates and sessions. For programs that people approve with; no engine is needed, and nothing of
+ * Approvals and waivers by persons: makes an approver's key pair, builds the message that a decision signs, and signs it;
+ * and the types of approvals and waivers in gates and sessions. For programs that people approve with; no engine is needed, and nothing of
  * Node's.
  *
  * @packageDocumentation
@@ -15,10 +15,22 @@ export {
   type ApprovalRequested,
   type ApprovalSignature,
   approvalMessage,
+  type WaiverQuestion,
 } from "./approval/message.js";
 export { createApproverKeys, type SignRequest, signApproval } from "./approval/sign.js";
-export type { ApprovedPass, Denial, UnapprovedPass } from "./phased/approval/ledger.js";
+export type { ApprovedPass, AwaitedWaiver, Denial, UnapprovedPass } from "./phased/approval/ledger.js";
+export type {
+  DenyWaiverRequest,
+  RequestWaiver,
+  WaiveRequest,
+  WaiverDenial,
+  WaiverRequest,
+  WaiverRequested,
+  WaiverResult,
+  WaiversView,
+} from "./phased/approval/waivers.js";
 export type { PersonsDecision } from "./phased/notifications.js";
+export type { Waived } from "./phased/state/events.js";
 export type { UnapprovedView } from "./phased/views.js";
 export type { PersonsAnswer } from "./tools/dispatch.js";
 export type { ApprovalInput } from "./workflow/define-workflow.js";

@@ -10,7 +10,7 @@ import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-workflow.js";
 import type { JsonObject } from "../workflow/json.js";
-import type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./approval/ledger.js";
+import type { ApprovalRequest, AwaitedApproval, AwaitedWaiver, SessionAudit } from "./approval/ledger.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
 import type {
   DenyWaiverRequest,
@@ -252,6 +252,11 @@ export class Engine {
    */
   async requestWaiver(sessionId: string, { phase, ...request }: RequestWaiver): Promise<WaiverRequested> {
     return this.session(sessionId).requestWaiver(phase, request);
+  }
+
+  /** Lists the requests for waivers that all sessions wait for. */
+  waivers(): Promise<readonly AwaitedWaiver[]> {
+    return this.#operations.run("waivers", ({ phased, context }) => phased.listWaivers(context));
   }
 
   /** Returns the request for a waiver that waits for a person; undefined if there is none. */

@@ -32,7 +32,7 @@ import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
-import { decideWaiver, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
+import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
 import { readEvents } from "./artifacts.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
@@ -60,6 +60,7 @@ export const phased = {
   isAccepted,
   listApprovals,
   listSessions,
+  listWaivers,
   loadSession,
   migrate,
   movePast,

@@ -1,5 +1,6 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { signApproval } from "phasegate/approval";
 import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -291,5 +292,72 @@ describe("phasegate show", () => {
       stderr: expect.stringContaining("was changed"),
     });
     expect((await run("show", sessionId, "--state", state, "--hash-key-file", hashKeyFile)).code).toBe(0);
+  });
+});
+
+describe("phasegate waive", () => {
+  /** A session of which Ann or Bob must decide a waiver, and flags for a person with that key. */
+  const waiting = async () => {
+    const made = await waitingSession();
+    const { engine, sessionId, keys, approvers, state, keyFile } = made;
+    const { evidenceHash } = made;
+    const note = "first say what can't be done";
+    const question = await engine.getApproval(sessionId);
+    if (question === undefined) throw new Error("nothing waits");
+    const signature = await signApproval(question, {
+      decision: "deny",
+      by: "ann",
+      note,
+      privateKey: keys.ann.privateKey,
+    });
+    await engine.deny(sessionId, { by: "ann", note, evidenceHash, signature });
+    const asked = await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "there are none" });
+    const flags = async (name: "ann" | "eve") => [
+      ...["--state", state, "--key", await keyFile(name), "--approvers", approvers],
+      ...["--yes", "--request", asked.request],
+    ];
+    return { ...made, asked, flags };
+  };
+
+  it("shows the request, signs the answer, and the gate asks for the rest", async () => {
+    const { engine, sessionId, flags } = await waiting();
+    const { code, stdout } = await run("waive", sessionId, ...(await flags("ann")), "--note", "fine");
+    expect(stdout).toContain("To be waived\n  │ tests_pass\n");
+    expect(stdout).toContain("Reason\n  │ there are none\n");
+    expect(stdout).toMatch(/approvers +ann, bob\n/);
+    expect(code).toBe(0);
+    const { waived } = await engine.getState(sessionId);
+    expect(waived).toMatchObject([{ by: "ann", note: "fine", authenticated: true }]);
+  });
+
+  it("is refused with a foreign key, without a key where approvers are named, and without the request's hash", async () => {
+    const { sessionId, flags, state, asked } = await waiting();
+    expect(await run("waive", sessionId, ...(await flags("eve")))).toMatchObject({ code: 2 });
+    const byName = ["--state", state, "--by", "ann", "--yes"];
+    expect(await run("waive", sessionId, ...byName, "--request", asked.request)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("this decision must be signed"),
+    });
+    expect(await run("waive", sessionId, ...byName)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--yes needs --request"),
+    });
+    expect(await run("waive", sessionId, ...byName, "--request", "0".repeat(64))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("the session waits on another request than the given hash"),
+    });
+    expect(await run("waive", sessionId, "--state", state)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("nobody is named"),
+    });
+  });
+
+  it("finds nothing to waive in a session that waits for an approval", async () => {
+    const { state, sessionId } = await waitingSession();
+    const flags = ["--state", state, "--by", "ann", "--yes", "--request", "0".repeat(64)];
+    expect(await run("waive", sessionId, ...flags)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("waits for no waiver: it is active, in phase 1"),
+    });
   });
 });

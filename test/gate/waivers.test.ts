@@ -106,7 +106,9 @@ describe("a gate of fields without what is waived", () => {
     const gate = waive(GATE, ["coverage", "verified_by.1"]);
     expect(checksOf(gate)).toEqual([{ verifier: "command", params: { command: "two" } }]);
     expect(await verdictOf(gate, { ...good, coverage: 10 })).toMatchObject({ passed: true });
-    expect(await verdictOf(gate, { ...good, coverage: "low" })).toMatchObject({ problems: [{ problem: "wrong_type" }] });
+    expect(await verdictOf(gate, { ...good, coverage: "low" })).toMatchObject({
+      problems: [{ problem: "wrong_type" }],
+    });
   });
 
   it("runs a rule between fields if the waived one was submitted", async () => {
@@ -128,7 +130,11 @@ describe("a gate of fields without what is waived", () => {
 
   it("has exactly the problems of the whole gate that are not about a waived field", async () => {
     const values = fc.record(
-      { built: fc.constantFrom(true, false, 1), coverage: fc.constantFrom(10, 90, "x"), tests: fc.constantFrom(100, true) },
+      {
+        built: fc.constantFrom(true, false, 1),
+        coverage: fc.constantFrom(10, 90, "x"),
+        tests: fc.constantFrom(100, true),
+      },
       { requiredKeys: [] },
     );
     const names = fc.subarray(["built", "coverage", "tests"]);

@@ -38,7 +38,12 @@ describe("a refusal by verifiers", () => {
         { verifier: "command", ok: false, exit: 1, output: ["2 tests fail"] },
       ],
       remediation: expect.stringContaining("it is complete, but the checks disagree with it"),
-      next: { evidence: { report: "<as before, once the check agrees>", "<all fields>": "<as before, once the check agrees>" } },
+      next: {
+        evidence: {
+          report: "<as before, once the check agrees>",
+          "<all fields>": "<as before, once the check agrees>",
+        },
+      },
     });
     expect(await call("get_errors")).toMatchObject({
       errors: [{ details: { missing_fields: [], verification: [{ ok: false }, { ok: false }] } }],

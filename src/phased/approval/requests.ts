@@ -7,6 +7,7 @@ import { type GivenDecision, requireDecision } from "../../approval/decision.js"
 import type { ApprovalSignature } from "../../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../log/machine.js";
+import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { visibleText } from "../../workflow/field-types.js";
 import { isSessionId, parseSessionId, type SessionId, shown } from "../../workflow/names.js";
 import { loadEvidence, readEvents } from "../artifacts.js";
@@ -17,6 +18,7 @@ import type { PhasedCommit, PhasedSession } from "../pinned.js";
 import type { SessionCommand } from "../state/commands.js";
 import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
 import type { EventOf } from "../state/events.js";
+import type { SessionHead } from "../state/head.js";
 import { begunBy, withBegun } from "../verify/snapshots.js";
 import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial, notAccepted } from "./ledger.js";
 
@@ -79,21 +81,41 @@ export async function viewDenial({ kernel }: EngineContext, session: PhasedSessi
 const PAGE = 100;
 
 /** Lists the approvals that all active sessions wait for, newest session first. Reads the head of each. */
-export async function listApprovals(context: EngineContext): Promise<readonly AwaitedApproval[]> {
+export function listApprovals(context: EngineContext): Promise<readonly AwaitedApproval[]> {
+  return listAwaited(context, ["active"], {
+    waits: ({ awaiting }) => awaiting !== undefined,
+    view: (session) => viewAwaited(context, session),
+  });
+}
+
+/** A kind of request that a person answers. */
+interface Awaited<T> {
+  /** Returns true if the session may wait for one. */
+  waits(head: SessionHead): boolean;
+  /** Returns the request; undefined if there is none. */
+  view(session: PhasedSession): Promise<T | undefined>;
+}
+
+/** Lists the requests of one kind in all sessions of these statuses, newest session first. */
+export async function listAwaited<T>(
+  context: EngineContext,
+  status: readonly SessionStatus[],
+  awaited: Awaited<T>,
+): Promise<readonly T[]> {
   const { options } = context;
-  const found: AwaitedApproval[] = [];
+  const found: T[] = [];
   let cursor: string | undefined;
   do {
     const query = {
       kind: "phased",
-      status: ["active"],
+      status,
       limit: PAGE,
       ...(cursor === undefined ? {} : { cursor }),
     } as const;
     const page = await options.storage.list(query);
     for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {
-      const awaited = isSessionId(id) ? await awaitedIn(context, id) : undefined;
-      if (awaited !== undefined) found.push(awaited);
+      const request = isSessionId(id) ? await awaitedIn(context, id, awaited) : undefined;
+      if (request !== undefined) found.push(request);
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -104,13 +126,17 @@ export async function listApprovals(context: EngineContext): Promise<readonly Aw
  * Reports a tampered session, or one with an approval that this host does not accept, to the host and omits
  * it, so that it does not hide the others.
  */
-async function awaitedIn(context: EngineContext, sessionId: SessionId): Promise<AwaitedApproval | undefined> {
+async function awaitedIn<T>(
+  context: EngineContext,
+  sessionId: SessionId,
+  { waits, view }: Awaited<T>,
+): Promise<T | undefined> {
   try {
     const session = await context.kernel.find(sessionId);
-    if (session?.head.awaiting === undefined) return undefined;
+    if (session === undefined || !waits(session.head)) return undefined;
     const { unapproved } = await acceptedState(context, session);
     if (unapproved !== undefined) throw notAccepted(unapproved);
-    return await viewAwaited(context, session);
+    return await view(session);
   } catch (error) {
     if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
     context.notifications.report("approvals", error);

@@ -18,7 +18,7 @@ import { approvalOf } from "../state/decide-gate.js";
 import { answerRefusal } from "../state/decide-waiver.js";
 import type { EventOf, SessionEvent, Waived } from "../state/events.js";
 import { type AskedWaiver, type AwaitedWaiver, awaitedWaiverBy, distrustInWaiver, notAccepted } from "./ledger.js";
-import { requireText } from "./requests.js";
+import { listAwaited, requireText } from "./requests.js";
 
 /** A request for a waiver with what the person has to know. */
 export interface WaiverRequest extends AwaitedWaiver {
@@ -178,6 +178,17 @@ export async function decideWaiver(
   const granted = answer.type === "waiver_granted";
   const decided = { sessionId, phase, granted, fields: asked.fields, by: answer.by, authenticated, version, replayed };
   return said === undefined ? decided : { ...decided, note: said };
+}
+
+/** Lists the requests for waivers that wait for a person in all sessions, newest session first. Reads the head of each. */
+export function listWaivers(context: EngineContext): Promise<readonly AwaitedWaiver[]> {
+  return listAwaited(context, ["active", "paused", "failed"], {
+    waits: isWaiverOpen,
+    view: async (session) => {
+      const open = await loadOpen(context, session);
+      return open && awaitedWaiverBy(open.commit, open.event);
+    },
+  });
 }
 
 /** Returns the waivers at the current phase of a session. */

@@ -89,6 +89,7 @@ function expected(name: Parameter): string {
   const schema: z.ZodMiniType = PARAMETERS[name];
   if (schema instanceof z.ZodMiniEnum) return `one of ${schema.options.join(", ")}`;
   if (schema instanceof z.ZodMiniCustom) return "an object";
+  if (schema instanceof z.ZodMiniArray) return "a list of strings";
   if (schema instanceof z.ZodMiniBoolean) return "true or false";
   return schema instanceof z.ZodMiniNumber ? "a whole number" : "a string";
 }

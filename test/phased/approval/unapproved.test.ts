@@ -97,6 +97,7 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
     host.engine.requestWaiver(id, { phase: 2, fields: ["tests_pass"], reason: "there are none" }),
   ],
   getWaiver: ({ host, id }) => [host.engine.getWaiver(id)],
+  waivers: ({ host }) => [host.engine.waivers()],
   waive: ({ host, id }) => [host.engine.waive(id, { by: "ann", request: "none" })],
   denyWaiver: ({ host, id }) => [host.engine.denyWaiver(id, { by: "ann", request: "none", note: "no" })],
   getState: ({ host, id }) => [host.engine.getState(id)],

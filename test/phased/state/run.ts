@@ -63,7 +63,11 @@ export function word(
 }
 
 /** Returns a request for a waiver. */
-export function waiver(phase: number, fields: readonly string[] = ["tests"], reason = "there are none"): SessionCommand {
+export function waiver(
+  phase: number,
+  fields: readonly string[] = ["tests"],
+  reason = "there are none",
+): SessionCommand {
   return { type: "requestWaiver", phase, fields, reason };
 }
 

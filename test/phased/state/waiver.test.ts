@@ -55,7 +55,10 @@ describe("a request for a waiver", () => {
 
   it("is refused where the gate shows nothing that can be waived", () => {
     for (const gate of [{ ...GATE, reveal: "none" as const }, { kind: "open", allowOverride: false } as const]) {
-      expect(atWork(gate).ask(waiver(1))).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringMatching(/pause/) });
+      expect(atWork(gate).ask(waiver(1))).toMatchObject({
+        code: "NOT_ALLOWED",
+        remedy: expect.stringMatching(/pause/),
+      });
     }
   });
 
@@ -71,7 +74,10 @@ describe("a request for a waiver", () => {
     const run = atWork(asking());
     run.ask(submit(1));
     const error = run.ask(waiver(1));
-    expect(error).toMatchObject({ code: "INVALID_TRANSITION", message: expect.stringMatching(/waits for an approval/) });
+    expect(error).toMatchObject({
+      code: "INVALID_TRANSITION",
+      message: expect.stringMatching(/waits for an approval/),
+    });
   });
 
   it("is possible in a failed session, which stays failed", () => {

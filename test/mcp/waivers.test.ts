@@ -1,0 +1,181 @@
+import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
+import { describe, expect, it } from "vitest";
+import { run } from "../cli/run-cli.js";
+import { connectToServe } from "../cli/serve-client.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { makeAsking } from "../support/approvals.js";
+import { writeFiles } from "../support/write-files.js";
+import { connectInMemory } from "./connect-in-memory.js";
+
+const FILES = {
+  "release/metadata.json": JSON.stringify({
+    workflow_type: "release",
+    name: "Release",
+    description: "Builds and ships",
+    version: "1.0.0",
+    phases: [1, 2].map((phase_number) => ({ phase_number, phase_name: `Phase ${phase_number}` })),
+  }),
+  "release/phases/1/phase.md": "# Phase 1\n\nBuild.\n",
+  "release/phases/1/gate-definition.yaml": `checkpoint: {strict: true, allow_override: false}
+evidence_schema:
+  built: {type: boolean, required: true, description: the whole suite passes}
+  coverage: {type: integer, required: true}
+  licensed: {type: boolean, required: true, waivable: false}
+`,
+  "release/phases/2/phase.md": "# Phase 2\n\nShip.\n",
+};
+
+/** A served workflow on files, with a session that is in its first phase. */
+async function served() {
+  const root = await temporaryFolder();
+  await writeFiles(`${root}/workflows`, FILES);
+  const state = `${root}/state`;
+  const { ask } = await connectToServe(["--workflows", `${root}/workflows`, "--state", state]);
+  const { session_id } = await ask({ action: "start", workflow_type: "release", target_file: "src" });
+  const sessionId = String(session_id);
+  const call = (action: string, more = {}) => ask({ action, session_id: sessionId, ...more });
+  return { call, state, sessionId };
+}
+
+describe("an agent that can't meet a requirement", () => {
+  it("is told at the refusal how to say so, asks, waits, and goes on when a person has waived it", async () => {
+    const { call, state, sessionId } = await served();
+    const evidence = { built: false, licensed: true };
+    const refused = await call("complete_phase", { phase: 1, evidence });
+    expect(refused).toMatchObject({
+      code: "GATE_FAILED",
+      remediation: expect.stringContaining("If it can't be done: ask for a waiver, as in if_impossible; or pause"),
+      if_impossible: { action: "request_waiver", session_id: sessionId, phase: 1, fields: ["built", "coverage"] },
+      next: {
+        action: "complete_phase",
+        evidence: { built: "<boolean: the whole suite passes>", coverage: "<an integer>" },
+      },
+    });
+    const request = { phase: 1, fields: ["coverage"], reason: "there is no tool for it" };
+    expect(await call("request_waiver", request)).toMatchObject({
+      status: "success",
+      awaiting_waiver: true,
+      waiver: { fields: ["coverage"], how: expect.stringContaining("you can't grant it yourself") },
+      next: { action: "get_state", session_id: sessionId, brief: true },
+    });
+    expect(await call("get_state", { brief: true })).toMatchObject({ awaiting_waiver: true, attempts: 1 });
+    const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
+    const decided = ["--by", "ann", "--yes", "--request", String(shown.awaitingWaiver.request)];
+    const waived = await run("waive", sessionId, "--state", state, ...decided, "--note", "until May");
+    expect(waived).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\nWaived by ann: coverage, in phase 1\.\n$/),
+    });
+    const line = "coverage waived by ann: there is no tool for it (ann: until May)";
+    expect(await call("get_state", { brief: true })).toMatchObject({ waived: [line], next: { action: "get_phase" } });
+    expect(await call("get_phase")).toMatchObject({
+      waived: [line],
+      phase_content: { checkpoint: { required_evidence: ["built", "licensed"] } },
+    });
+    expect(await call("complete_phase", { phase: 1, evidence: { built: true, licensed: true } })).toMatchObject({
+      checkpoint_passed: true,
+      waived: [line],
+    });
+    expect(await call("get_history")).toMatchObject({ history: [{ status: "failed" }, { waived: [line] }, {}] });
+    expect(await call("complete_phase", { phase: 2, evidence: {} })).toMatchObject({
+      workflow_complete: true,
+      waived: [`phase 1: ${line}`],
+      next: null,
+    });
+    expect((await run("show", sessionId, "--state", state)).stdout).toContain(`· ${line}`);
+    expect((await run("audit", sessionId, "--state", state)).stdout).toContain(`phase 1 ${line}`);
+  });
+
+  it("is told what to do instead when a person denies it", async () => {
+    const { call, state, sessionId } = await served();
+    await call("request_waiver", { phase: 1, fields: ["coverage"], reason: "no tool" });
+    const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
+    const flags = ["--by", "ann", "--yes", "--request", String(shown.awaitingWaiver.request)];
+    const denied = await run("deny", sessionId, "--state", state, ...flags, "--note", "c8 is installed");
+    expect(denied).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("No waiver by ann: coverage, in phase 1."),
+    });
+    expect(await call("get_state", { brief: true })).toMatchObject({
+      waiver_denied: { fields: ["coverage"], by: "ann", do_instead: "c8 is installed" },
+      next: { action: "get_phase" },
+    });
+    const again = await run("waive", sessionId, "--state", state, ...flags);
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("waits for no waiver: it is active, in phase 1"),
+    });
+  });
+
+  it("can't have waived what the author excludes, what the gate does not ask for, or another phase", async () => {
+    const { call } = await served();
+    const request = { phase: 1, fields: ["licensed"], reason: "no lawyer" };
+    expect(await call("request_waiver", request)).toMatchObject({
+      code: "NOT_ALLOWED",
+      remediation: expect.stringContaining("pause the session with a note"),
+    });
+    expect(await call("request_waiver", { ...request, fields: ["coverag"] })).toMatchObject({
+      code: "INVALID_INPUT",
+      error: expect.stringContaining('did you mean "coverage"?'),
+    });
+    expect(await call("request_waiver", { ...request, phase: 2 })).toMatchObject({ code: "PHASE_LOCKED" });
+    expect(await call("request_waiver", { phase: 1, fields: "coverage", reason: "x" })).toMatchObject({
+      code: "INVALID_INPUT",
+      error: expect.stringContaining("'fields' must be a list"),
+    });
+    expect(await call("get_state", { brief: true })).not.toHaveProperty("awaiting_waiver");
+  });
+});
+
+describe("a client with elicitation", () => {
+  /** A client whose user answers so, and what the user was asked. */
+  function user(content: ElicitResult["content"]) {
+    const asked: ElicitRequest["params"][] = [];
+    const prepare = (client: Client) => {
+      client.registerCapabilities({ elicitation: {} });
+      client.setRequestHandler("elicitation/create", ({ params }) => {
+        asked.push(params);
+        return { action: "accept", ...(content === undefined ? {} : { content }) };
+      });
+    };
+    return { asked, prepare };
+  }
+
+  const inSecondPhase = async (options: Parameters<typeof makeAsking>[0], prepare: (client: Client) => void) => {
+    const made = await makeAsking(options);
+    const { sessionId } = await made.waiting();
+    await made.engine.approve(sessionId, await made.signed(sessionId));
+    const { ask } = await connectInMemory(made.engine, {}, prepare);
+    const request = {
+      action: "request_waiver",
+      session_id: sessionId,
+      phase: 2,
+      fields: ["tests_pass"],
+      reason: "none",
+    };
+    return { ask, request };
+  };
+
+  it("asks its user for the waiver, where unsigned answers count", async () => {
+    const { asked, prepare } = user({ decision: "approve" });
+    const { ask, request } = await inSecondPhase({ allowUnsignedApprovals: true }, prepare);
+    expect(await ask(request)).toMatchObject({
+      waived: ["tests_pass waived by client user: none"],
+      next: { action: "get_phase" },
+    });
+    expect(asked[0]?.message).toMatch(/asks to go on without: tests_pass\..*The agent's reason:\n\nnone/s);
+  });
+
+  it("takes a no with what to do instead", async () => {
+    const { prepare } = user({ decision: "deny", note: "write some" });
+    const { ask, request } = await inSecondPhase({ allowUnsignedApprovals: true }, prepare);
+    expect(await ask(request)).toMatchObject({ waiver_denied: { by: "client user", do_instead: "write some" } });
+  });
+
+  it("does not ask where answers must be signed", async () => {
+    const { asked, prepare } = user({ decision: "approve" });
+    const { ask, request } = await inSecondPhase({}, prepare);
+    expect(await ask(request)).toMatchObject({ awaiting_waiver: true });
+    expect(asked).toEqual([]);
+  });
+});

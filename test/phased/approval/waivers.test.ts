@@ -1,0 +1,321 @@
+import { defineWorkflow, type EngineNotifications, type EngineOptions, MemoryContent, MemoryStorage } from "phasegate";
+import { signApproval } from "phasegate/approval";
+import type { Verifier } from "phasegate/verify";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { makeAsking } from "../../support/approvals.js";
+import { failure } from "../../support/failure.js";
+import { makeEngine } from "../../support/make-engine.js";
+
+const FILES = {
+  "metadata.json": JSON.stringify({
+    workflow_type: "release",
+    name: "Release",
+    description: "Builds and ships",
+    version: "1.0.0",
+    phases: [1, 2].map((phase_number) => ({ phase_number, phase_name: `Phase ${phase_number}` })),
+  }),
+  "phases/1/phase.md": "# Phase 1\n\nBuild.\n",
+  "phases/1/gate-definition.yaml": `checkpoint: {strict: true, allow_override: false}
+evidence_schema:
+  built: {type: boolean, required: true}
+  coverage: {type: integer, required: true, validator: positive, verify: measured}
+  licensed: {type: boolean, required: true, waivable: false}
+validators:
+  positive: "value > 0"
+verify: slow
+`,
+  "phases/2/phase.md": "# Phase 2\n\nShip.\n",
+};
+
+/** An engine with a session whose agent can't measure its coverage, and how often each verifier ran. */
+async function makeRelease(options: Partial<EngineOptions> = {}) {
+  const ran: string[] = [];
+  const verifier = (name: string, ok: boolean): Verifier => ({
+    verify: async () => {
+      ran.push(name);
+      return { ok, message: ok ? "as it should be" : "there is no coverage tool" };
+    },
+  });
+  const content = new MemoryContent({ sources: { release: FILES } });
+  const verifiers = { measured: verifier("measured", false), slow: verifier("slow", true) };
+  const made = makeEngine({ content, verifiers, ...options });
+  const { sessionId } = await made.engine.start({ workflowType: "release", target: "src" });
+  const request = { phase: 1, fields: ["coverage"], reason: "no tool for this language" };
+  const submit = (evidence: Record<string, unknown>) => made.engine.completePhase(sessionId, { phase: 1, evidence });
+  return { ...made, ran, sessionId, request, submit };
+}
+
+describe("a session whose agent can't meet a requirement", () => {
+  it("goes on without it once a person has waived it, and says so wherever it is shown", async () => {
+    const { engine, sessionId, request, submit, ran } = await makeRelease();
+    const asked = await engine.requestWaiver(sessionId, request);
+    expect(asked).toMatchObject({ phase: 1, fields: ["coverage"], reason: request.reason, replayed: false });
+    expect(await engine.getState(sessionId)).toMatchObject({
+      waitsForWaiver: true,
+      awaitingWaiver: { request: asked.request },
+    });
+    expect(await engine.waivers()).toMatchObject([{ sessionId, request: asked.request }]);
+    expect(await engine.getWaiver(sessionId)).toMatchObject({
+      target: "src",
+      phaseName: "Phase 1",
+      unsignedAllowed: false,
+    });
+    const granted = await engine.waive(sessionId, { by: "ann", request: asked.request, note: "until May" });
+    expect(granted).toMatchObject({ granted: true, fields: ["coverage"], by: "ann", authenticated: false });
+    const { phase, waived } = await engine.getPhase(sessionId);
+    expect(waived).toMatchObject([{ fields: ["coverage"], by: "ann", note: "until May" }]);
+    expect(phase.gate).toMatchObject({ fields: [{}, { name: "coverage", required: false }, {}] });
+    const passed = await submit({ built: true, licensed: true });
+    expect(passed).toMatchObject({ passed: true, attempt: 1, waived: [{ by: "ann", reason: request.reason }] });
+    expect(ran).toEqual(["slow"]);
+    expect(await engine.getState(sessionId)).toMatchObject({ waivedPhases: [1], waitsForWaiver: false });
+    expect((await engine.getState(sessionId)).waived).toBeUndefined();
+    expect(await engine.history(sessionId)).toMatchObject([{ phase: 1, waived: [{ by: "ann" }] }, { phase: 2 }]);
+    expect((await engine.audit(sessionId)).approvals).toMatchObject([
+      {
+        on: "waiver",
+        phase: 1,
+        by: "ann",
+        authenticated: false,
+        waived: [{ fields: ["coverage"], note: "until May" }],
+      },
+    ]);
+  });
+
+  it("must meet everything else, and a field that nobody may waive", async () => {
+    const { engine, sessionId, request, submit } = await makeRelease();
+    const { request: hash } = await engine.requestWaiver(sessionId, request);
+    await engine.waive(sessionId, { by: "ann", request: hash });
+    expect(await submit({ licensed: true })).toMatchObject({ problems: [{ field: "built", problem: "missing" }] });
+    const error = await failure(engine.requestWaiver(sessionId, { ...request, fields: ["licensed"] }));
+    expect(error).toMatchObject({ code: "NOT_ALLOWED", message: 'the workflow allows no waiver of "licensed"' });
+  });
+
+  it("is told what to do instead if a person denies it; no attempt is counted", async () => {
+    const { engine, sessionId, request, submit } = await makeRelease();
+    const { request: hash } = await engine.requestWaiver(sessionId, request);
+    await engine.denyWaiver(sessionId, { by: "ann", request: hash, note: "use c8" });
+    const state = await engine.getState(sessionId);
+    expect(state).toMatchObject({ waitsForWaiver: false, head: { attempts: 0 } });
+    expect(state.waiverDenied).toMatchObject({ fields: ["coverage"], by: "ann", note: "use c8" });
+    expect(await submit({ built: true })).toMatchObject({ passed: false, attempt: 1, attemptsLeft: 2 });
+    expect((await engine.getState(sessionId)).waiverDenied).toBeUndefined();
+  });
+
+  it("is answered again for the same request, by key or not; other ones take its place", async () => {
+    const { engine, sessionId, request } = await makeRelease();
+    const first = await engine.requestWaiver(sessionId, { ...request, idempotencyKey: "k" });
+    expect(await engine.requestWaiver(sessionId, request)).toEqual({ ...first, replayed: true });
+    expect(await engine.requestWaiver(sessionId, { ...request, idempotencyKey: "k" })).toEqual({
+      ...first,
+      replayed: true,
+    });
+    const other = await engine.requestWaiver(sessionId, { ...request, fields: ["built"] });
+    expect(other.version).toBe(first.version + 1);
+    const late = await failure(engine.waive(sessionId, { by: "ann", request: first.request }));
+    expect(late).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "other_request" } });
+    const answer = { by: "ann", request: other.request, idempotencyKey: "w" };
+    const granted = await engine.waive(sessionId, answer);
+    expect(await engine.waive(sessionId, answer)).toEqual({ ...granted, replayed: true });
+    expect((await failure(engine.waive(sessionId, { by: "ann", request: other.request }))).details).toMatchObject({
+      reason: "not_waiting",
+    });
+  });
+
+  it("can have a check of the gate as a whole waived, which then does not run", async () => {
+    const { engine, sessionId, request, submit, ran } = await makeRelease();
+    const { request: hash } = await engine.requestWaiver(sessionId, {
+      ...request,
+      fields: ["coverage", "verified_by.1"],
+    });
+    await engine.waive(sessionId, { by: "ann", request: hash });
+    expect(await submit({ built: true, licensed: true })).toMatchObject({ passed: true });
+    expect(ran).toEqual([]);
+  });
+
+  it("is told at a refusal for what a waiver could be asked", async () => {
+    const { submit } = await makeRelease();
+    expect(await submit({})).toMatchObject({ waivable: ["built", "coverage"] });
+    expect(await submit({ built: true, coverage: 4, licensed: true })).toMatchObject({ waivable: ["coverage"] });
+  });
+
+  it.each([
+    ["requestWaiver", { phase: 1, fields: ["coverage"], reason: " \u200b" }],
+    ["waive", { by: "", request: "x" }],
+    ["waive", { by: "a".repeat(201), request: "x" }],
+    ["denyWaiver", { by: "ann", request: "x", note: "" }],
+  ] as const)("refuses %s with a blank text: %j", async (method, request) => {
+    const { engine, sessionId } = await makeRelease();
+    const call: (id: string, request: never) => Promise<unknown> = engine[method].bind(engine);
+    expect(await failure(call(sessionId, JSON.parse(JSON.stringify(request)) as never))).toMatchObject({
+      code: "INVALID_INPUT",
+    });
+  });
+
+  it("keeps a waiver across a restart, and loses it with a rollback", async () => {
+    const storage = new MemoryStorage();
+    const { sessionId, request, engine } = await makeRelease({ storage });
+    const { request: hash } = await engine.requestWaiver(sessionId, request);
+    const again = await makeRelease({ storage });
+    await again.engine.waive(sessionId, { by: "ann", request: hash });
+    const third = (await makeRelease({ storage })).engine;
+    const evidence = { built: true, licensed: true };
+    expect(await third.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
+    await third.rollback(sessionId, { to: 1 });
+    expect(await third.getState(sessionId)).toMatchObject({ waivedPhases: [] });
+    expect(await third.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: false });
+  });
+
+  it("notifies the host of the request and of the answer", async () => {
+    const { engine, sessionId, request } = await makeRelease();
+    const heard: unknown[] = [];
+    for (const name of ["waiverRequested", "waiverGranted", "waiverDenied"] satisfies (keyof EngineNotifications)[]) {
+      engine.on(name, (payload) => void heard.push([name, payload]));
+    }
+    const first = await engine.requestWaiver(sessionId, request);
+    await engine.denyWaiver(sessionId, { by: "ann", request: first.request, note: "try" });
+    const second = await engine.requestWaiver(sessionId, request);
+    await engine.waive(sessionId, { by: "ann", request: second.request });
+    expect(heard).toMatchObject([
+      ["waiverRequested", { sessionId, phase: 1, fields: ["coverage"], reason: request.reason }],
+      ["waiverDenied", { by: "ann", note: "try", authenticated: false }],
+      ["waiverRequested", {}],
+      ["waiverGranted", { by: "ann", authenticated: false }],
+    ]);
+  });
+
+  it("works with a schema in code, where the metadata of a field may exclude it", async () => {
+    const workflow = defineWorkflow({
+      type: "coded",
+      revision: "1",
+      name: "Coded",
+      description: "A gate with a schema",
+      phases: [
+        {
+          number: 1,
+          name: "Only",
+          content: "# Only\n",
+          gate: {
+            evidence: z.object({
+              tests: z.literal(true),
+              lines: z.number().min(80),
+              legal: z.literal(true).meta({ waivable: false }),
+            }),
+          },
+        },
+      ],
+    });
+    const { engine } = makeEngine({}, [workflow]);
+    const { sessionId } = await engine.start({ workflowType: "coded", target: "a" });
+    const evidence = { tests: true, legal: true };
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ waivable: ["lines"] });
+    const request = { phase: 1, fields: ["lines"], reason: "none" };
+    expect(await failure(engine.requestWaiver(sessionId, { ...request, fields: ["legal"] }))).toMatchObject({
+      code: "NOT_ALLOWED",
+    });
+    const { request: hash } = await engine.requestWaiver(sessionId, request);
+    await engine.waive(sessionId, { by: "ann", request: hash });
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence: { tests: true } })).toMatchObject({
+      passed: false,
+    });
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({
+      passed: true,
+      nextPhase: null,
+    });
+  });
+});
+
+describe("a waiver where approvers are known", () => {
+  const asks = async (options: Partial<EngineOptions> = {}) => {
+    const made = await makeAsking(options);
+    const sessionId = await made.start();
+    const request = { phase: 1, fields: ["tests_pass"], reason: "there are no tests" };
+    const { request: hash } = await made.engine.requestWaiver(sessionId, request);
+    const question = await made.engine.getWaiver(sessionId);
+    if (question === undefined) throw new Error("nothing waits");
+    const sign = async (by: "ann" | "cat" | "eve", name: string = by, decision: "approve" | "deny" = "approve") => {
+      const { privateKey } = made.keys[by];
+      return { by: name, request: hash, signature: await signApproval(question, { decision, by: name, privateKey }) };
+    };
+    return { ...made, sessionId, hash, question, sign };
+  };
+
+  it("counts only with the signature of an approver whom the gate names", async () => {
+    const { engine, sessionId, hash, sign, submit, signed } = await asks();
+    const reason = async (word: Parameters<typeof engine.waive>[1]) => {
+      const error = await failure(engine.waive(sessionId, word));
+      return error.code === "APPROVAL_REFUSED" ? error.details.reason : error.code;
+    };
+    expect(await reason({ by: "ann", request: hash })).toBe("unsigned");
+    expect(await reason(await sign("cat"))).toBe("not_an_approver");
+    expect(await reason(await sign("eve", "ann"))).toBe("signature");
+    expect(await reason(await sign("ann", "ann", "deny"))).toBe("signature");
+    expect(await engine.waive(sessionId, await sign("ann"))).toMatchObject({ authenticated: true });
+    const waiting = await engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    expect(waiting).toMatchObject({ passed: false, awaiting: { phase: 1 } });
+    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({
+      passed: true,
+      waived: [{ by: "ann" }],
+    });
+    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ on: "approval", waived: [{ by: "ann" }] }]);
+    expect(await submit(sessionId, 2)).toMatchObject({ awaiting: { phase: 2 } });
+  });
+
+  it("is not a signature for an approval, and the other way round", async () => {
+    const { engine, sessionId, sign, submit, question } = await asks();
+    const waiver = await sign("ann");
+    await submit(sessionId);
+    const approval = await engine.getApproval(sessionId);
+    const crossed = { ...waiver, evidenceHash: approval?.evidenceHash ?? "" };
+    expect((await failure(engine.approve(sessionId, crossed))).details).toMatchObject({ reason: "signature" });
+    expect(question.request).not.toBe(approval?.request);
+  });
+
+  it("must be signed where the host has keys, even if the gate names nobody", async () => {
+    const made = await makeAsking();
+    const sessionId = await made.start();
+    await made.submit(sessionId);
+    await made.engine.approve(sessionId, await made.signed(sessionId));
+    const { request } = await made.engine.requestWaiver(sessionId, {
+      phase: 2,
+      fields: ["tests_pass"],
+      reason: "none",
+    });
+    expect((await failure(made.engine.waive(sessionId, { by: "ann", request }))).details).toMatchObject({
+      reason: "unsigned",
+    });
+  });
+
+  it("does not count for a host whose keys do not cover it, before and after the gate", async () => {
+    const storage = new MemoryStorage();
+    const content = new MemoryContent({ sources: { release: FILES } });
+    const verifiers = {
+      measured: { verify: async () => ({ ok: true, message: "" }) },
+      slow: { verify: async () => ({ ok: true, message: "" }) },
+    };
+    const careless = makeEngine({ storage, content, verifiers }).engine;
+    const careful = (await makeAsking({ storage, content, verifiers })).engine;
+    const { sessionId } = await careless.start({ workflowType: "release", target: "src" });
+    const { request } = await careless.requestWaiver(sessionId, { phase: 1, fields: ["coverage"], reason: "none" });
+    await careless.waive(sessionId, { by: "ann", request });
+    const evidence = { built: true, licensed: true };
+    expect((await careful.getState(sessionId)).waived).toBeUndefined();
+    expect(await careful.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({
+      problems: [{ field: "coverage" }],
+    });
+    expect(await careless.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
+    const state = await careful.getState(sessionId);
+    expect(state).toMatchObject({
+      currentPhase: 1,
+      unapproved: { phase: 1, by: "ann", on: "waiver", distrust: "unsigned" },
+    });
+    expect(state.unapproved?.message).toBe(
+      "phase 1 was passed with a waiver by ann that this host does not accept (unsigned)",
+    );
+    expect(await failure(careful.getPhase(sessionId))).toMatchObject({ code: "APPROVAL_REFUSED" });
+    expect((await careful.audit(sessionId)).approvals).toMatchObject([{ distrust: "unsigned", on: "waiver" }]);
+    await careful.rollback(sessionId, { to: 1 });
+    expect(await careful.getState(sessionId)).toMatchObject({ currentPhase: 1, waivedPhases: [] });
+  });
+});
