@@ -56,6 +56,7 @@ export interface ServeOptions extends TrustOptions, VerifierOptions {
   readonly actions?: readonly Action[];
   readonly enforcement: "strict" | "as-defined";
   readonly agentSync: "keeps-gates" | "any";
+  readonly claims: "plain" | "backed";
   readonly poll: number;
   readonly maxAttempts: number;
   readonly maxAttemptsTotal: number;
@@ -129,7 +130,7 @@ export async function engineBasis(options: ServeOptions): Promise<Omit<EngineBas
 }
 
 async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
-  const { workflows, project, agentSync, toolName: name, maxTokens, actions, poll } = options;
+  const { workflows, project, agentSync, claims, toolName: name, maxTokens, actions, poll } = options;
   if (workflows.length === 0) return undefined;
   const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
   const content = new FileContent({ roots });
@@ -139,6 +140,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       ...basis,
       content,
       agentSync,
+      claims,
       // Plans are read from the project folder. Without one, workflows whose phases come from a plan cannot be started.
       ...(project === undefined
         ? {}

@@ -116,6 +116,13 @@ function toolOptions(): Option[] {
       .env("PHASEGATE_AGENT_SYNC")
       .choices(["keeps-gates", "any"])
       .default("keeps-gates"),
+    new Option(
+      "--claims <how>",
+      "how agents claim what nothing else backs: as true, or with a proof of where to see it",
+    )
+      .env("PHASEGATE_CLAIMS")
+      .choices(["plain", "backed"])
+      .default("plain"),
     limit("--poll <seconds>", "interval of the checks for changed workflows; 0 for never", "POLL", 5, 0),
   ];
 }

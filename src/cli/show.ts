@@ -227,6 +227,7 @@ function attemptLines(attempt: PhaseAttempt, stream: Writable): string[] {
     problems = [],
     verification = [],
     waived = [],
+    proofs = [],
   } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
@@ -234,6 +235,7 @@ function attemptLines(attempt: PhaseAttempt, stream: Writable): string[] {
     `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`,
     ...problems.map(({ message }) => `  · ${printable(message)}`),
     ...waived.map((one) => `  · ${printable(waivedText(one))}`),
+    ...proofs.map(({ field, proof }) => `  · ${printable(`${field}: see ${proof}`)}`),
     ...verification.flatMap((result) => resultLines(result, stream)).map((line) => `  ${line}`),
   ];
 }

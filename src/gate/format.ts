@@ -13,6 +13,7 @@ import type {
   PlanGate,
   RuleDefinition,
 } from "../workflow/structure.js";
+import { PROOF_FORMAT, proofFormat } from "./backed-claims.js";
 import { revealOf } from "./check-gate.js";
 import { ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import { exampleBy } from "./schema-hints.js";
@@ -34,7 +35,8 @@ export function requiredFormat(gate: GateDefinition): JsonObject {
  * its requirements.
  */
 export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
-  if (revealOf(gate) !== "fields") return undefined;
+  // An example of a proof would be copied.
+  if (revealOf(gate) !== "fields" || ("proofs" in gate && gate.proofs !== undefined)) return undefined;
   switch (gate.kind) {
     case "open":
       return { summary: "what was done, in words" };
@@ -111,7 +113,7 @@ function fullFormat(gate: GateDefinition): JsonObject {
  * keywords, which validators ignore: the rules that must hold, and what is verified regardless of the
  * evidence.
  */
-function fieldsSchema({ fields, rules = [], verify = [] }: FieldGate): JsonObject {
+function fieldsSchema({ fields, rules = [], verify = [], proofs = [] }: FieldGate): JsonObject {
   const required = fields.filter((field) => field.required).map(({ name }) => name);
   const whole = verify.filter(({ field }) => field === undefined).map(({ verifier }) => verifier);
   return {
@@ -119,7 +121,8 @@ function fieldsSchema({ fields, rules = [], verify = [] }: FieldGate): JsonObjec
     properties: Object.fromEntries(
       fields.map((field) => {
         const checks = verify.filter((check) => check.field === field.name).map(({ verifier }) => verifier);
-        return [field.name, fieldSchema(field, checks)];
+        const schema = fieldSchema(field, checks);
+        return [field.name, proofs.includes(field.name) ? proofFormat(schema) : schema];
       }),
     ),
     ...(required.length === 0 ? {} : { required }),
@@ -163,11 +166,12 @@ function inWords(rules: readonly RuleDefinition[], checks: string[]): JsonObject
 function planFormat(gate: PlanGate): JsonObject {
   const byNumber = requiredItems(gate);
   const description = "the ids of all tasks of this phase";
+  const proven = gate.proofs === undefined ? {} : { each: PROOF_FORMAT };
   return {
     [TASKS_FIELD]: { type: "list", required: true, description },
     ...(Object.keys(byNumber).length === 0
       ? {}
-      : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber } }),
+      : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber, ...proven } }),
   };
 }
 

@@ -6,7 +6,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject } from "../workflow/json.js";
 import type { GateDefinition } from "../workflow/structure.js";
-import { checkGate } from "./check-gate.js";
+import { checkGate, type GateContext } from "./check-gate.js";
 import { compileRules } from "./gate-rules.js";
 import type { Enforcement, Problem, RuleSurroundings, Verdict } from "./verdict.js";
 
@@ -25,6 +25,8 @@ export interface Verified<Verification> {
 /** What a gate's checks need from the engine. */
 interface Checks<Verification> {
   readonly enforcement?: Enforcement;
+  /** Problems that were found before: they block like the gate's own. */
+  readonly found?: readonly Problem[];
   /** The result of the gate's schema; required for a gate with one. */
   readonly schemaResult?: StandardSchemaV1.Result<unknown> | undefined;
   /** Returns what rules can read in addition to the evidence. Called only if the gate has rules. */
@@ -37,14 +39,21 @@ interface Checks<Verification> {
 export function judge<Verification>(
   gate: GateDefinition,
   evidence: JsonObject,
-  { enforcement = "strict", schemaResult, surroundings, verify }: Checks<Verification>,
+  { enforcement = "strict", found = [], schemaResult, surroundings, verify }: Checks<Verification>,
 ): Judged<Verification> | Promise<Judged<Verification>> {
-  if (schemaResult !== undefined) return verified(checkGate(gate, evidence, { schemaResult }), verify);
+  const check = (more: GateContext) => verified(withFound(checkGate(gate, evidence, more), found), verify);
+  if (schemaResult !== undefined) return check({ schemaResult });
   const compiling = compileRules(gate);
-  if (compiling === undefined) return verified(checkGate(gate, evidence, { enforcement }), verify);
+  if (compiling === undefined) return check({ enforcement });
   return Promise.all([compiling, surroundings()]).then(([rules, facts]) =>
-    verified(checkGate(gate, evidence, { enforcement, rules, surroundings: facts }), verify),
+    check({ enforcement, rules, surroundings: facts }),
   );
+}
+
+function withFound(verdict: Verdict, found: readonly Problem[]): Verdict {
+  if (found.length === 0) return verdict;
+  const problems = verdict.passed ? found : [...found, ...verdict.problems];
+  return { passed: false, problems, warnings: verdict.warnings };
 }
 
 /** Limits how often a gate may be tried. */

@@ -8,19 +8,20 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hashEvidence } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
+import { filesNamedIn, type Proof, readClaims } from "../gate/backed-claims.js";
 import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
 import { type Judged, judge } from "../gate/judge.js";
 import { hasRules } from "../gate/verdict.js";
-import { validateWaived, waive } from "../gate/waivers.js";
+import { validateWaived } from "../gate/waivers.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
-import type { JsonValue } from "../workflow/json.js";
+import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
-import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { GateDefinition, PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadWaived } from "./approval/waivers.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
-import { checkWorkflow, execute, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
+import { checkWorkflow, execute, gateAsked, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
@@ -66,6 +67,7 @@ interface Evaluation {
   readonly dependsOn: string;
   readonly judged: Judged<Verification> & {
     readonly evidence: EvidenceRef;
+    readonly proofs?: readonly Proof[];
     readonly output?: ValueRef;
     readonly evidenceHash?: string;
   };
@@ -88,16 +90,9 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     }
     const whole = requirePhase(structure, number);
     const waived = session.head.waived === undefined ? [] : await loadWaived(context, session, structure);
-    const phase =
-      waived.length === 0
-        ? whole
-        : {
-            ...whole,
-            gate: waive(
-              whole.gate,
-              waived.flatMap(({ fields }) => fields),
-            ),
-          };
+    const names = waived.flatMap(({ fields }) => fields);
+    const gate = gateAsked(context, whole.gate, names);
+    const phase = gate === whole.gate ? whole : { ...whole, gate };
     const dependsOn = dependenciesOf(session, phase);
     if (evaluation?.dependsOn !== dependsOn) {
       evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
@@ -152,23 +147,26 @@ async function evaluate(
 ): Promise<Omit<Evaluation, "dependsOn">> {
   const { session, structure, phase } = submitted;
   const { gate } = phase;
-  const hasChecks = checksOf(gate).length > 0;
+  const lookups = lookupsFor(context, gate, submitted.submission);
+  const hasChecks = checksOf(gate).length + lookups.length > 0;
   // Verifiers must not run for a phase that another host has already completed.
   if (hasChecks) await confirm();
   const { submission: last, position } = session.head;
   const submission =
     last?.merge === true ? await mergeLast(context, session, last.version, submitted.submission) : submitted.submission;
-  const { evidence, characters } = submission;
-  const stored = storeValue(evidence, characters);
+  const stored = storeValue(submission.evidence, submission.characters);
+  const { evidence, proofs, problems: unproven } = readClaims(gate, submission.evidence);
   const schema = gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
   const schemaResult = schema && (await validateWaived(schema, gate, evidence));
-  const made = outputOf(schemaResult, submission, structure);
+  const claims = proofs.length === 0 ? undefined : evidence;
+  const made = outputOf(schemaResult, evidence, structure) ?? claims;
   const output = made === undefined ? undefined : storeValue(made);
   const judged = await judge(gate, evidence, {
     enforcement: context.options.enforcement,
+    found: unproven,
     schemaResult,
     surroundings: () => ruleSurroundings(context, session, structure, phase),
-    verify: hasChecks ? () => verifyEvidence(context, session, structure, phase, evidence) : undefined,
+    verify: hasChecks ? () => verifyEvidence(context, session, structure, phase, evidence, lookups) : undefined,
   });
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
@@ -176,13 +174,25 @@ async function evaluate(
     judged: {
       ...judged,
       evidence: stored.ref,
+      ...(proofs.length === 0 ? {} : { proofs }),
       ...(output === undefined ? {} : { output: output.ref }),
-      ...(asksPerson ? { evidenceHash: hashEvidence(evidence) } : {}),
+      ...(asksPerson ? { evidenceHash: hashEvidence(submission.evidence) } : {}),
     },
     payloads: output === undefined ? stored.payloads : [...stored.payloads, ...output.payloads],
     begun: isLeft ? await beginPhase(context, session, structure, position + 1) : undefined,
   };
 }
+
+/** Returns the checks that the files exist which proofs name, if the host has a verifier for that. */
+function lookupsFor({ options }: EngineContext, gate: GateDefinition, { evidence }: SafeEvidence): VerifyDefinition[] {
+  if (options.claims !== "backed" || !Object.hasOwn(options.verifiers, FILE_EXISTS)) return [];
+  return readClaims(gate, evidence).proofs.flatMap(({ field, proof }) =>
+    filesNamedIn(proof).map((path) => ({ verifier: FILE_EXISTS, params: { path }, field })),
+  );
+}
+
+/** The built-in verifier that looks a file up. */
+const FILE_EXISTS = "file_exists";
 
 /** After a retry without a reset, a submission is merged over the one before it. */
 async function mergeLast(
@@ -202,7 +212,7 @@ async function mergeLast(
 /** Returns the output of a schema, where it differs from the evidence; it must be JSON to be stored. */
 function outputOf(
   result: StandardSchemaV1.Result<unknown> | undefined,
-  { evidence }: SafeEvidence,
+  evidence: JsonObject,
   structure: WorkflowStructure,
 ): JsonValue | undefined {
   if (result === undefined || result.issues || isSame(result.value, evidence)) return undefined;

@@ -5,10 +5,12 @@
  */
 
 import { isPhasegateError, PhasegateError } from "../errors.js";
+import { askForProofs } from "../gate/backed-claims.js";
+import { waive } from "../gate/waivers.js";
 import type { Prepare, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import { nearest, parseSessionId, type SessionId } from "../workflow/names.js";
-import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import type { PhasedCommand, PhasedSession } from "./pinned.js";
@@ -170,6 +172,12 @@ export function requirePhase(structure: WorkflowStructure, number: number): Phas
   const phase = structure.phases[positionOf(structure, number)];
   if (phase === undefined) throw phaseOutOfRange(structure, number);
   return phase;
+}
+
+/** Returns the gate that evidence is checked against and that an agent is shown: with proofs, without what is waived. */
+export function gateAsked({ options }: EngineContext, gate: GateDefinition, waived: readonly string[]): GateDefinition {
+  const left = waive(gate, waived);
+  return options.claims === "backed" ? askForProofs(left) : left;
 }
 
 /** Returns the error for a missing session, with the most similar of the newest ids. */

@@ -7,14 +7,14 @@ import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
-import { waivableProblems, waive } from "../gate/waivers.js";
+import { waivableProblems } from "../gate/waivers.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, Reveal, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, awaitedBy } from "./approval/ledger.js";
 import { loadArtifacts } from "./artifacts.js";
-import { requirePhase } from "./context.js";
+import { gateAsked, requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
 import { exhausted } from "./state/commands.js";
@@ -101,7 +101,7 @@ export function describe(
   const awaiting = event.type === "approval_requested" ? awaitedBy(outcome, event) : undefined;
   const problems = event.type === "gate_failed" ? event.problems : [];
   const { gate: whole } = requirePhase(structure, event.phase);
-  const gate = waive(whole, waivedNames(head));
+  const gate = gateAsked(context, whole, waivedNames(head));
   const example = exampleEvidence(gate);
   return {
     passed: false,

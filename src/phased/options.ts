@@ -82,6 +82,12 @@ export interface EngineOptions {
    * required task. With `any`, an agent may adopt any plan.
    */
   readonly agentSync?: "keeps-gates" | "any";
+  /**
+   * How agents claim what neither a verifier nor an approval backs. With `plain`, the default, as `true`. With `backed`, as
+   * `{claim: true, proof: "where it can be seen"}`: the proof is recorded, and a file that it names must exist (checked by
+   * the verifier `file_exists`, if the host has it).
+   */
+  readonly claims?: "plain" | "backed";
   /** Turns every session's log into an HMAC chain; a string is encoded as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /**
@@ -114,6 +120,7 @@ export interface ResolvedOptions {
   readonly parsers: Readonly<Record<string, SourceParser>>;
   readonly verifiers: Readonly<Record<string, Verifier>>;
   readonly agentSync: NonNullable<EngineOptions["agentSync"]>;
+  readonly claims: NonNullable<EngineOptions["claims"]>;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
   readonly retention?: Retention;
@@ -146,6 +153,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     verifiers: options.verifiers ?? {},
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
+    claims: options.claims ?? "plain",
     ...(retention === undefined ? {} : { retention }),
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),

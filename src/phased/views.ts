@@ -4,7 +4,6 @@
  */
 
 import { PhasegateError } from "../errors.js";
-import { waive } from "../gate/waivers.js";
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
@@ -16,7 +15,7 @@ import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } f
 import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { viewWaivers, type WaiversView } from "./approval/waivers.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
-import { loadPlanned, requirePhase } from "./context.js";
+import { gateAsked, loadPlanned, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, isWaiverOpen, readingRefusal } from "./state/commands.js";
@@ -137,13 +136,14 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const awaiting = await viewAwaited(context, session);
   const waivers = await viewWaivers(context, session, structure);
   const waived = number === head.phase ? (waivers.waived ?? []).flatMap(({ fields }) => fields) : [];
+  const gate = gateAsked(context, phase.gate, waived);
   return {
     ...waivers,
     ...(plan === undefined ? {} : { plan }),
     ...(awaiting === undefined ? {} : { awaiting }),
     ...factsOf(context, session),
     workflowType: head.workflowType,
-    phase: waived.length === 0 ? phase : { ...phase, gate: waive(phase.gate, waived) },
+    phase: gate === phase.gate ? phase : { ...phase, gate },
     artifacts: await context.artifactNames.before(session, number),
     ...(await viewText(context, structure, phase)),
   };

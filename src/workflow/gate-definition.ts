@@ -40,6 +40,8 @@ export interface FieldGate {
   source: "gate-file" | "document" | "metadata";
   /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
   waived?: string[] | undefined;
+  /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
+  proofs?: string[] | undefined;
 }
 
 /** A gate whose evidence is checked by a Standard Schema in code. */
@@ -60,6 +62,8 @@ export interface SchemaGate {
   reveal?: Reveal | undefined;
   /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
   waived?: string[] | undefined;
+  /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
+  proofs?: string[] | undefined;
 }
 
 /** A gate that any evidence object passes. */
@@ -82,6 +86,8 @@ export interface PlanGate {
   items: string[];
   /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
   waived?: string[] | undefined;
+  /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
+  proofs?: string[] | undefined;
 }
 
 /** One field that a gate asks for. */
@@ -164,7 +170,7 @@ export const verifySchema = z.object({
   field: z.optional(z.string()),
 });
 
-const waived = z.optional(z.array(z.string()));
+const copied = { waived: z.optional(z.array(z.string())), proofs: z.optional(z.array(z.string())) };
 
 const demandsShape = {
   verify: z.optional(z.array(verifySchema)),
@@ -181,7 +187,7 @@ export const fieldGateSchema = z.object({
   rules: z.optional(z.array(ruleSchema)),
   ...demandsShape,
   source: z.enum(["gate-file", "document", "metadata"]),
-  waived,
+  ...copied,
 });
 
 const schemaGateSchema = z.object({
@@ -190,7 +196,7 @@ const schemaGateSchema = z.object({
   jsonSchema: z.optional(storedObjectSchema),
   example: z.optional(storedObjectSchema),
   ...demandsShape,
-  waived,
+  ...copied,
 });
 
 const openGateSchema = z.object({ kind: z.literal("open"), allowOverride: z.boolean() });
@@ -200,7 +206,7 @@ const planGateSchema = z.object({
   allowOverride: z.boolean(),
   tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
   items: z.array(z.string()),
-  waived,
+  ...copied,
 });
 
 /** Checks a gate that is read from a store. */

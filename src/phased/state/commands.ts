@@ -4,6 +4,7 @@
  */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import type { Proof } from "../../gate/backed-claims.js";
 import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
 import { waivable } from "../../gate/waivers.js";
@@ -47,6 +48,8 @@ export type SessionCommand =
       readonly stood?: readonly string[];
       /** What the verdict does not require, since a person has waived it. */
       readonly waived?: readonly Waived[];
+      /** Where the claims can be seen. */
+      readonly proofs?: readonly Proof[];
     }
   | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
   | ({ readonly type: "deny"; readonly note: string } & PersonsWord)

@@ -42,7 +42,7 @@ export function completePhase(
 ): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output, verification, waived = [], stood = [] } = command;
+  const { phase, evidence, verdict, output, verification, waived = [], proofs = [], stood = [] } = command;
   const attempt = head.attempts + 1;
   const verified = verification === undefined ? {} : { verification: [...verification] };
   if (!verdict.passed) {
@@ -54,6 +54,7 @@ export function completePhase(
     ...(output === undefined ? {} : { output }),
     ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
     ...(waived.length === 0 ? {} : { waived: [...waived] }),
+    ...(proofs.length === 0 ? {} : { proofs: [...proofs] }),
   };
   const accepted = { phase, position, attempt, evidence, ...extras };
   const approval = approvalOf(context.structure.phases[position]?.gate);

@@ -66,6 +66,7 @@ const accepted = {
   warnings: z.optional(z.array(problemSchema)),
   ...verified,
   waived: z.optional(z.array(waivedSchema)),
+  proofs: z.optional(z.array(z.object({ field: z.string(), proof: z.string() }))),
 };
 
 const answered = {

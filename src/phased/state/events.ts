@@ -3,6 +3,7 @@
  */
 
 import type { ApprovalSignature } from "../../approval/message.js";
+import type { Proof } from "../../gate/backed-claims.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
@@ -32,6 +33,8 @@ export type SessionEvent =
       verification?: Verification[] | undefined;
       /** What was not required, since a person had waived it. */
       waived?: Waived[] | undefined;
+      /** Where the agent's claims can be seen, if the host asks for that. */
+      proofs?: Proof[] | undefined;
       /** The question for the person. */
       prompt: string;
       /** The names of those who may answer; any approver if missing. */
@@ -111,6 +114,8 @@ export type SessionEvent =
       verification?: Verification[] | undefined;
       /** What was not required, since a person had waived it. */
       waived?: Waived[] | undefined;
+      /** Where the agent's claims can be seen, if the host asks for that. */
+      proofs?: Proof[] | undefined;
       /** True if the phase comes from a plan, whose tasks must now be ticked. */
       ticks?: true | undefined;
       /** The ids of its tasks that were already ticked in the plan: a rollback keeps their ticks. */

@@ -3,6 +3,7 @@
  * artifacts (the accepted evidence) of completed phases.
  */
 
+import type { Proof } from "../../gate/backed-claims.js";
 import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import { isJsonObject } from "../../workflow/json.js";
@@ -36,6 +37,8 @@ export interface PhaseAttempt {
   readonly verification?: readonly Verification[];
   /** What was not required, since a person had waived it. */
   readonly waived?: readonly Waived[];
+  /** Where the agent's claims can be seen, if the host asks for that. */
+  readonly proofs?: readonly Proof[];
   /** How much of the problems the gate shows to agents; everything if missing. */
   readonly reveal?: Reveal;
 }
@@ -58,7 +61,7 @@ export interface GateFailure {
 
 type Open = { phase: number; attempt: number; startedAt: string };
 /** The findings of a gate at the end of an attempt. */
-type Findings = Pick<PhaseAttempt, "problems" | "verification" | "waived">;
+type Findings = Pick<PhaseAttempt, "problems" | "verification" | "waived" | "proofs">;
 
 /** Returns every attempt at every phase in the order in which they began; the last one may be in progress. */
 export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
@@ -91,9 +94,11 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
       case "retried":
         open = { phase: event.phase, attempt: open?.attempt ?? attempts.next(event.phase), startedAt: at };
         break;
-      case "gate_passed":
-        close(at, "completed", { ...found(event), ...(event.waived && { waived: event.waived }) });
+      case "gate_passed": {
+        const { waived, proofs } = event;
+        close(at, "completed", { ...found(event), ...(waived && { waived }), ...(proofs && { proofs }) });
         break;
+      }
       case "gate_overridden":
       case "phase_skipped":
         // A failed session has no open attempt: the host's decision counts as one.

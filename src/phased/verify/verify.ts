@@ -21,15 +21,17 @@ import {
 } from "./run-verifiers.js";
 import { type Beginning, checkKey, loadBeginnings, sessionFacts, snapshotChecks } from "./snapshots.js";
 
-/** Runs the checks of a gate on complete evidence; undefined if there are none. */
+/** Runs the checks of a gate, and `others`, on complete evidence; undefined if there are none. */
 export function verifyEvidence(
   context: VerifyContext,
   session: VerifiedSession,
   structure: Pick<WorkflowStructure, "plan">,
   phase: VerifiedPhase,
   evidence: JsonObject,
+  others: readonly VerifyDefinition[] = [],
 ): Promise<Verified<Verification>> | undefined {
-  const checks = checksOf(phase.gate).filter(({ field }) => field === undefined || isDue(phase.gate, field, evidence));
+  const due = checksOf(phase.gate).filter(({ field }) => field === undefined || isDue(phase.gate, field, evidence));
+  const checks = [...due, ...others];
   return checks.length === 0 ? undefined : verify(context, session, structure, phase, evidence, checks);
 }
 

@@ -147,7 +147,8 @@ function blanks({ gate }: PhaseDefinition): WireObject {
       if (revealOf(gate) === "none") return { "<what was done>": "<result>" };
       if (revealOf(gate) === "names") return named(evidenceNames(gate).slice(0, BLANKS_MAX), "<value>");
       const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
-      return Object.fromEntries(required.map(({ name, type }) => [name, `<${type}>`]));
+      const blank = (name: string, type: string) => (gate.proofs?.includes(name) ? "<claim and proof>" : `<${type}>`);
+      return Object.fromEntries(required.map(({ name, type }) => [name, blank(name, type)]));
     }
     case "plan":
       return named(evidenceNames(gate), "<see checkpoint.evidence_schema>");

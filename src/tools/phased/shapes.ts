@@ -77,6 +77,7 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     status,
     problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
     ...waivedNews(attempt.waived),
+    proofs: attempt.proofs?.map(({ field, proof }) => brief(`${field}: ${proof}`, TEXT_MAX)),
     ...verificationRecord(verification, reveal),
   });
 }

@@ -1,0 +1,154 @@
+/**
+ * Claims with a proof. Where the host wants them, a required boolean that neither a verifier nor an approval backs is
+ * submitted as `{claim: true, proof: "where it can be seen"}`. The gate, its rules and later phases see the claim alone.
+ */
+
+import { visibleText } from "../workflow/field-types.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { shown } from "../workflow/names.js";
+import type { FieldGate, GateDefinition, SchemaGate } from "../workflow/structure.js";
+import { checksOf } from "./check-gate.js";
+import { ITEMS_FIELD, requiredItems } from "./plan-gate.js";
+import type { Problem } from "./verdict.js";
+
+/** The format of a claim with its proof, as a JSON Schema. */
+export const PROOF_FORMAT = {
+  type: "object",
+  properties: {
+    claim: { const: true },
+    proof: { type: "string", description: "where it can be seen: a file, a command, a line" },
+  },
+  required: ["claim", "proof"],
+} as const satisfies JsonObject;
+
+/** Where a claim can be seen, in the agent's words. */
+export interface Proof {
+  /** The field; in a plan's gate `validation_gate.<key>`. */
+  field: string;
+  /** A file, a command, a line. */
+  proof: string;
+}
+
+/** Returns a gate that asks for a proof of every claim that nothing else backs. */
+export function askForProofs(gate: GateDefinition): GateDefinition {
+  if (gate.kind === "open") return gate;
+  if (gate.kind === "plan") {
+    return Object.keys(requiredItems(gate)).length === 0 ? gate : { ...gate, proofs: [ITEMS_FIELD] };
+  }
+  if (gate.approval !== undefined) return gate;
+  const verified = checksOf(gate).map(({ field }) => field);
+  const proofs = (gate.kind === "fields" ? booleansIn(gate) : booleansBy(gate)).filter(
+    (name) => !verified.includes(name),
+  );
+  if (proofs.length === 0) return gate;
+  return gate.kind === "fields" ? { ...gate, proofs } : { ...gate, proofs, ...withProofFormat(gate, proofs) };
+}
+
+/** Evidence whose claims were taken apart. */
+interface ReadClaims {
+  /** The evidence with plain booleans. */
+  readonly evidence: JsonObject;
+  readonly proofs: readonly Proof[];
+  /** The claims without a proof. */
+  readonly problems: readonly Problem[];
+}
+
+/** Takes claims and proofs apart, where the gate asks for proofs. */
+export function readClaims(gate: GateDefinition, evidence: JsonObject): ReadClaims {
+  const names = "proofs" in gate ? (gate.proofs ?? []) : [];
+  const proofs: Proof[] = [];
+  const problems: Problem[] = [];
+  const plain: Record<string, JsonValue> = { ...evidence };
+  const read = (field: string, value: JsonValue): JsonValue => {
+    const outcome = readClaim(field, value);
+    if ("problem" in outcome) problems.push(outcome.problem);
+    else if (outcome.proof !== undefined) proofs.push({ field, proof: outcome.proof });
+    return outcome.claim;
+  };
+  for (const name of names) {
+    const value = Object.hasOwn(evidence, name) ? evidence[name] : undefined;
+    if (value === undefined) continue;
+    if (gate.kind !== "plan") plain[name] = read(name, value);
+    else if (isJsonObject(value)) {
+      const items = Object.entries(value).map(([key, item]) => [key, read(`${name}.${key}`, item)]);
+      plain[name] = Object.fromEntries(items);
+    }
+  }
+  return names.length === 0 ? { evidence, proofs, problems } : { evidence: plain, proofs, problems };
+}
+
+/** Limits the files that are looked up for one proof. */
+const FILES_MAX = 3;
+
+/** Returns the files that a proof names: words such as `docs/report.md`, `docs/report.md:12` or `report.md:12`. */
+export function filesNamedIn(proof: string): string[] {
+  const words = proof.split(/\s+/).map((word) => trimmed(word));
+  const files = words.filter((word) => !word.includes("://")).flatMap((word) => fileOf(word) ?? []);
+  return [...new Set(files)].slice(0, FILES_MAX);
+}
+
+/** A claim, with its proof if it has one. */
+type ReadClaim = { readonly claim: JsonValue; readonly proof?: string } | { claim: JsonValue; problem: Problem };
+
+/** The longest proof, in characters. */
+const PROOF_MAX = 1000;
+
+function readClaim(field: string, value: JsonValue): ReadClaim {
+  if (value === true) return { claim: value, problem: unproven(field, value, "it is claimed without a proof") };
+  // Anything else that is no claim is the gate's to refuse.
+  if (!isJsonObject(value)) return { claim: value };
+  const { claim = null, proof } = value;
+  if (typeof proof !== "string" || visibleText(proof) === "") {
+    return { claim, problem: unproven(field, value, "its proof says nothing") };
+  }
+  if (proof.length <= PROOF_MAX) return { claim, proof };
+  return { claim, problem: unproven(field, value, `its proof is longer than ${PROOF_MAX} characters`) };
+}
+
+function unproven(field: string, value: JsonValue, why: string): Problem {
+  const message = `'${field}': ${why}. Submit {claim, proof}, and say in proof where it can be seen: a file, a command, a line`;
+  return { field, problem: "invalid", message, got: shown(value), expected: "an object with claim and proof" };
+}
+
+function booleansIn({ fields }: FieldGate): string[] {
+  return fields.filter(({ type, required }) => required && type === "boolean").map(({ name }) => name);
+}
+
+function booleansBy({ jsonSchema }: SchemaGate): string[] {
+  const { properties, required } = jsonSchema ?? {};
+  if (!isJsonObject(properties) || !Array.isArray(required)) return [];
+  return Object.keys(properties).filter((name) => {
+    const schema = properties[name];
+    return required.includes(name) && isJsonObject(schema) && schema.type === "boolean";
+  });
+}
+
+function withProofFormat({ jsonSchema = {} }: SchemaGate, proofs: readonly string[]): Pick<SchemaGate, "jsonSchema"> {
+  const properties = isJsonObject(jsonSchema.properties) ? jsonSchema.properties : {};
+  const changed = proofs.map((name) => [name, proofFormat(properties[name])]);
+  return { jsonSchema: { ...jsonSchema, properties: { ...properties, ...Object.fromEntries(changed) } } };
+}
+
+/** Returns the format of a claim with its proof, with the description of the claim. */
+export function proofFormat(claim: JsonValue | undefined): JsonObject {
+  const description = isJsonObject(claim) ? claim.description : undefined;
+  return description === undefined ? PROOF_FORMAT : { ...PROOF_FORMAT, description };
+}
+
+const AROUND = new Set([..."\"'`()[]{}<>,;.!?"]);
+
+/** Removes quotes, brackets and punctuation around a word. */
+function trimmed(word: string): string {
+  let [from, to] = [0, word.length];
+  while (from < to && AROUND.has(word.charAt(from))) from += 1;
+  while (to > from && AROUND.has(word.charAt(to - 1))) to -= 1;
+  return word.slice(from, to);
+}
+
+/** Returns the path in a word; undefined if the word is none. */
+function fileOf(word: string): string | undefined {
+  const [path = "", line] = word.split(":");
+  const isPlace = path.includes("/") || (line !== undefined && /^\d+(-\d+)?$/.test(line));
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return isPlace && /^[\w@+-][\w@+.-]*\.[A-Za-z]\w*$/.test(name) ? path : undefined;
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { askForProofs, filesNamedIn, readClaims } from "../../src/gate/backed-claims.js";
+import { exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import { waive } from "../../src/gate/waivers.js";
+import type { FieldGate, PlanGate, SchemaGate } from "../../src/workflow/structure.js";
+
+const GATE: FieldGate = {
+  kind: "fields",
+  strict: true,
+  allowOverride: false,
+  source: "gate-file",
+  fields: [
+    { name: "reviewed", type: "boolean", required: true, description: "by a person" },
+    { name: "tested", type: "boolean", required: true },
+    { name: "fast", type: "boolean", required: false },
+    { name: "count", type: "integer", required: true },
+  ],
+  verify: [{ verifier: "command", params: {}, field: "tested" }],
+};
+const PLAN: PlanGate = { kind: "plan", allowOverride: false, tasks: [{ id: "1", optional: false }], items: ["Works"] };
+
+describe("a gate that asks for proofs", () => {
+  it("asks for them where a required boolean has no verifier", () => {
+    const gate = askForProofs(GATE);
+    expect(gate).toMatchObject({ proofs: ["reviewed"] });
+    expect(requiredFormat(gate)).toMatchObject({
+      properties: {
+        reviewed: { type: "object", description: "by a person", required: ["claim", "proof"] },
+        tested: { type: "boolean" },
+      },
+    });
+    expect(exampleEvidence(gate)).toBeUndefined();
+  });
+
+  it("asks for none where a person approves, in an open gate, for what is waived, and where nothing is claimed", () => {
+    const approved = { ...GATE, approval: { prompt: "?" } };
+    const open = { kind: "open", allowOverride: false } as const;
+    const none = { ...GATE, fields: GATE.fields.slice(1) };
+    for (const gate of [approved, open, none, { ...PLAN, items: [] }]) expect(askForProofs(gate)).toBe(gate);
+    expect(askForProofs(waive(GATE, ["reviewed"]))).not.toHaveProperty("proofs");
+  });
+
+  it("asks for them in a schema and in a plan's validation gate", () => {
+    const jsonSchema = JSON.parse(JSON.stringify(z.toJSONSchema(z.object({ ok: z.boolean(), note: z.string() }))));
+    const gate: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema };
+    expect(requiredFormat(askForProofs(gate))).toMatchObject({ properties: { ok: { required: ["claim", "proof"] } } });
+    const unknown: SchemaGate = { kind: "schema", allowOverride: false };
+    expect(askForProofs(unknown)).toBe(unknown);
+    expect(requiredFormat(askForProofs(PLAN))).toMatchObject({ validation_gate: { each: { type: "object" } } });
+  });
+});
+
+describe("claims with proofs", () => {
+  const gate = askForProofs(GATE);
+
+  it("are taken apart", () => {
+    const reviewed = { claim: true, proof: "docs/review.md:3" };
+    expect(readClaims(gate, { reviewed, tested: true, count: 1 })).toEqual({
+      evidence: { reviewed: true, tested: true, count: 1 },
+      proofs: [{ field: "reviewed", proof: "docs/review.md:3" }],
+      problems: [],
+    });
+    expect(readClaims(GATE, { reviewed })).toEqual({ evidence: { reviewed }, proofs: [], problems: [] });
+  });
+
+  it.each([
+    [true, /without a proof/],
+    [{ claim: true }, /says nothing/],
+    [{ claim: true, proof: " \u200b" }, /says nothing/],
+    [{ claim: true, proof: 3 }, /says nothing/],
+    [{ claim: true, proof: "x".repeat(1001) }, /longer than 1000/],
+  ])("are a problem without one: %j", (reviewed, message) => {
+    const { problems, proofs } = readClaims(gate, { reviewed });
+    expect(problems).toMatchObject([
+      { field: "reviewed", problem: "invalid", message: expect.stringMatching(message) },
+    ]);
+    expect(proofs).toEqual([]);
+  });
+
+  it.each([false, "yes", null, 3])("are left to the gate if they are none: %j", (reviewed) => {
+    expect(readClaims(gate, { reviewed })).toMatchObject({ evidence: { reviewed }, problems: [] });
+  });
+
+  it("are read for each item of a plan's validation gate", () => {
+    const plan = askForProofs(PLAN);
+    const items = { 1: { claim: true, proof: "npm test" }, works: true };
+    expect(readClaims(plan, { tasks_completed: ["1"], validation_gate: items })).toMatchObject({
+      evidence: { tasks_completed: ["1"], validation_gate: { 1: true, works: true } },
+      proofs: [{ field: "validation_gate.1", proof: "npm test" }],
+      problems: [{ field: "validation_gate.works" }],
+    });
+    expect(readClaims(plan, { validation_gate: [] })).toMatchObject({ evidence: { validation_gate: [] } });
+    expect(readClaims(plan, {})).toMatchObject({ evidence: {}, problems: [] });
+  });
+});
+
+describe("the files that a proof names", () => {
+  it.each([
+    ["see docs/report.md, line 3", ["docs/report.md"]],
+    ["`src/a.test.ts:12`", ["src/a.test.ts"]],
+    ["report.md:3-9 and (logs/run.txt)", ["report.md", "logs/run.txt"]],
+    ["npm test: 12 passed", []],
+    ["e.g. v1.2 and/or 10/12.5", []],
+    ["https://example.com/a.html", []],
+    ["a/b.c a/b.c x/1.d x/2.d x/3.d", ["a/b.c", "x/1.d", "x/2.d"]],
+    ["...", []],
+  ])("of %j are %j", (proof, files) => {
+    expect(filesNamedIn(proof)).toEqual(files);
+  });
+});
