@@ -13,6 +13,7 @@ import type { ApprovalResult } from "../phased/approval/requests.js";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
+import { SINCE_VERIFIERS } from "../workflow/gate-definition.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
 import { headLines, resultLines } from "./show.js";
@@ -159,9 +160,6 @@ interface WaitingSession {
   answer(signed: SignedDecision): Promise<readonly string[]>;
 }
 
-/** The built-in verifier that compares files with their state at the start of the phase. */
-const BASELINE_VERIFIER = "changed_since_phase_start";
-
 /** Returns the request that a session waits on. Throws if it waits on none. */
 async function waitingSession(
   opened: OpenedSession,
@@ -238,11 +236,11 @@ function stepOutcome(decision: "approve" | "deny", by: string, step: string, { s
 /** Warns if the next phase compares files with its baseline, and the baseline was not recorded. */
 function unrecorded(result: ApprovalResult, verifiers: Readonly<Record<string, unknown>>): string[] {
   const next = result.passed ? result.nextPhase : null;
-  if (next === null || Object.hasOwn(verifiers, BASELINE_VERIFIER)) return [];
-  if (checksOf(next.gate).every(({ verifier }) => verifier !== BASELINE_VERIFIER)) return [];
+  const isBaseline = (name: string) => SINCE_VERIFIERS.includes(name) && !Object.hasOwn(verifiers, name);
+  if (next === null || !checksOf(next.gate).some(({ verifier }) => isBaseline(verifier))) return [];
   return [
-    `Phase ${next.number} checks files against their state at its start, which was not recorded without --project: its gate`,
-    "will refuse the first attempt for this reason, and retry_phase then records the files.",
+    `Phase ${next.number} checks files against their state at its start, which was not recorded without --project. A server`,
+    "with --project records the files when it next loads the session: what has changed until then is not seen.",
   ];
 }
 

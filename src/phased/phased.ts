@@ -45,7 +45,7 @@ import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
-import { Beginnings } from "./verify/snapshots.js";
+import { Beginnings } from "./verify/beginnings.js";
 import { startOptions, viewArtifact, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** The operations on sessions. */
@@ -150,6 +150,10 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
     case "plan_ticked": {
       const { ticked, unticked, missing, unwritable = [] } = event;
       return notifications.notify("planTicked", { ...of, ticked, unticked, missing, unwritable });
+    }
+    case "snapshots_taken": {
+      const verifiers = event.snapshots.map(({ verifier }) => verifier);
+      return notifications.notify("snapshotsTaken", { ...of, phase: event.phase, verifiers });
     }
     case "completed":
       return notifications.notify("completed", of);

@@ -20,6 +20,7 @@ import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js
 import { exhausted, readingRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import { inRanges, type Ranges, type SessionHead } from "./state/head.js";
+import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
 
 /** The facts about a session that decide what is possible. */
 export interface SessionFacts {
@@ -35,6 +36,11 @@ export interface SessionFacts {
   readonly exhausted: boolean;
   /** True if complete evidence waits for a person's approval. */
   readonly awaitingApproval: boolean;
+  /**
+   * Verifiers without the snapshot that they compare with, and why taking it has failed; a retry of the phase takes it.
+   * Missing if there are none.
+   */
+  readonly unrecorded?: readonly { readonly verifier: string; readonly failed?: string }[];
 }
 
 /** A text with the facts that were read from it. */
@@ -125,6 +131,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
   await context.approvalGuard.check(session, structure);
+  await snapshotGaps(context, session, structure);
   const phase = requirePhase(structure, number);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);
@@ -240,16 +247,19 @@ export async function startOptions({ kernel }: EngineContext, sessionId: Session
 
 /** Returns the facts about a session that decide what is possible. */
 export function factsOf(
-  { options }: EngineContext,
-  { sessionId, head }: { readonly sessionId: SessionId; readonly head: SessionHead },
+  context: EngineContext,
+  session: { readonly sessionId: SessionId; readonly head: SessionHead },
 ): SessionFacts {
+  const { sessionId, head } = session;
+  const unrecorded = head.status === "completed" ? [] : (knownGaps(context, session) ?? []);
   return {
     sessionId,
     status: head.status,
     currentPhase: head.phase,
     totalPhases: head.total,
     awaitingApproval: head.status === "active" && head.awaiting !== undefined,
-    exhausted: head.status !== "completed" && exhausted(head, options.limits) !== undefined,
+    exhausted: head.status !== "completed" && exhausted(head, context.options.limits) !== undefined,
+    ...(unrecorded.length === 0 ? {} : { unrecorded }),
   };
 }
 

@@ -13,7 +13,7 @@ import type { PhaseDefinition } from "../../workflow/structure.js";
 import { keyed } from "../request.js";
 import { compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
+import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, retryCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
 import { approvalNews, problemEntry, verificationNews } from "./shapes.js";
 
@@ -53,11 +53,17 @@ async function now(
 /** A gate's refusal. */
 type Refused = Extract<CompleteResult, { passed: false }>;
 
+/** Returns true if a check had nothing to compare with: the same evidence would be refused again. */
+function isUnrecorded({ verification = [] }: Refused): boolean {
+  return verification.some(({ unrecorded }) => unrecorded);
+}
+
 /** Limits the fields that are named. */
 const FIELDS_MAX = 25;
 
 /** Returns what an agent has to do. */
-function remediation({ status, phase, problems, exhausted }: Refused): string {
+function remediation(result: Refused): string {
+  const { status, phase, problems, exhausted } = result;
   if (exhausted) {
     return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
   }
@@ -65,7 +71,10 @@ function remediation({ status, phase, problems, exhausted }: Refused): string {
   const isComplete = problems.every(({ problem }) => problem === "unverified");
   const named = isComplete ? ", all of it: it is complete, but the checks disagree with it" : asked(fields);
   const fix = `Do what is missing, then submit evidence for phase ${phase}${named}`;
-  if (status === "active") return fix;
+  if (status === "active" && !isUnrecorded(result)) return fix;
+  if (status === "active") {
+    return `Call retry_phase for phase ${phase} first: it records what the checks compare with, which is missing. ${fix}`;
+  }
   return `The session has failed. Call retry_phase for phase ${phase} first. ${fix}`;
 }
 
@@ -166,7 +175,7 @@ function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { pass
 function callAfterRefusal(result: Refused, submitted: readonly string[]): WireObject | null {
   const { status, sessionId, phase, exhausted } = result;
   if (exhausted) return null;
-  if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
+  if (status !== "active" || isUnrecorded(result)) return retryCall(sessionId, phase);
   return { action: "complete_phase", session_id: sessionId, phase, evidence: blanksAfter(result, submitted) };
 }
 
