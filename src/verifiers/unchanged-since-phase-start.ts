@@ -69,7 +69,9 @@ export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
       const before = snapshotSchema.safeParse(snapshot);
       if (!before.success) return { ok: false, message: "no snapshot was recorded when this phase was entered", ran };
       if ("failed" in before.data) {
-        const message = `the files could not be recorded: ${before.data.failed}. Roll back to an earlier phase, and pass it again`;
+        const again =
+          "They are recorded once the phase before is passed again: roll back to it, or start a new session";
+        const message = `the files could not be recorded: ${before.data.failed}. ${again}`;
         return { ok: false, message, ran };
       }
       const now = await statesOf(sandbox, given, signal);

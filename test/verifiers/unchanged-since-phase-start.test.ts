@@ -218,7 +218,7 @@ describe("unchanged_since_phase_start", () => {
     const snapshot = (await project.snapshot(NAME, { path: "t" })) ?? null;
     await rm(join(project.root, "t/huge"));
     expect(refused(await project.verify(NAME, { path: "t" }, { snapshot }))).toMatch(
-      /the files could not be recorded: .*Roll back to an earlier phase, and pass it again/,
+      /the files could not be recorded: .*roll back to it, or start a new session/,
     );
   });
 

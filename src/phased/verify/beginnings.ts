@@ -73,14 +73,14 @@ function needOf(
 /** Returns the checks that need a snapshot once a phase is entered: its own, and later ones with an anchor behind it. */
 export function neededAt(
   context: VerifyContext,
-  phases: readonly VerifiedPhase[],
+  { phases, isStep = false }: { readonly phases: readonly VerifiedPhase[]; readonly isStep?: boolean },
   position: number,
 ): readonly Needed[] {
   const found = new Map<string, Needed>();
   for (const [place, phase] of phases.entries()) {
     if (place < position) continue;
     for (const check of snapshotChecks(context, phase)) {
-      const need = needOf(context, check, phases, place);
+      const need = needOf(context, check, isStep ? [] : phases, place);
       const isSet = need.anchor !== undefined && need.anchor >= 0 && need.anchor < position;
       if (place === position || isSet) found.set(need.key, need);
     }
@@ -248,7 +248,7 @@ export async function snapshotGaps(
   if (known !== undefined) return known;
   const { status, position } = session.head;
   const isOver = status === "completed" || status === "deleted";
-  const needed = isOver ? [] : neededAt(context, structure.phases, position);
+  const needed = isOver ? [] : neededAt(context, structure, position);
   const current = await currentSnapshots(context, session, needed);
   const gaps = gapsIn(needed, current).map(({ gap }) => gap);
   context.beginnings.gaps.set(gapsKey(session), gaps);

@@ -78,7 +78,11 @@ export function withBegun(
 type Owner = Pick<VerifiedSession, "sessionId" | "head">;
 
 /** The phases that a session may enter, in order. */
-type Begins = Pick<WorkflowStructure, "plan"> & { readonly phases: readonly VerifiedPhase[] };
+type Begins = Pick<WorkflowStructure, "plan"> & {
+  readonly phases: readonly VerifiedPhase[];
+  /** True for a step of a routed workflow, which has no phases before it. */
+  readonly isStep?: boolean;
+};
 
 /**
  * Takes the snapshots for a phase that is entered: those of its own checks, and those of later checks that compare with
@@ -94,7 +98,7 @@ export function beginPhase(
 ): Promise<Begun> | undefined {
   const phase = structure.phases[position];
   if (phase === undefined) return undefined;
-  const due = neededAt(context, structure.phases, position).filter(
+  const due = neededAt(context, structure, position).filter(
     ({ anchor }) => anchor === undefined || (!isRollback && anchor === position - 1),
   );
   return due.length === 0 ? undefined : take(context, owner, structure, phase, due);
@@ -216,7 +220,7 @@ async function completeSnapshots(
   const position = structure.phases.findIndex(({ number }) => number === session.head.phase);
   const phase = structure.phases[position];
   if (phase === undefined) return undefined;
-  const needed = neededAt(context, structure.phases, position);
+  const needed = neededAt(context, structure, position);
   const current = await currentSnapshots(context, session, needed);
   const chosen = gapsIn(needed, current).flatMap(({ need, gap }) => (isChosen(gap) ? [need] : []));
   if (chosen.length === 0) return undefined;

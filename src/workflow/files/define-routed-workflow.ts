@@ -141,9 +141,10 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
     plain.add(plainName(step.name));
     if (isEmpty(step.guidance)) problems.push(`${about} has no guidance`);
     if (isEmpty(step.instructions)) problems.push(`${about} has no instructions`);
-    if (step.gate !== undefined) problems.push(...readStepGate(step.gate).problems.map((one) => `${about}: ${one}`));
-    for (const { verifier, params } of step.gate?.verify ?? []) {
-      const fault = sinceFault({ verifier, params: params ?? {} }, NO_PHASES);
+    const { gate, problems: wrong = [] } = step.gate === undefined ? {} : readStepGate(step.gate);
+    problems.push(...wrong.map((one) => `${about}: ${one}`));
+    for (const check of gate?.verify ?? []) {
+      const fault = sinceFault(check, NO_PHASES);
       if (fault !== undefined) problems.push(`${about}: gate.verify: ${fault.message}. ${fault.hint}`);
     }
     // A gate under another name would be an open one.
