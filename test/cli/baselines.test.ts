@@ -77,6 +77,21 @@ describe("a test that fails in phase 1 and passes in phase 2, over MCP", () => {
   });
 });
 
+describe("a workflow with a wrong `since`, over MCP", () => {
+  it("is listed as broken, and can't be started", async () => {
+    const root = await temporaryFolder();
+    const gate = `${FIELDS}verify: {verifier: unchanged_since_phase_start, path: a, since: {phase: 2}}\n`;
+    await writeFiles(join(root, "workflows", "checked"), gatedFiles("checked", [FIELDS, gate]));
+    const { ask } = await connectToServe(["--workflows", join(root, "workflows"), "--state", join(root, "state")]);
+    const listed = JSON.stringify(await ask({ action: "list_workflows" }));
+    expect(listed).toContain("`since` names phase 2, which is not before phase 2");
+    expect(await ask({ action: "start", workflow_type: "checked", target_file: "a" })).toMatchObject({
+      status: "error",
+      code: "DEFINITION_INVALID",
+    });
+  });
+});
+
 describe("phasegate validate", () => {
   const validate = async (gates: readonly string[], metadata: Record<string, unknown> = {}) => {
     const root = await temporaryFolder();
@@ -201,6 +216,21 @@ describe("an approval without --project, over MCP", () => {
 });
 
 describe("a start of a phase that could not be recorded, over MCP", () => {
+  it("is told with the first phase", async () => {
+    const root = await temporaryFolder();
+    const gate = `${FIELDS}verify: {verifier: changed_since_phase_start, path: add.mjs}\n`;
+    await writeFiles(join(root, "workflows", "checked"), gatedFiles("checked", [gate]));
+    await writeFiles(join(root, "project"), { "other.mjs": WRONG });
+    await symlink("other.mjs", join(root, "project", "add.mjs"));
+    const args = ["--workflows", join(root, "workflows"), "--state", join(root, "state")];
+    const { ask } = await connectToServe([...args, "--project", join(root, "project")]);
+    const started = await ask({ action: "start", workflow_type: "checked", target_file: "add.mjs" });
+    expect(started).toMatchObject({
+      unrecorded: expect.stringContaining("could not be recorded"),
+      next: { action: "retry_phase", phase: 1 },
+    });
+  });
+
   it("leads to retry_phase before an attempt fails", async () => {
     const checks = `${FIELDS}verify: {verifier: changed_since_phase_start, path: add.mjs}\n`;
     const { submit, call, write, project } = await serving([FIELDS, checks], { "other.mjs": WRONG });

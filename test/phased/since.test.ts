@@ -1,7 +1,9 @@
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage, type StorageAdapter } from "phasegate";
+import { FileStorage } from "phasegate/fs";
 import type { Verifier } from "phasegate/verify";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { makeProject, startVerified } from "../support/verified.js";
 
 const FIELDS = "evidence_schema: {done: {type: boolean}}\n";
@@ -269,6 +271,26 @@ describe("a snapshot that nobody took when the phase was entered", () => {
     const others = [1, 2, 3].map(() => createEngine({ storage, content, verifiers: { snap } }));
     await Promise.all([engine, ...others].flatMap((each) => [each.getState(sessionId), each.getPhase(sessionId)]));
     expect((await typesOf()).filter((type) => type === "snapshots_taken")).toHaveLength(1);
+  });
+
+  it("is taken once by several processes on one folder", async () => {
+    const { snap } = counting();
+    const folder = await temporaryFolder();
+    const open = async (verifiers: Record<string, Verifier>, content: MemoryContent) => {
+      const engine = createEngine({ storage: await FileStorage.open(folder), content, verifiers });
+      onTestFinished(() => engine.close());
+      return engine;
+    };
+    const storage = await FileStorage.open(folder);
+    const { content, sessionId, engine } = await startVerified([OPEN, SNAP], { verifiers: { snap }, storage });
+    onTestFinished(() => engine.close());
+    await (await open({}, content)).completePhase(sessionId, { phase: 1, evidence: done });
+    const engines = await Promise.all([1, 2, 3].map(() => open({ snap }, content)));
+    const seen = await Promise.all(engines.flatMap((each) => [each.getState(sessionId), each.getPhase(sessionId)]));
+    expect(seen).toHaveLength(6);
+    for (const state of seen) expect(state).not.toHaveProperty("unrecorded");
+    expect((await engine.getState(sessionId)).version).toBe(3);
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
   });
 
   it("is not taken by a submission, whose work would be in it, but by a retry, which needs no failed attempt", async () => {

@@ -16,6 +16,29 @@ async function aPhase(files: Readonly<Record<string, string>>, params: JsonObjec
   return { ...project, before: snapshot, ask };
 }
 
+/** Returns a text with the differences applied that a result shows for its file. */
+function patched(text: string, output: readonly string[], path: string): string {
+  const lines: (string | undefined)[] = text.split("\n");
+  const added = new Map<number, string[]>();
+  const from = output.indexOf(`${path} was changed`) + 1;
+  let at = 0;
+  let first = 0;
+  for (const shown of output.slice(from)) {
+    if (/ was (changed|added|deleted)/.test(shown)) break;
+    if (shown.startsWith("@")) [at, first] = [Number(shown.slice(7)) - 1, Number(shown.slice(7)) - 1];
+    else if (shown.startsWith("-")) {
+      expect(lines[at]).toBe(shown.slice(2));
+      lines[at] = undefined;
+      at += 1;
+    } else added.set(first, [...(added.get(first) ?? []), shown.slice(2)]);
+  }
+  const all = [...lines, undefined].flatMap((line, index) => [
+    ...(added.get(index) ?? []),
+    ...(line === undefined ? [] : [line]),
+  ]);
+  return all.join("\n");
+}
+
 const TEST = "import { add } from './add.mjs';\n\nassert.equal(add(1, 2), 3);\nassert.equal(add(2, 2), 4);\n";
 
 describe("unchanged_since_phase_start", () => {
@@ -134,6 +157,34 @@ describe("unchanged_since_phase_start", () => {
     await write("test/new/d.test.mjs", "d");
     await rm(join(root, "test/deep/b.test.mjs"));
     expect(refused(await ask())).toContain("test/deep/b.test.mjs was deleted, test/new/d.test.mjs was added");
+  });
+
+  it("refuses exactly what differs, and its lines lead from the old text to the new one", async () => {
+    const { root, write, snapshot, verify } = await aProject();
+    const line = fc.constantFrom("a", "b", "c", "");
+    const text = fc.array(line, { minLength: 1, maxLength: 7 }).map((lines) => lines.join("\n"));
+    const files = fc.dictionary(fc.constantFrom("one", "two", "d/three"), text, { minKeys: 1, noNullPrototype: true });
+    const put = async (all: Readonly<Record<string, string>>) => {
+      await rm(join(root, "t"), { recursive: true, force: true });
+      for (const [path, content] of Object.entries(all)) await write(`t/${path}`, content);
+    };
+    await fc.assert(
+      fc.asyncProperty(files, fc.oneof(files, fc.constant(undefined)), async (before, changed) => {
+        const now = changed ?? before;
+        await put(before);
+        const taken = (await snapshot(NAME, { path: "t" })) ?? null;
+        await put(now);
+        const { ok, output = [] } = await verify(NAME, { path: "t" }, { snapshot: taken });
+        const paths = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+        const differing = paths.filter((path) => before[path] !== now[path]);
+        expect(ok).toBe(differing.length === 0);
+        for (const path of differing) {
+          const [was, is] = [before[path], now[path]];
+          if (was !== undefined && is !== undefined) expect(patched(was, output, `t/${path}`)).toBe(is);
+        }
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it("refuses to compare nothing, and names a path that doesn't exist", async () => {

@@ -28,10 +28,14 @@ import {
 
 /** Returns the checks of a phase's gate whose verifiers take snapshots. */
 export function snapshotChecks(
-  { options }: VerifyContext,
+  context: VerifyContext,
   { gate }: Pick<VerifiedPhase, "gate">,
 ): readonly VerifyDefinition[] {
-  return checksOf(gate).filter(({ verifier }) => verifierOf(options.verifiers, verifier)?.snapshot !== undefined);
+  return checksOf(gate).filter((check) => takesSnapshot(context, check));
+}
+
+function takesSnapshot({ options }: VerifyContext, { verifier }: VerifyDefinition): boolean {
+  return verifierOf(options.verifiers, verifier)?.snapshot !== undefined;
 }
 
 /** A check that compares with a snapshot. */
@@ -76,16 +80,34 @@ export function neededAt(
   { phases, isStep = false }: { readonly phases: readonly VerifiedPhase[]; readonly isStep?: boolean },
   position: number,
 ): readonly Needed[] {
-  const found = new Map<string, Needed>();
-  for (const [place, phase] of phases.entries()) {
-    if (place < position) continue;
-    for (const check of snapshotChecks(context, phase)) {
-      const need = needOf(context, check, isStep ? [] : phases, place);
-      const isSet = need.anchor !== undefined && need.anchor >= 0 && need.anchor < position;
-      if (place === position || isSet) found.set(need.key, need);
-    }
-  }
-  return [...found.values()];
+  const phase = phases[position];
+  if (phase === undefined) return [];
+  const own = snapshotChecks(context, phase).map((check) => needOf(context, check, isStep ? [] : phases, position));
+  const later = sinceChecks(phases).flatMap(({ check, place }) => {
+    if (place <= position || !takesSnapshot(context, check)) return [];
+    const need = needOf(context, check, phases, place);
+    return need.anchor !== undefined && need.anchor >= 0 && need.anchor < position ? [need] : [];
+  });
+  return [...new Map([...own, ...later].map((need) => [need.key, need])).values()];
+}
+
+/** A check with `since`, and the position of its phase. */
+interface SinceCheck {
+  readonly check: VerifyDefinition;
+  readonly place: number;
+}
+
+/** The checks with `since` of structures that were searched: a plan may have thousands of phases. */
+const sinceChecksOf = new WeakMap<readonly VerifiedPhase[], readonly SinceCheck[]>();
+
+function sinceChecks(phases: readonly VerifiedPhase[]): readonly SinceCheck[] {
+  const known = sinceChecksOf.get(phases);
+  if (known !== undefined) return known;
+  const found = phases.flatMap(({ gate }, place) =>
+    checksOf(gate).flatMap((check) => (sinceOf(check.params) === undefined ? [] : [{ check, place }])),
+  );
+  sinceChecksOf.set(phases, found);
+  return found;
 }
 
 /** The snapshots of a check, current and earlier; or why there are none. */
