@@ -20,6 +20,7 @@ import {
   isNamedBy,
   namedFilesParams,
   plainPath,
+  refuseFilledGlobs,
   sinceWords,
 } from "./named-files.js";
 import { refuseTwice, sha256, shownPath, subjectsOf } from "./subject.js";
@@ -44,10 +45,12 @@ export function changedSincePhaseStart(sandbox: Sandbox): Verifier {
     name: NAME,
     params,
     checkParams,
-    async snapshot(given): Promise<JsonValue> {
+    async snapshot(given, { session }): Promise<JsonValue> {
+      refuseFilledGlobs(NAME, namedPaths(given), session);
       return [...(await digestsOf(sandbox, namedPaths(given)))].map(([path, digest]) => [path, digest]);
     },
-    async verify(given, { value, snapshot, snapshotTakenAt, earlierSnapshots }, signal) {
+    async verify(given, { value, snapshot, snapshotTakenAt, earlierSnapshots, session }, signal) {
+      refuseFilledGlobs(NAME, namedPaths(given), session);
       const before = snapshotSchema.safeParse(snapshot);
       const earlier = z.array(snapshotSchema).safeParse(earlierSnapshots ?? []);
       if (!before.success || !earlier.success) {

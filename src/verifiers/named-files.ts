@@ -6,8 +6,9 @@
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkPlaceholders, hasPlaceholder } from "../gate/fill-params.js";
+import type { VerifyRequest } from "../ports/verifier.js";
 import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
-import { parseRelativePath } from "../workflow/names.js";
+import { parseRelativePath, shown } from "../workflow/names.js";
 import { textParam, wrongParam } from "./define-verifier.js";
 
 /** Maximum number of paths in one parameter. */
@@ -40,6 +41,21 @@ export function checkPaths(verifier: string, paths: readonly string[], instead =
     else if (checkPlaceholders({ path }).some((name) => name.startsWith("evidence."))) {
       throw wrongParam(verifier, "path", `there is no evidence when the phase begins${instead}`);
     }
+  }
+}
+
+/**
+ * Throws `INVALID_INPUT` for a path that a placeholder has made a glob: only authors write globs. Otherwise an agent could
+ * choose a target that names more than one file.
+ */
+export function refuseFilledGlobs(
+  verifier: string,
+  paths: readonly string[],
+  { target, specPath }: VerifyRequest["session"],
+): void {
+  for (const value of [target, specPath ?? ""].filter(isGlob)) {
+    if (!paths.some((path) => path.includes(value))) continue;
+    throw wrongParam(verifier, "path", `${shown(value)} of the session would be a glob, which only a gate can have`);
   }
 }
 

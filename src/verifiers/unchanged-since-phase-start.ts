@@ -16,6 +16,7 @@ import {
   isNamedBy,
   namedFilesParams,
   plainPath,
+  refuseFilledGlobs,
   sinceWords,
 } from "./named-files.js";
 import { harmless, sha256, shownPath } from "./subject.js";
@@ -53,8 +54,9 @@ export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
     params,
     keepsSnapshot: true,
     checkParams,
-    async snapshot(given): Promise<JsonValue> {
+    async snapshot(given, { session }): Promise<JsonValue> {
       try {
+        refuseFilledGlobs(NAME, [...namedPaths(given), ...(given.except ?? [])], session);
         return storable(await statesOf(sandbox, given));
       } catch (error) {
         // A failure would be recorded again by a retry, after the agent has changed what it must not change.
@@ -62,8 +64,9 @@ export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
         throw error;
       }
     },
-    async verify(given, { snapshot, snapshotTakenAt }, signal) {
+    async verify(given, { snapshot, snapshotTakenAt, session }, signal) {
       const paths = namedPaths(given);
+      refuseFilledGlobs(NAME, [...paths, ...(given.except ?? [])], session);
       const ran = paths.map(shownPath).join(", ");
       const since = sinceWords(given, snapshotTakenAt);
       const before = snapshotSchema.safeParse(snapshot);

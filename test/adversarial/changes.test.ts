@@ -206,6 +206,27 @@ describe("a gate that wants tests to stay as they were", () => {
     await gate.accepts({ done: true });
   });
 
+  it("refuses a target that is a glob, where the gate lets the target change", async () => {
+    const gate = await aGate({
+      gate: KEPT.replace(/paths: .*}/, 'path: test, except: ["{target_file}"]}'),
+      files: RED,
+      verifiers,
+    });
+    const start = { action: "start", workflow_type: "honest_v1", target_file: "test/**" };
+    const { session_id } = await gate.tool.dispatch(start);
+    await gate.write(test, "");
+    const answer = await gate.tool.dispatch({
+      action: "complete_phase",
+      session_id,
+      phase: 1,
+      evidence: { done: true },
+    });
+    expect(JSON.stringify(answer)).toContain("of the session would be a glob, which only a gate can have");
+    await gate.write(test, RED[test]);
+    await fix(gate);
+    await gate.accepts({ done: true });
+  });
+
   it("refuses a start that an agent has made unreadable, also after a retry", async () => {
     const since = KEPT.replace('["test/**"]', '["test/**"], since: {phase: 1}');
     const files = { "phases/2/gate-definition.yaml": since };
