@@ -174,6 +174,7 @@ const PHASED: Levels<keyof EngineNotifications> = {
   planSynced: "info",
   planTicked: "info",
   planTicksPending: "warn",
+  snapshotsTaken: "warn",
   completed: "info",
   failed: "info",
   deleted: "info",

@@ -11,6 +11,8 @@ import type { WaiverRequest } from "../phased/approval/waivers.js";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
+import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
+import type { WorkflowStructure } from "../workflow/structure.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { headLines, resultLines } from "./show.js";
 import type { OpenedSession } from "./state.js";
@@ -39,9 +41,6 @@ export interface WaitingSession {
   /** Passes the decision to the engine, and returns the outcome as lines. */
   answer(signed: SignedDecision): Promise<readonly string[]>;
 }
-
-/** The built-in verifier that compares files with their state at the start of the phase. */
-const BASELINE_VERIFIER = "changed_since_phase_start";
 
 /** Returns what a session waits on that the command can answer. Throws if it waits on nothing of the kind. */
 export async function waitingSession(
@@ -91,7 +90,8 @@ async function waitingPhase(
         decision === "approve"
           ? await engine.approve(sessionId, { ...signed, ...noted })
           : await engine.deny(sessionId, { ...signed, note: note ?? "" });
-      return [phaseOutcome(result), ...unrecorded(result, verifiers)];
+      const { structure } = await engine.getState(sessionId);
+      return [phaseOutcome(result), ...unrecorded(result, structure, verifiers)];
     },
   };
 }
@@ -136,15 +136,27 @@ function stepOutcome(decision: "approve" | "deny", by: string, step: string, { s
   return `Denied by ${printable(by)}: ${printable(step)} needs to be fixed${failed}.`;
 }
 
-/** Warns if the next phase compares files with its baseline, and the baseline was not recorded. */
-function unrecorded(result: ApprovalResult, verifiers: Readonly<Record<string, unknown>>): string[] {
+/** Warns if a phase compares files with their state now, and this state was not recorded. */
+function unrecorded(
+  result: ApprovalResult,
+  { phases }: WorkflowStructure,
+  verifiers: Readonly<Record<string, unknown>>,
+): string[] {
   const next = result.passed ? result.nextPhase : null;
-  if (next === null || Object.hasOwn(verifiers, BASELINE_VERIFIER)) return [];
-  if (checksOf(next.gate).every(({ verifier }) => verifier !== BASELINE_VERIFIER)) return [];
-  return [
-    `Phase ${next.number} checks files against their state at its start, which was not recorded without --project: its gate`,
-    "will refuse the first attempt for this reason, and retry_phase then records the files.",
-  ];
+  if (next === null) return [];
+  for (const { number, gate } of phases.filter(({ number: other }) => other >= next.number)) {
+    const baselines = checksOf(gate).filter(
+      ({ verifier }) => SINCE_VERIFIERS.includes(verifier) && !Object.hasOwn(verifiers, verifier),
+    );
+    const isOwn = number === next.number && baselines.some(({ params }) => sinceOf(params) === undefined);
+    if (!isOwn && !baselines.some(({ params }) => sinceOf(params) === result.phase)) continue;
+    const moment = isOwn ? "its start" : `the end of phase ${result.phase}`;
+    return [
+      `Phase ${number} checks files against their state at ${moment}, which was not recorded without --project. A server`,
+      "with --project records the files when it next loads the session: what has changed until then is not seen.",
+    ];
+  }
+  return [];
 }
 
 /** A request for an approval, of a phase or of a step. */

@@ -205,7 +205,7 @@ export async function deleteSession(
  * change the session and then fail. A phase that does not exist is left for the transition to refuse.
  */
 async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
-  const { session, structure, unapproved } = await loadSession(context, id);
+  const { session, structure, unapproved } = await loadSession(context, id, { snapshotsFirst: false });
   const number = phase ?? session.head.phase;
   const place = structure.phases.findIndex((candidate) => candidate.number === number);
   const found = structure.phases[place];

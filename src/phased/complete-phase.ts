@@ -56,7 +56,9 @@ export async function completePhase(
     idempotencyKey === undefined
       ? undefined
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
-  const executed = await execute(context, id, createJudge(context, id, phase, submission), request);
+  // A snapshot that is taken now would have the work in it, so a submission without one is refused.
+  const unchecked = { snapshotsFirst: false };
+  const executed = await execute(context, id, createJudge(context, id, phase, submission), request, unchecked);
   // The session already waits for an approval of the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));

@@ -16,22 +16,63 @@ import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-conte
 import type { PhasedCommand, PhasedSession } from "./pinned.js";
 import { phaseOutOfRange, positionOf, type SessionCommand } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
+import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
+import type { Gap } from "./verify/run-verifiers.js";
 import { begunBy, withBegun } from "./verify/snapshots.js";
 
 /**
  * Loads a session by an id from a caller, up to the first approval that this host does not accept, after
- * writing the ticks that are due in its plan. Throws `INVALID_INPUT` or `SESSION_NOT_FOUND`.
+ * writing the ticks that are due in its plan, and taking the snapshots that nobody has taken. Throws `INVALID_INPUT` or
+ * `SESSION_NOT_FOUND`.
  */
-export async function loadSession(context: EngineContext, sessionId: string): Promise<LoadedSession> {
+export async function loadSession(
+  context: EngineContext,
+  sessionId: string,
+  { snapshotsFirst = true }: Pick<Execution, "snapshotsFirst"> = {},
+): Promise<LoadedSession> {
   const id = parseSessionId(sessionId);
   const session = await context.kernel.find(id);
   if (session === undefined) throw await sessionNotFound(context, id);
   checkWorkflow(context, session);
   const loaded = await acceptedState(context, session);
-  if (loaded.unapproved !== undefined || loaded.session.head.due === undefined) return loaded;
+  if (loaded.unapproved !== undefined) return loaded;
+  const ticked = loaded.session.head.due === undefined ? loaded : await withDueTicks(context, session);
+  return snapshotsFirst ? withSnapshots(context, ticked) : ticked;
+}
+
+async function withDueTicks(context: EngineContext, session: PhasedSession): Promise<LoadedSession> {
   const { writeDueTicks } = await loadPlanned();
   const written = await writeDueTicks(context, session);
   return { ...written, structure: await context.pinned.structure(written.session) };
+}
+
+/**
+ * Takes the snapshots that nobody has taken when the phase was entered, for example because an approval was given where
+ * its verifiers are not registered. Each is tried once; if it fails, a retry takes it.
+ */
+async function withSnapshots(context: EngineContext, loaded: LoadedSession): Promise<LoadedSession> {
+  if (!(await lacksSnapshots(context, loaded.session))) return loaded;
+  const { sessionId } = loaded.session;
+  const prepare = async (session: PhasedSession | undefined) => {
+    if (session === undefined || session.head.status === "deleted") return { answer: undefined };
+    const structure = await context.pinned.structure(session);
+    const begun = await begunBy(context, session, structure, { type: "takeSnapshots" });
+    // Another process has taken them meanwhile.
+    if (begun === undefined) return { answer: undefined };
+    return withBegun({ command: { type: "takeSnapshots" }, structure, limits: context.options.limits }, begun);
+  };
+  try {
+    await context.kernel.execute(sessionId, prepare);
+  } catch (error) {
+    // The session can be read without its snapshots, and a retry takes them.
+    context.notifications.report("take snapshots", error);
+    return loaded;
+  }
+  const session = await context.kernel.find(sessionId);
+  if (session === undefined) throw await sessionNotFound(context, sessionId);
+  const structure = await context.pinned.structure(session);
+  await snapshotGaps(context, session, structure);
+  return { ...loaded, session, structure };
 }
 
 /** Returns a session with its structure, up to the first approval that this host does not accept. */
@@ -92,6 +133,8 @@ export async function executeCommand(
   const outcome = await execute(context, id, prepare, request, {
     // Writing ticks before a deletion would add a commit, so that a cleanup no longer finds the session stale.
     ticksFirst: command.type !== "delete",
+    // A retry takes them itself.
+    snapshotsFirst: command.type !== "delete" && command.type !== "retryPhase",
     mayUndo: ({ position }, { phases }) => {
       if (command.type !== "rollback") return command.type === "delete";
       return phases.findIndex(({ number }) => number === command.to) <= position;
@@ -104,12 +147,15 @@ export async function executeCommand(
 interface Execution {
   /** Writes due ticks into the session's plan first. Default: true. */
   readonly ticksFirst?: boolean;
+  /** Takes the snapshots first that nobody has taken. Default: true. */
+  readonly snapshotsFirst?: boolean;
   /** Returns true if the command revokes an approval that this host does not accept. Default: false. */
   readonly mayUndo?: (pass: UnapprovedPass, structure: WorkflowStructure) => boolean;
 }
 
-/** Ticks must be written into the session's plan before the command is prepared. */
+/** Ticks must be written into the session's plan, or snapshots taken, before the command is prepared. */
 const TICKS_DUE = Symbol("ticks due");
+const SNAPSHOTS_DUE = Symbol("snapshots due");
 
 /**
  * Executes a command, and writes due ticks into the session's plan before and after it. Throws
@@ -136,13 +182,24 @@ export async function execute<Answer>(
   id: SessionId,
   prepare: Prepare<PhasedCommand, SessionHead, Answer>,
   request: KeyedRequest | undefined,
-  { ticksFirst = true, mayUndo }: Execution = {},
+  { ticksFirst = true, snapshotsFirst = true, mayUndo }: Execution = {},
 ): Promise<PhasedOutcome | Unwritten<Answer>> {
   let mayBeDue = ticksFirst;
-  const guarded: Prepare<PhasedCommand, SessionHead, Answer | typeof TICKS_DUE> = (session, confirm) => {
+  let mayLack = snapshotsFirst;
+  const afterSnapshots: Prepare<PhasedCommand, SessionHead, Answer | typeof SNAPSHOTS_DUE> = (session, confirm) => {
+    const isDeleted = session === undefined || session.head.status === "deleted";
+    const lacking = mayLack && !isDeleted && lacksSnapshots(context, session);
+    const next = (lacks: boolean) => (lacks ? ({ answer: SNAPSHOTS_DUE } as const) : prepare(session, confirm));
+    return lacking instanceof Promise ? lacking.then(next) : next(lacking);
+  };
+  const guarded: Prepare<PhasedCommand, SessionHead, Answer | typeof TICKS_DUE | typeof SNAPSHOTS_DUE> = (
+    session,
+    confirm,
+  ) => {
     if (mayBeDue && session?.head.due !== undefined) return { answer: TICKS_DUE };
     const checking = session && refuseUnapproved(context, session, mayUndo);
-    return checking === undefined ? prepare(session, confirm) : checking.then(() => prepare(session, confirm));
+    if (checking === undefined) return afterSnapshots(session, confirm);
+    return checking.then(() => afterSnapshots(session, confirm));
   };
   for (;;) {
     const outcome = await context.kernel.execute(id, guarded, request);
@@ -151,11 +208,26 @@ export async function execute<Answer>(
       return outcome.head.due === undefined ? outcome : withTicks(context, outcome);
     }
     const { answer } = outcome;
-    if (answer !== TICKS_DUE) return { answer };
-    mayBeDue = false;
+    if (answer !== TICKS_DUE && answer !== SNAPSHOTS_DUE) return { answer };
     const session = await context.kernel.find(id);
+    if (answer === SNAPSHOTS_DUE) {
+      mayLack = false;
+      if (session !== undefined) {
+        await withSnapshots(context, { session, structure: await context.pinned.structure(session) });
+      }
+      continue;
+    }
+    mayBeDue = false;
     if (session?.head.due !== undefined) await (await loadPlanned()).writeDueTicks(context, session);
   }
+}
+
+/** Returns true if there is a snapshot that nobody has tried to take; not a promise if that is known. */
+function lacksSnapshots(context: EngineContext, session: PhasedSession): boolean | Promise<boolean> {
+  const isUntried = (gaps: readonly Gap[]) => gaps.some(({ failed }) => failed === undefined);
+  const known = knownGaps(context, session);
+  if (known !== undefined) return isUntried(known);
+  return (async () => isUntried(await snapshotGaps(context, session, await context.pinned.structure(session))))();
 }
 
 /** Returns the current session. The outcome of a repeated call may be far behind it. */

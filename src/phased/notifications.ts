@@ -95,6 +95,12 @@ export interface EngineNotifications {
   };
   /** The plan could not be written; the next call on the session tries again. */
   planTicksPending: SessionNotification & { readonly path: string; readonly reason: string; readonly error: unknown };
+  /** Snapshots were taken that nobody took when the phase was entered: what has changed since then is in them. */
+  snapshotsTaken: SessionNotification & {
+    readonly phase: number;
+    /** The verifiers of all snapshots of the phase, also of those that were there. */
+    readonly verifiers: readonly string[];
+  };
   /** A session has passed its last phase. */
   completed: SessionNotification;
   /** A session has failed: the attempts at a phase are used up. */

@@ -8,7 +8,8 @@
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes a person's decision, waivers.ts requests for waivers and the answers, ledger.ts checks
  *   those in the log; the rules that routed sessions share are in src/approval
- * - verify/: how verifiers are run and what blocks (verify.ts), and what they compare with (snapshots.ts)
+ * - verify/: how verifiers are run and what blocks (verify.ts), what they compare with (beginnings.ts), and when that is
+ *   recorded (snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
  * - gate-answer.ts: what a submission is answered
  * - pinned.ts: which definition a session is bound to
@@ -18,7 +19,7 @@
  *   checked
  * - commands.ts: every command but a start and a submission, such as rollback and pause
  * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told
- * - context.ts: how a session is loaded, how a command is executed, and when ticks are written
+ * - context.ts: how a session is loaded, how a command is executed, and when ticks are written and missing snapshots taken
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
  *   cleanup deletes
  * - watch.ts: commits as they are appended; log-check.ts: what makes a log intact; copy-sessions.ts, log-copy.ts: how
@@ -46,7 +47,7 @@ import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
-import { Beginnings } from "./verify/snapshots.js";
+import { Beginnings } from "./verify/beginnings.js";
 import { startOptions, viewArtifact, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** The operations on sessions. */
@@ -165,6 +166,10 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
     case "plan_ticked": {
       const { ticked, unticked, missing, unwritable = [] } = event;
       return notifications.notify("planTicked", { ...of, ticked, unticked, missing, unwritable });
+    }
+    case "snapshots_taken": {
+      const verifiers = event.snapshots.map(({ verifier }) => verifier);
+      return notifications.notify("snapshotsTaken", { ...of, phase: event.phase, verifiers });
     }
     case "completed":
       return notifications.notify("completed", of);

@@ -167,6 +167,7 @@ function refsIn(event: SessionEvent): readonly (ValueRef | undefined)[] {
     case "phase_entered":
     case "retried":
     case "migrated":
+    case "snapshots_taken":
       return (event.snapshots ?? []).map(({ value }) => value);
     default:
       return [];

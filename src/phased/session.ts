@@ -264,10 +264,10 @@ export class Session<
   }
 
   /**
-   * Resets the failed attempts of the current phase. `by` is `host` by default; an agent's retries are
-   * limited.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed, or the session is neither
-   *   active nor failed.
+   * Resets the failed attempts of the current phase, and takes the snapshots that are missing or have failed. `by` is
+   * `host` by default; an agent's retries are limited.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed and no snapshot is missing, or the
+   *   session is neither active nor failed.
    * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal`
    *   failures.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`

@@ -22,6 +22,7 @@ import { exhausted, isWaiverOpen, readingRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
+import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
 
 /** The facts about a session that decide what is possible. */
 export interface SessionFacts {
@@ -39,6 +40,11 @@ export interface SessionFacts {
   readonly awaitingApproval: boolean;
   /** True if a request for a waiver waits for a person. */
   readonly waitsForWaiver: boolean;
+  /**
+   * Verifiers without the snapshot that they compare with, and why taking it has failed; a retry of the phase takes it.
+   * Missing if there are none.
+   */
+  readonly unrecorded?: readonly { readonly verifier: string; readonly failed?: string }[];
 }
 
 /** A text with the facts that were read from it. */
@@ -131,6 +137,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
   await context.approvalGuard.check(session, structure);
+  await snapshotGaps(context, session, structure);
   const phase = requirePhase(structure, number);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);
@@ -251,9 +258,11 @@ export async function startOptions({ kernel }: EngineContext, sessionId: Session
 
 /** Returns the facts about a session that decide what is possible. */
 export function factsOf(
-  { options }: EngineContext,
-  { sessionId, head }: { readonly sessionId: SessionId; readonly head: SessionHead },
+  context: EngineContext,
+  session: { readonly sessionId: SessionId; readonly head: SessionHead },
 ): SessionFacts {
+  const { sessionId, head } = session;
+  const unrecorded = head.status === "completed" ? [] : (knownGaps(context, session) ?? []);
   return {
     sessionId,
     status: head.status,
@@ -261,7 +270,8 @@ export function factsOf(
     totalPhases: head.total,
     awaitingApproval: head.status === "active" && head.awaiting !== undefined,
     waitsForWaiver: isWaiverOpen(head),
-    exhausted: head.status !== "completed" && exhausted(head, options.limits) !== undefined,
+    exhausted: head.status !== "completed" && exhausted(head, context.options.limits) !== undefined,
+    ...(unrecorded.length === 0 ? {} : { unrecorded }),
   };
 }
 

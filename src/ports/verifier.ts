@@ -24,8 +24,13 @@ export interface VerifyRequest {
     /** For a session on a `tasks.md`: the path of the plan, relative to the project root. */
     readonly specPath?: string;
   };
-  /** The result of {@link Verifier.snapshot} when the phase was entered. */
+  /** The result of {@link Verifier.snapshot} when the phase was entered, or at the end of the phase in `since`. */
   readonly snapshot?: JsonValue;
+  /**
+   * When `snapshot` was taken, if that was later than the moment that it stands for: ISO 8601, UTC. What was changed in
+   * between is in it.
+   */
+  readonly snapshotTakenAt?: string;
   /**
    * The results of {@link Verifier.snapshot} from earlier entries into this phase, oldest first; missing if
    * there were none. A phase that is entered again, for example after a rollback, starts with the files
@@ -65,8 +70,18 @@ export interface Verifier {
    * @throws {PhasegateError} `INVALID_INPUT` when the verifier can't run with these params.
    */
   check?(params: JsonObject): void;
-  /** Records the state that a phase begins with; the result is logged and given to `verify`. */
-  snapshot?(request: Omit<VerifyRequest, "value" | "evidence" | "snapshot" | "earlierSnapshots">): Promise<JsonValue>;
+  /**
+   * Records the state that a phase begins with; the result is logged and given to `verify`. For a check whose params
+   * have `since: {phase: 1}` it is called when that earlier phase is passed, skipped or overridden.
+   */
+  snapshot?(
+    request: Omit<VerifyRequest, "value" | "evidence" | "snapshot" | "snapshotTakenAt" | "earlierSnapshots">,
+  ): Promise<JsonValue>;
+  /**
+   * True if a snapshot counts until the phase before is passed again: a rollback to the phase itself takes no new one.
+   * Default: false.
+   */
+  readonly keepsSnapshot?: boolean;
   /**
    * Checks if the evidence is true. False evidence is a result, not an error; a rejection means that the
    * check could not be made, which also blocks the gate. Ends soon after `signal` is aborted.

@@ -57,7 +57,7 @@ export async function beginStep(
   const gate = stepOf(structure, name)?.gate;
   if (gate === undefined) return { payloads: [] };
   const phases = [{ number: numberOf(structure, name), gate }];
-  return (await beginPhase(verifyContext(context), verified(session), { phases }, 0)) ?? { payloads: [] };
+  return (await beginPhase(verifyContext(context), verified(session), { phases, isStep: true }, 0)) ?? { payloads: [] };
 }
 
 function numberOf({ steps }: RoutedStructure, name: string): number {

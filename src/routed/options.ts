@@ -13,8 +13,8 @@ import {
   type ResolvedOptions,
   resolveOptions,
 } from "../phased/options.js";
+import { Beginnings } from "../phased/verify/beginnings.js";
 import type { VerifyContext } from "../phased/verify/run-verifiers.js";
-import { Beginnings } from "../phased/verify/snapshots.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { RecentMap } from "../runtime/cache.js";

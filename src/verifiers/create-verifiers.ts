@@ -3,7 +3,8 @@
  *
  * What is decided where:
  * - file-exists.ts, lines.ts, markdown-headings.ts, json-value.ts: checks of files
- * - changed-since-phase-start.ts: which changes count as work
+ * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
+ *   at all; named-files.ts: which files both compare
  * - command.ts, run-process.ts: which commands run, with which environment and limits
  * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
  * - http-ok.ts: which servers may be called
@@ -23,6 +24,7 @@ import { gitClean, gitCommitExists } from "./git.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
 import { markdownHeadings } from "./markdown-headings.js";
+import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 
 /** Limits of verifiers. */
 export interface VerifierLimits {
@@ -63,6 +65,7 @@ export const VERIFIER_NAMES = [
   "markdown_headings",
   "json_value",
   "changed_since_phase_start",
+  "unchanged_since_phase_start",
   "git_clean",
   "git_commit_exists",
   "command",
@@ -77,6 +80,7 @@ export type VerifierName =
   | "markdown_headings"
   | "json_value"
   | "changed_since_phase_start"
+  | "unchanged_since_phase_start"
   | "git_clean"
   | "git_commit_exists"
   | "command"
@@ -116,6 +120,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     markdown_headings: withoutPath(markdownHeadings(sandbox, maxFileBytes)),
     json_value: withoutPath(jsonValue(sandbox, maxFileBytes, rules)),
     changed_since_phase_start: withoutPath(changedSincePhaseStart(sandbox)),
+    unchanged_since_phase_start: withoutPath(unchangedSincePhaseStart(sandbox)),
     git_clean: withoutPath(gitClean(root, git)),
     git_commit_exists: withoutPath(gitCommitExists(root, git)),
     command: withoutPath(command(host, rules)),

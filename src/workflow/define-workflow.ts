@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
+import { sinceFault } from "./gate-definition.js";
 import { isJsonObject, type JsonObject, revisionOf } from "./json.js";
 import { isWorkflowType, nearest, shown } from "./names.js";
 import type {
@@ -220,6 +221,7 @@ function problemsOf(input: WorkflowInput): string[] {
       ...unknownKeys(`${about}: gate`, gate, KEYS.gate),
       ...unknownKeys(`${about}: gate.approval`, gate?.approval, KEYS.approval),
       ...(gate?.verify ?? []).flatMap((check, at) => unknownKeys(`${about}: gate.verify[${at}]`, check, KEYS.verify)),
+      ...sinceProblems(about, phase, input),
       ...(phase.tasks ?? []).flatMap((task, at) => unknownKeys(`${about}: tasks[${at}]`, task, KEYS.task)),
     );
     const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
@@ -232,6 +234,15 @@ function problemsOf(input: WorkflowInput): string[] {
     problems.push(`startPhase ${start} is not a phase of the workflow`);
   }
   return problems;
+}
+
+/** Returns what is wrong with `since` in the params of a phase's checks. */
+function sinceProblems(about: string, { number: phase, gate }: PhaseInput, { phases, startPhase }: WorkflowInput) {
+  const place = { phase, phases: phases.map(({ number }) => number), startPhase };
+  return (gate?.verify ?? []).flatMap(({ verifier, params }, at) => {
+    const fault = sinceFault({ verifier, params: params ?? {} }, place);
+    return fault === undefined ? [] : [`${about}: gate.verify[${at}]: ${fault.message}. ${fault.hint}`];
+  });
 }
 
 function ascending(numbers: readonly number[], what: string): string[] {

@@ -132,6 +132,8 @@ export const DIAGNOSTIC_CODES = {
   REQUIREMENT_DIFFERS: "the text of a phase contradicts itself about a field",
   EXAMPLE_REFUSED: "an example of evidence in a phase's text would not pass its gate",
   FIELD_TYPE_UNKNOWN: "a field of evidence has a type that isn't known",
+  SINCE_WRONG: "a check compares with the end of a phase that is not an earlier one",
+  FAILURE_UNEXPLAINED: "a command must fail, and its output is not looked at",
   RULE_MISPLACED: "a field asks for what only a gate can ask for",
   RULE_INVALID: "a rule that can't be read, or doesn't fit the evidence that it is about",
   EXAMPLE_WRONG: "a field's example doesn't pass its own gate",

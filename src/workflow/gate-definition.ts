@@ -3,7 +3,7 @@
  * interfaces say what each member means; the schemas below check the same when a gate is read from a store.
  */
 import * as z from "zod/mini";
-import { type JsonObject, type JsonValue, storedObjectSchema, storedValueSchema } from "./json.js";
+import { isJsonObject, type JsonObject, type JsonValue, storedObjectSchema, storedValueSchema } from "./json.js";
 
 /** The types of evidence fields. `any` is for a field of which only the name is known. */
 export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
@@ -130,6 +130,54 @@ export interface VerifyDefinition {
   params: JsonObject;
   /** The field whose value is checked; missing if the check belongs to the gate as a whole. */
   field?: string | undefined;
+}
+
+/** The built-in verifiers that compare with a snapshot, and take the parameter `since`. */
+export const SINCE_VERIFIERS: readonly string[] = ["changed_since_phase_start", "unchanged_since_phase_start"];
+
+/** Returns the phase that a check's parameter `since` names: its snapshot is taken when that phase is passed. */
+export function sinceOf({ since }: JsonObject): number | undefined {
+  if (!isJsonObject(since) || Object.keys(since).length !== 1) return undefined;
+  return typeof since.phase === "number" && Number.isInteger(since.phase) ? since.phase : undefined;
+}
+
+/** The phase of a gate, among those of its workflow. */
+export interface GatePlace {
+  readonly phase: number;
+  /** All phases, in ascending order; empty for a step of a routed workflow. */
+  readonly phases: readonly number[];
+  /** The phase that sessions begin with. Default: the first one. */
+  readonly startPhase?: number | undefined;
+}
+
+/** The place of a gate that belongs to no phase. */
+export const NO_PHASES: GatePlace = { phase: 0, phases: [] };
+
+/** Returns why the parameter `since` of a check can't be used at a place, and what to write; undefined if it can. */
+export function sinceFault(
+  { verifier, params }: VerifyDefinition,
+  { phase, phases, startPhase = phases[0] }: GatePlace,
+): { readonly message: string; readonly hint: string } | undefined {
+  const since = sinceOf(params);
+  if (since === undefined) {
+    const isWrong = SINCE_VERIFIERS.includes(verifier) && params.since !== undefined;
+    const message = "`since` must name a phase by its number";
+    return isWrong ? { message, hint: "Write since: {phase: 1}, with the number of an earlier phase." } : undefined;
+  }
+  if (phases.length === 0) {
+    const hint = "Leave it out: the check compares with the time when the step was entered.";
+    return { message: "`since` can't name a phase here: a routed workflow has steps", hint };
+  }
+  const start = startPhase ?? 0;
+  const earlier = phases.filter((number) => number < phase && number >= start);
+  const hint =
+    earlier.length === 0
+      ? "Leave `since` out: no phase comes before this one. The check then compares with the start of its own phase."
+      : `Write one of the phases before: ${earlier.join(", ")}. Without \`since\` the check compares with the start of its own phase.`;
+  if (!phases.includes(since)) return { message: `\`since\` names phase ${since}, which does not exist`, hint };
+  if (since >= phase) return { message: `\`since\` names phase ${since}, which is not before phase ${phase}`, hint };
+  if (since >= start) return undefined;
+  return { message: `\`since\` names phase ${since}, which no session passes: they begin with phase ${start}`, hint };
 }
 
 /** An approval by a person. */

@@ -14,6 +14,8 @@ export interface GateOptions {
   /** Files of the project. */
   readonly files?: Readonly<Record<string, string>>;
   readonly verifiers?: Omit<VerifiersOptions, "projectRoot">;
+  /** Other files of the workflow, relative to its folder. */
+  readonly more?: Readonly<Record<string, string>>;
   readonly engine?: Partial<EngineOptions>;
 }
 
@@ -33,7 +35,7 @@ function workflowFiles(gate: string): Record<string, string> {
 }
 
 /** A session before a gate, all of it on the disk: workflow, log and project. */
-export async function aGate({ gate, files = {}, verifiers, engine: options }: GateOptions) {
+export async function aGate({ gate, files = {}, verifiers, more: others = {}, engine: options }: GateOptions) {
   const base = await temporaryFolder();
   const place = (name: string) => join(base, name);
   const project = place("project");
@@ -42,6 +44,7 @@ export async function aGate({ gate, files = {}, verifiers, engine: options }: Ga
   await mkdir(project);
   await writeFiles(project, files);
   await writeFiles(workflows, workflowFiles(gate));
+  await writeFiles(join(workflows, "honest_v1"), others);
   const open = async (more: Partial<EngineOptions> = {}) => {
     const opened = createEngine({
       content: new FileContent({ roots: [workflows] }),

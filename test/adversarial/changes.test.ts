@@ -1,4 +1,4 @@
-import { link, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { link, readdir, readFile, rename, rm, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { createWorkflowTool } from "phasegate";
@@ -136,5 +136,119 @@ describe("a gate that wants a file to be changed", () => {
     await writeFile(file, bytes);
     await gate.write(path, "new\n");
     await gate.accepts({ done: true });
+  });
+});
+
+const KEPT = `
+evidence_schema: {done: {type: boolean}}
+verify:
+  - {verifier: command, argv: [node, test/parser.test.mjs]}
+  - {verifier: unchanged_since_phase_start, paths: ["test/**"]}
+`;
+const RED = {
+  "src/parser.mjs": "export const parse = () => 1;\n",
+  "test/parser.test.mjs": "import { parse } from '../src/parser.mjs';\nif (parse('2') !== 2) throw new Error('red');\n",
+};
+
+describe("a gate that wants tests to stay as they were", () => {
+  const test = "test/parser.test.mjs";
+  const verifiers = { commands: { node: process.execPath } };
+  const open = () => aGate({ gate: KEPT, files: RED, verifiers });
+  const fix = (gate: Awaited<ReturnType<typeof open>>) =>
+    gate.write("src/parser.mjs", "export const parse = (text) => Number(text);\n");
+
+  it("refuses a weakened test, and shows what was taken out", async () => {
+    const gate = await open();
+    await gate.write(test, "import '../src/parser.mjs';\n");
+    const answer = await gate.refuses(
+      { done: true },
+      /test\/parser\.test\.mjs was changed since this phase was entered/,
+    );
+    expect(JSON.stringify(answer)).toContain("- if (parse('2') !== 2) throw new Error('red');");
+    await fix(gate);
+    await gate.write(test, RED[test]);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a deleted test, and a new helper next to it", async () => {
+    const gate = await open();
+    await fix(gate);
+    await gate.write("test/node_modules/assert/index.js", "");
+    await gate.refuses({ done: true }, /test\/node_modules was added/);
+    await rm(join(gate.project, "test/node_modules"), { recursive: true });
+    await gate.write("test/setup.mjs", "");
+    await gate.refuses({ done: true }, /test\/setup\.mjs was added/);
+    await rm(join(gate.project, "test/setup.mjs"));
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a test that was replaced by a link", async () => {
+    const gate = await open();
+    await fix(gate);
+    await rename(join(gate.project, test), join(gate.project, "weak.mjs"));
+    await symlink("../weak.mjs", join(gate.project, test));
+    await gate.refuses({ done: true }, /test\/parser\.test\.mjs was replaced by a link/);
+    await rm(join(gate.project, test));
+    await gate.write(test, RED[test]);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a weakened test after a rollback to the phase, and after a retry", async () => {
+    const gate = await open();
+    await fix(gate);
+    await gate.accepts({ done: true });
+    await gate.write(test, "");
+    await gate.tool.dispatch({ action: "rollback", session_id: gate.id, to_phase: 1 });
+    await gate.refuses({ done: true }, /test\/parser\.test\.mjs was changed/);
+    await gate.tool.dispatch({ action: "retry_phase", session_id: gate.id, phase: 1 });
+    await gate.refuses({ done: true }, /test\/parser\.test\.mjs was changed/);
+    await gate.write(test, RED[test]);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a target that is a glob, where the gate lets the target change", async () => {
+    const gate = await aGate({
+      gate: KEPT.replace(/paths: .*}/, 'path: test, except: ["{target_file}"]}'),
+      files: RED,
+      verifiers,
+    });
+    const start = { action: "start", workflow_type: "honest_v1", target_file: "test/**" };
+    const { session_id } = await gate.tool.dispatch(start);
+    await gate.write(test, "");
+    const answer = await gate.tool.dispatch({
+      action: "complete_phase",
+      session_id,
+      phase: 1,
+      evidence: { done: true },
+    });
+    expect(JSON.stringify(answer)).toContain("of the session would be a glob, which only a gate can have");
+    await gate.write(test, RED[test]);
+    await fix(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a start that an agent has made unreadable, also after a retry", async () => {
+    const since = KEPT.replace('["test/**"]', '["test/**"], since: {phase: 1}');
+    const files = { "phases/2/gate-definition.yaml": since };
+    const gate = await aGate({
+      gate: "evidence_schema: {done: {type: boolean}}\n",
+      files: RED,
+      verifiers,
+      more: files,
+    });
+    await writeFile(join(gate.project, "test/huge"), "");
+    await truncate(join(gate.project, "test/huge"), 65 * 2 ** 20);
+    await gate.accepts({ done: true });
+    await rm(join(gate.project, "test/huge"));
+    await gate.write(test, "");
+    for (const _ of [1, 2]) {
+      expect(JSON.stringify(await gate.claim({ done: true }, 2))).toContain("the files could not be recorded");
+      await gate.tool.dispatch({ action: "retry_phase", session_id: gate.id, phase: 2 });
+    }
+    await gate.tool.dispatch({ action: "rollback", session_id: gate.id, to_phase: 1 });
+    await gate.write(test, RED[test]);
+    await fix(gate);
+    await gate.accepts({ done: true });
+    expect(await gate.claim({ done: true }, 2)).toMatchObject({ checkpoint_passed: true });
   });
 });

@@ -81,6 +81,21 @@ describe("phasegate approve", () => {
     expect(await seeing.submit()).toMatchObject({ passed: true });
   });
 
+  it("warns about a later phase, too, that compares with the end of the approved one", async () => {
+    const gate =
+      "evidence_schema: {done: {type: boolean}}\nverify: {verifier: unchanged_since_phase_start, path: a.ts, since: {phase: 1}}\n";
+    const project = await temporaryFolder();
+    const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({}, undefined, {
+      files: { "phases/3/gate-definition.yaml": gate },
+      verifiers: await createVerifiers({ projectRoot: project }),
+    });
+    const flags = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--yes"];
+    const { stdout } = await run("approve", sessionId, ...flags, "--evidence-hash", evidenceHash);
+    expect(stdout).toContain(
+      "Phase 3 checks files against their state at the end of phase 1, which was not recorded without --project",
+    );
+  });
+
   it("denies with a note", async () => {
     const { state, sessionId, keyFile, approvers, evidenceHash, standing } = await waitingSession();
     const args = [sessionId, "--state", state, "--key", await keyFile("bob"), "--approvers", approvers];

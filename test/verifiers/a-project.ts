@@ -9,6 +9,7 @@ export interface Ask {
   readonly value?: JsonValue;
   readonly evidence?: JsonObject;
   readonly snapshot?: JsonValue;
+  readonly snapshotTakenAt?: string;
   readonly earlierSnapshots?: readonly JsonValue[];
   readonly signal?: AbortSignal;
 }
@@ -32,7 +33,14 @@ export async function aProject(
   const verify = async (
     name: VerifierName,
     params: JsonObject,
-    { value, evidence = {}, snapshot, earlierSnapshots, signal = new AbortController().signal }: Ask = {},
+    {
+      value,
+      evidence = {},
+      snapshot,
+      snapshotTakenAt,
+      earlierSnapshots,
+      signal = new AbortController().signal,
+    }: Ask = {},
   ): Promise<VerifyResult> => {
     const result = await verifiers[name].verify(
       {
@@ -41,6 +49,7 @@ export async function aProject(
         session,
         ...(value === undefined ? {} : { value }),
         ...(snapshot === undefined ? {} : { snapshot }),
+        ...(snapshotTakenAt === undefined ? {} : { snapshotTakenAt }),
         ...(earlierSnapshots === undefined ? {} : { earlierSnapshots }),
       },
       { signal },

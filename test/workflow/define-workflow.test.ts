@@ -1,5 +1,12 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { defineWorkflow, type GateInput, isPhasegateError, type PhaseInput, type WorkflowInput } from "phasegate";
+import {
+  defineWorkflow,
+  type GateInput,
+  isPhasegateError,
+  type JsonValue,
+  type PhaseInput,
+  type WorkflowInput,
+} from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 
@@ -140,6 +147,27 @@ describe("defineWorkflow", () => {
     );
     const allowed = { evidence, "x-note": 1 };
     expect(defineWorkflow(input({ phases: [phase(1), { ...phase(2), gate: allowed }] })).phases).toHaveLength(2);
+  });
+
+  it("reports a `since` that names no earlier phase", () => {
+    const since = (given: JsonValue, verifier = "unchanged_since_phase_start") => {
+      const gate = { evidence: z.object({}), verify: [{ verifier, params: { path: "a", since: given } }] };
+      return problemsOf({ phases: [phase(1), phase(3, { gate }), phase(4)], startPhase: 1 });
+    };
+    expect(since({ phase: 1 })).toEqual([]);
+    expect(since({ phase: 2 })).toEqual([
+      "phase 3: gate.verify[0]: `since` names phase 2, which does not exist. Write one of the phases before: 1. Without `since` the check compares with the start of its own phase.",
+    ]);
+    expect(since({ phase: 4 })).toEqual([
+      expect.stringContaining("`since` names phase 4, which is not before phase 3"),
+    ]);
+    expect(since("1")).toEqual([expect.stringContaining("`since` must name a phase by its number")]);
+    // A verifier of the host's may mean something else by it.
+    expect(since("2026-01-01", "own")).toEqual([]);
+    const gate = { evidence: z.object({}), verify: [{ verifier: "own", params: { since: { phase: 1 } } }] };
+    expect(problemsOf({ phases: [phase(1), phase(2), phase(3, { gate })], startPhase: 2 })).toEqual([
+      expect.stringContaining("`since` names phase 1, which no session passes: they begin with phase 2"),
+    ]);
   });
 
   it("reports what is wrong with a gate without a schema", () => {

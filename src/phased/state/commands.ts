@@ -83,6 +83,8 @@ export type SessionCommand =
       readonly places: readonly (readonly [from: number, to: number])[];
     }
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
+  /** Takes the snapshots that nobody took when they were due. */
+  | { readonly type: "takeSnapshots" }
   | { readonly type: "delete"; readonly reason?: string };
 
 /** A command by its type. */

@@ -26,6 +26,7 @@ const evidenceRefSchema = z.union([z.object({ inline: storedObjectSchema }), pay
 export const snapshotSchema = z.object({
   verifier: z.string(),
   check: z.string(),
+  takenAt: text,
   value: z.optional(valueRefSchema),
   failed: text,
 });
@@ -36,6 +37,7 @@ export const verificationSchema = z.object({
   field: text,
   ok: z.boolean(),
   failed: z.optional(z.literal(true)),
+  unrecorded: z.optional(z.literal(true)),
   message: z.string(),
   ran: text,
   exit: z.optional(z.number()),
@@ -189,5 +191,6 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     missing: texts,
     unwritable: z.optional(texts),
   }),
+  z.object({ type: z.literal("snapshots_taken"), phase, snapshots: z.array(snapshotSchema) }),
   z.object({ type: z.literal("deleted"), reason: text }),
 ]);

@@ -194,6 +194,8 @@ export type SessionEvent =
       /** Tasks without a checkbox in the plan. */
       unwritable?: string[] | undefined;
     }
+  /** Snapshots that nobody took when the phase was entered, with all others of the phase. */
+  | { type: "snapshots_taken"; phase: number; snapshots: Snapshot[] }
   | { type: "deleted"; reason?: string | undefined };
 
 /** An event of one type. */
@@ -252,6 +254,8 @@ export interface Snapshot {
   verifier: string;
   /** Identifies the gate's check: the SHA-256 of its verifier, field and params. */
   check: string;
+  /** When it was taken, if that was later than the moment that it stands for: ISO 8601, UTC. */
+  takenAt?: string | undefined;
   /** Missing if the snapshot failed. */
   value?: StoredValue<JsonValue> | undefined;
   /** Why the snapshot failed: the check reports it at the gate. */
@@ -268,6 +272,8 @@ export interface Verification {
   ok: boolean;
   /** True if the check could not be made: the verifier crashed, timed out, or is not registered. */
   failed?: true | undefined;
+  /** True if there is no snapshot to compare with; a retry of the phase takes one. */
+  unrecorded?: true | undefined;
   /** What was found, and what to fix. */
   message: string;
   /** What was run or read. */

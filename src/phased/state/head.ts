@@ -209,6 +209,8 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { ...head, awaiting: undefined, ...migrated(facts, event, version) };
     case "plan_ticked":
       return { ...head, ...dueAfterTicks(facts, event) };
+    case "snapshots_taken":
+      return { ...head, baseline: version };
     case "deleted":
       return {
         status: "deleted",

@@ -86,6 +86,8 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
       return planSync(head, command, context);
     case "planTicked":
       return [{ type: "plan_ticked", ...command.ticked }];
+    case "takeSnapshots":
+      return [{ type: "snapshots_taken", phase: head.phase, snapshots: [...(context.snapshots ?? [])] }];
     case "delete":
       return remove(command);
   }
@@ -129,7 +131,9 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   const refusal = exhausted(head, limits);
   if (refusal !== undefined && by === "agent") return refusal;
   // After a rollback to a phase whose attempts are used up, nothing has failed yet, but the host may still reset them.
-  if (refusal === undefined && head.status === "active" && head.attempts === 0) {
+  // Where snapshots were missing, the retry takes them, and no attempt must fail for it.
+  const isNeeded = refusal !== undefined || head.attempts > 0 || context.snapshots !== undefined;
+  if (head.status === "active" && !isNeeded) {
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }
   return [{ type: "retried", phase, resetEvidence, by, ...begunOf(context) }];

@@ -10,6 +10,8 @@ import { checksOf } from "../../gate/check-gate.js";
 import { fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
+import type { RecentMap } from "../../runtime/cache.js";
+import { sinceFault } from "../../workflow/gate-definition.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { nearest, type SessionId, shown } from "../../workflow/names.js";
 import type { GateDefinition, VerifyDefinition } from "../../workflow/structure.js";
@@ -31,6 +33,8 @@ export interface VerifyOutcome extends VerifyResult {
   readonly verifier: string;
   /** True if the check could not be made: the verifier crashed, timed out, or is not registered. */
   readonly failed?: true;
+  /** True if there is no snapshot to compare with. */
+  readonly unrecorded?: true;
 }
 
 /** The limit and the deadline. */
@@ -227,6 +231,27 @@ function whatFailed(verifier: string, end: JobResult<unknown>, isRegistered: boo
 export interface WithSnapshots {
   readonly type: string;
   readonly snapshots?: readonly Snapshot[] | undefined;
+  readonly position?: number | undefined;
+}
+
+/** A commit with snapshots, or one that enters a phase; each leads to the one before it. */
+export interface Place {
+  readonly version: number;
+  /** The phase or the step that the session is in. */
+  readonly at: string | number | undefined;
+  /** The position of the phase that is entered, unless by a rollback. */
+  readonly entered: number | undefined;
+  /** The keys of the snapshots. */
+  readonly keys: readonly string[];
+  readonly before: Place | undefined;
+}
+
+/** A snapshot that is not there, and why: it failed, or nobody took it. */
+export interface Gap {
+  /** The name of the verifier. */
+  readonly verifier: string;
+  /** Why taking it failed; missing if nobody tried. */
+  readonly failed?: string;
 }
 
 /** The session of a gate. */
@@ -244,8 +269,11 @@ export interface VerifyContext {
     readonly limits: Pick<ResolvedOptions["limits"], "maxVerifiersAtOnce" | "verifyDeadlineMs">;
   };
   readonly kernel: { at(id: SessionId, version: number): Promise<{ readonly events: readonly WithSnapshots[] }> };
-  /** The commits in which the current phase was entered before. */
-  readonly beginnings: { before(session: VerifiedSession): Promise<readonly number[]> };
+  /** The commits with snapshots, and which snapshots are missing in which state of a session. */
+  readonly beginnings: {
+    newest(session: VerifiedSession): Promise<Place | undefined>;
+    readonly gaps: RecentMap<string, readonly Gap[]>;
+  };
   readonly notifications: {
     notify(name: "internalError", payload: { readonly operation: string; readonly error: unknown }): void;
   };
@@ -261,6 +289,8 @@ export interface VerifiedPhase {
 interface VerifiedWorkflow {
   readonly type: string;
   readonly phases: readonly VerifiedPhase[];
+  /** The phase that sessions begin with; missing for a routed workflow, whose gates belong to steps. */
+  readonly startPhase?: number;
 }
 
 /** How long params are checked without yielding to other work, in milliseconds: a gate may have many. */
@@ -270,12 +300,15 @@ const TURN_MS = 20;
  * Throws `DEFINITION_INVALID` if a gate names a verifier that the host has not registered, or has params
  * that it can't run with: a session must not get stuck at such a gate, let alone pass it.
  */
-export async function requireVerifiers({ type, phases }: VerifiedWorkflow, verifiers: Verifiers): Promise<void> {
+export async function requireVerifiers(workflow: VerifiedWorkflow, verifiers: Verifiers): Promise<void> {
+  const { type, phases, startPhase } = workflow;
+  const numbers = startPhase === undefined ? [] : phases.map(({ number }) => number);
   const diagnostics: string[] = [];
   let turn = performance.now();
   for (const { number, gate } of phases) {
     for (const check of checksOf(gate)) {
-      const fault = faultOf(check, verifiers);
+      const since = sinceFault(check, { phase: number, phases: numbers, startPhase });
+      const fault = since === undefined ? faultOf(check, verifiers) : `${shown(check.verifier)}: ${since.message}`;
       if (fault !== undefined) diagnostics.push(`phase ${number}${inField(check)}: ${fault}`);
       if (performance.now() - turn < TURN_MS) continue;
       await new Promise((resolve) => setTimeout(resolve));

@@ -1,26 +1,25 @@
 /**
- * Snapshots: what verifiers record when a phase is entered, to compare with at the gate. They are stored
+ * Takes snapshots: what verifiers record when a phase is entered, to compare with at the gate. They are stored
  * like evidence. A snapshot that fails does not keep a session out of the phase: the reason is recorded,
- * and the check reports it at the gate.
+ * and the check reports it at the gate. beginnings.ts says which snapshots a phase needs, and finds them in the log.
  */
 
 import { isPhasegateError } from "../../errors.js";
-import { checksOf } from "../../gate/check-gate.js";
 import { fillParams } from "../../gate/fill-params.js";
-import { LogFold } from "../../log/fold.js";
-import type { Kernel, Prepared } from "../../log/log.js";
+import type { Prepared } from "../../log/log.js";
 import type { Payload } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest } from "../../ports/verifier.js";
-import { canonicalJson, digest, type JsonValue } from "../../workflow/json.js";
-import type { SessionId } from "../../workflow/names.js";
-import type { VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
-import { asJson, loadValue, storeValue } from "../artifacts.js";
+import type { JsonValue } from "../../workflow/json.js";
+import type { WorkflowStructure } from "../../workflow/structure.js";
+import { asJson, storeValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedCommand, PhasedSession } from "../pinned.js";
 import type { SessionCommand } from "../state/commands.js";
 import type { Snapshot } from "../state/events.js";
+import { currentSnapshots, gapsIn, type Needed, neededAt } from "./beginnings.js";
 import {
   type BoundedOptions,
+  type Gap,
   placeholderValues,
   runBounded,
   VERIFY_DEFAULTS,
@@ -29,7 +28,6 @@ import {
   type Verifiers,
   type VerifyContext,
   verifierOf,
-  type WithSnapshots,
 } from "./run-verifiers.js";
 
 /** The snapshots of the phase that a command enters. */
@@ -38,7 +36,7 @@ export interface Begun {
   readonly payloads: readonly Payload[];
 }
 
-/** Takes the snapshots of the phase that a command enters; undefined if it enters none that needs any. */
+/** Takes the snapshots that a command needs: those of the phase that it enters, or those that are missing. */
 export function begunBy(
   context: EngineContext,
   session: PhasedSession,
@@ -53,12 +51,14 @@ export function begunBy(
       return beginPhase(context, session, structure, position + 1);
     case "rollback": {
       const back = structure.phases.findIndex(({ number }) => number === command.to);
-      return beginPhase(context, session, structure, back);
+      return beginPhase(context, session, structure, back, { isRollback: true });
     }
     case "retryPhase":
       return completeSnapshots(context, session, structure);
     case "migrate":
       return completeSnapshots(context, session, command.structure);
+    case "takeSnapshots":
+      return completeSnapshots(context, session, structure, ({ failed }) => failed === undefined);
     default:
       return undefined;
   }
@@ -78,37 +78,30 @@ export function withBegun(
 type Owner = Pick<VerifiedSession, "sessionId" | "head">;
 
 /** The phases that a session may enter, in order. */
-type Begins = Pick<WorkflowStructure, "plan"> & { readonly phases: readonly VerifiedPhase[] };
+type Begins = Pick<WorkflowStructure, "plan"> & {
+  readonly phases: readonly VerifiedPhase[];
+  /** True for a step of a routed workflow, which has no phases before it. */
+  readonly isStep?: boolean;
+};
 
 /**
- * Takes the snapshots of a phase. Returns undefined if the phase does not exist or has no verifier that takes snapshots.
- * A failure is recorded and reported by its check at the gate.
+ * Takes the snapshots for a phase that is entered: those of its own checks, and those of later checks that compare with
+ * the end of the phase before it. A rollback passes no phase, so it takes only those that each entry takes. Returns
+ * undefined if there are none to take. A failure is recorded and reported by its check at the gate.
  */
 export function beginPhase(
   context: VerifyContext,
   owner: Owner,
   structure: Begins,
   position: number,
-  known: ReadonlyMap<string, Snapshot> = new Map(),
+  { isRollback = false }: { readonly isRollback?: boolean } = {},
 ): Promise<Begun> | undefined {
   const phase = structure.phases[position];
-  const checks = phase === undefined ? [] : snapshotChecks(context, phase);
-  return phase === undefined || checks.length === 0
-    ? undefined
-    : begin(context, owner, structure, phase, checks, known);
-}
-
-/** Returns the checks of a phase's gate whose verifiers take snapshots. */
-export function snapshotChecks(
-  { options }: VerifyContext,
-  { gate }: Pick<VerifiedPhase, "gate">,
-): readonly VerifyDefinition[] {
-  return checksOf(gate).filter(({ verifier }) => verifierOf(options.verifiers, verifier)?.snapshot !== undefined);
-}
-
-/** Identifies the check of a snapshot, also in a gate that was rewritten since. */
-export function checkKey({ verifier, field = "", params }: VerifyDefinition): string {
-  return digest(canonicalJson([verifier, field, params]));
+  if (phase === undefined) return undefined;
+  const due = neededAt(context, structure, position).filter(
+    ({ anchor }) => anchor === undefined || (!isRollback && anchor === position - 1),
+  );
+  return due.length === 0 ? undefined : take(context, owner, structure, phase, due);
 }
 
 /** Returns the session as verifiers see it. */
@@ -119,71 +112,6 @@ export function sessionFacts(
 ): VerifyRequest["session"] {
   const { workflowType, target } = head;
   return { id: sessionId, workflowType, target, phase, ...(plan === undefined ? {} : { specPath: plan.path }) };
-}
-
-/** The snapshots of a check, current and earlier; or why there are none. */
-export type Beginning =
-  | { readonly value: JsonValue; readonly earlier: readonly JsonValue[] }
-  | { readonly failed: string };
-
-/** Limits the earlier snapshots that are compared with: the first, and the newest of the others. */
-const EARLIER_MAX = 32;
-
-/** Finds the commits with the snapshots of phases or steps in the log, since a head knows only the newest. */
-export class Beginnings<Event extends WithSnapshots, Head> {
-  readonly #places: LogFold<Event, Head, ReadonlyMap<number, string | number | undefined>>;
-
-  /** `placeOf` gives the phase or the step that a session is in. */
-  constructor(kernel: Pick<Kernel<never, Event, Head>, "log">, placeOf: (head: Head) => string | number | undefined) {
-    this.#places = new LogFold<Event, Head, ReadonlyMap<number, string | number | undefined>>(
-      kernel,
-      new Map(),
-      (places, { events, version, head }) =>
-        events.some(({ snapshots }) => snapshots !== undefined) ? new Map(places).set(version, placeOf(head)) : places,
-    );
-  }
-
-  /** The commits in which the current phase was entered before, oldest first. */
-  async before(session: VerifiedSession): Promise<readonly number[]> {
-    const { baseline } = session.head;
-    if (baseline === undefined) return [];
-    const places = await this.#places.at(session);
-    const same = [...places].filter(([version, place]) => version < baseline && place === places.get(baseline));
-    const versions = same.map(([version]) => version);
-    return versions.filter((_, index) => index === 0 || index > versions.length - EARLIER_MAX);
-  }
-}
-
-/** Returns the snapshots for the checks of the current phase, with their payloads. */
-export async function loadBeginnings(
-  context: VerifyContext,
-  session: VerifiedSession,
-  checks: readonly VerifyDefinition[],
-): Promise<ReadonlyMap<string, Beginning>> {
-  const found = new Map<string, Beginning>();
-  if (checks.length === 0) return found;
-  const { sessionId, head } = session;
-  const snapshots = await readSnapshots(context, sessionId, head.baseline);
-  const place = { sessionId, version: head.baseline ?? session.version };
-  const versions = await context.beginnings.before(session);
-  const before = await Promise.all(versions.map((version) => readSnapshots(context, sessionId, version)));
-  for (const key of checks.map(checkKey)) {
-    const { value, failed = "nothing was recorded" } = snapshots.get(key) ?? {};
-    if (value === undefined) {
-      found.set(key, { failed });
-      continue;
-    }
-    // By their contents: a retry and a migration keep what there was.
-    const others = new Map<string, Promise<JsonValue>>();
-    for (const [index, version] of versions.entries()) {
-      const ref = before[index]?.get(key)?.value;
-      const name = JSON.stringify(ref ?? value);
-      if (ref === undefined || name === JSON.stringify(value) || others.has(name)) continue;
-      others.set(name, loadValue(context, { sessionId, version }, ref));
-    }
-    found.set(key, { value: await loadValue(context, place, value), earlier: await Promise.all(others.values()) });
-  }
-  return found;
 }
 
 type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];
@@ -219,26 +147,24 @@ export async function takeSnapshots(
   });
 }
 
-async function begin(
+async function take(
   context: VerifyContext,
   owner: Owner,
-  structure: Begins,
-  phase: VerifiedPhase,
-  checks: readonly VerifyDefinition[],
-  known: ReadonlyMap<string, Snapshot>,
+  structure: Pick<WorkflowStructure, "plan">,
+  { number }: Pick<VerifiedPhase, "number">,
+  needed: readonly Needed[],
+  takenAt?: string,
 ): Promise<Begun> {
   const { verifiers, limits } = context.options;
-  const session = sessionFacts(owner, structure, phase.number);
-  const wanted = checks.filter((check) => known.get(checkKey(check))?.value === undefined);
-  const requests = wanted.map(({ verifier, params }) => ({ verifier, request: { params, session } }));
+  const session = sessionFacts(owner, structure, number);
+  const requests = needed.map(({ check: { verifier, params } }) => ({ verifier, request: { params, session } }));
   const outcomes = await takeSnapshots(requests, verifiers, {
     limit: limits.maxVerifiersAtOnce,
     deadlineMs: limits.verifyDeadlineMs,
   });
-  const taken = wanted.map((check, index) => recorded(context, check, outcomes[index] ?? { status: "none" }));
-  const kept = checks.flatMap((check) => (wanted.includes(check) ? [] : (known.get(checkKey(check)) ?? [])));
+  const taken = needed.map((need, index) => recorded(context, need, outcomes[index] ?? { status: "none" }, takenAt));
   return {
-    snapshots: [...kept, ...taken.flatMap(({ snapshots }) => snapshots)],
+    snapshots: taken.flatMap(({ snapshots }) => snapshots),
     payloads: taken.flatMap(({ payloads }) => payloads),
   };
 }
@@ -255,9 +181,13 @@ async function snapshot({ verifier: name, request }: SnapshotCheck, verifiers: V
 /** The longest snapshot that is stored, in characters of JSON. */
 const SNAPSHOT_MAX = 4 * 2 ** 20;
 
-function recorded(context: VerifyContext, check: VerifyDefinition, outcome: SnapshotOutcome): Begun {
-  const { verifier } = check;
-  const about = { verifier, check: checkKey(check) };
+function recorded(
+  context: VerifyContext,
+  { key, check: { verifier } }: Needed,
+  outcome: SnapshotOutcome,
+  takenAt: string | undefined,
+): Begun {
+  const about = { verifier, check: key, ...(takenAt === undefined ? {} : { takenAt }) };
   const failed = (error: unknown, reason: string): Begun => {
     context.notifications.notify("internalError", { operation: `snapshot of ${verifier}`, error });
     return { snapshots: [{ ...about, failed: reason }], payloads: [] };
@@ -278,31 +208,28 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns all snapshots of the current phase under a structure, if some are missing; existing ones are
- * kept. Undefined if none is missing.
+ * Takes the snapshots that are missing under a structure, or those of them that are chosen. They are late, and say so:
+ * the agent may have worked already. The others of the current phase are kept. Undefined if none is missing.
  */
 async function completeSnapshots(
   context: EngineContext,
   session: PhasedSession,
   structure: WorkflowStructure,
+  isChosen: (gap: Gap) => boolean = () => true,
 ): Promise<Begun | undefined> {
   const position = structure.phases.findIndex(({ number }) => number === session.head.phase);
   const phase = structure.phases[position];
-  const checks = phase === undefined ? [] : snapshotChecks(context, phase);
-  if (checks.length === 0) return undefined;
-  const known = await readSnapshots(context, session.sessionId, session.head.baseline);
-  if (checks.every((check) => known.get(checkKey(check))?.value !== undefined)) return undefined;
-  return beginPhase(context, session, structure, position, known);
-}
-
-/** Returns the snapshots in a commit, by check. */
-async function readSnapshots(
-  context: VerifyContext,
-  sessionId: SessionId,
-  version: number | undefined,
-): Promise<ReadonlyMap<string, Snapshot>> {
-  if (version === undefined) return new Map();
-  const { events } = await context.kernel.at(sessionId, version);
-  const snapshots = events.flatMap((event) => event.snapshots ?? []);
-  return new Map(snapshots.map((snapshot) => [snapshot.check, snapshot]));
+  if (phase === undefined) return undefined;
+  const needed = neededAt(context, structure, position);
+  const current = await currentSnapshots(context, session, needed);
+  const chosen = gapsIn(needed, current).flatMap(({ need, gap }) => (isChosen(gap) ? [need] : []));
+  if (chosen.length === 0) return undefined;
+  const at = new Date(context.options.clock.now()).toISOString();
+  const { snapshots, payloads } = await take(context, session, structure, phase, chosen, at);
+  // The commit becomes the one that snapshots of each entry are looked for in.
+  const kept = needed.flatMap((need) => {
+    const { snapshot } = current.get(need.key) ?? {};
+    return need.anchor !== undefined || snapshot === undefined || chosen.includes(need) ? [] : [snapshot];
+  });
+  return { snapshots: [...kept, ...snapshots], payloads };
 }

@@ -11,6 +11,7 @@ import type { JsonObject } from "../../workflow/json.js";
 import { shown } from "../../workflow/names.js";
 import type { GateDefinition, VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { Verification } from "../state/events.js";
+import { type Beginning, loadBeginnings, snapshotChecks } from "./beginnings.js";
 import {
   runVerifiers,
   type VerifiedPhase,
@@ -19,13 +20,16 @@ import {
   type VerifyContext,
   type VerifyOutcome,
 } from "./run-verifiers.js";
-import { type Beginning, checkKey, loadBeginnings, sessionFacts, snapshotChecks } from "./snapshots.js";
+import { sessionFacts } from "./snapshots.js";
+
+/** What verification needs of a workflow; steps have no phases before them. */
+type Verifying = Pick<WorkflowStructure, "plan"> & { readonly phases?: readonly Pick<VerifiedPhase, "number">[] };
 
 /** Runs the checks of a gate, and `others`, on complete evidence; undefined if there are none. */
 export function verifyEvidence(
   context: VerifyContext,
   session: VerifiedSession,
-  structure: Pick<WorkflowStructure, "plan">,
+  structure: Verifying,
   phase: VerifiedPhase,
   evidence: JsonObject,
   others: readonly VerifyDefinition[] = [],
@@ -51,7 +55,7 @@ function isDue(gate: GateDefinition, name: string, evidence: JsonObject): boolea
 async function verify(
   context: VerifyContext,
   session: VerifiedSession,
-  structure: Pick<WorkflowStructure, "plan">,
+  structure: Verifying,
   phase: VerifiedPhase,
   evidence: JsonObject,
   checks: readonly VerifyDefinition[],
@@ -62,9 +66,11 @@ async function verify(
     context,
     session,
     checks.filter((check) => wanting.includes(check)),
+    structure.phases ?? [],
+    phase.number,
   );
   const facts = sessionFacts(session, structure, phase.number);
-  const plans = checks.map((check) => planOf(check, evidence, facts, beginnings.get(checkKey(check))));
+  const plans = checks.map((check) => planOf(check, evidence, facts, beginnings.get(check)));
   const outcomes = await runVerifiers(
     plans.filter((plan) => "request" in plan),
     options.verifiers,
@@ -96,14 +102,15 @@ function planOf(
 ): VerifyCheck | VerifyOutcome {
   if (beginning !== undefined && "failed" in beginning) {
     const message = `what it compares with could not be recorded when the phase began: ${beginning.failed}; retry_phase records it again`;
-    return { verifier, ok: false, failed: true, message };
+    return { verifier, ok: false, failed: true, unrecorded: true, message };
   }
   const value = field !== undefined && Object.hasOwn(evidence, field) ? evidence[field] : undefined;
   const request = { params, evidence, session, ...(value === undefined ? {} : { value }) };
   if (beginning === undefined) return { verifier, request };
-  const { value: snapshot, earlier } = beginning;
+  const { value: snapshot, earlier, takenAt } = beginning;
   const before = earlier.length === 0 ? {} : { earlierSnapshots: earlier };
-  return { verifier, request: { ...request, snapshot, ...before } };
+  const late = takenAt === undefined ? {} : { snapshotTakenAt: takenAt };
+  return { verifier, request: { ...request, snapshot, ...before, ...late } };
 }
 
 /** Returns a failed check as a problem, in the verifier's words. */
@@ -136,12 +143,13 @@ function recordedResults(
 ): Verification[] {
   const room = Math.min(OUTPUT_EACH, Math.floor(OUTPUT_TOTAL / Math.max(1, results.length)));
   return results.map(({ outcome, field }) => {
-    const { verifier, ok, failed, message, ran, exit, digest, output } = outcome;
+    const { verifier, ok, failed, unrecorded, message, ran, exit, digest, output } = outcome;
     return {
       verifier,
       ...(field === undefined ? {} : { field }),
       ok,
       ...(failed === undefined ? {} : { failed }),
+      ...(unrecorded === undefined ? {} : { unrecorded }),
       message: cut(message, MESSAGE_MAX),
       ...(ran === undefined ? {} : { ran: cut(ran, RAN_MAX) }),
       ...(exit === undefined ? {} : { exit }),

@@ -14,7 +14,7 @@ import type { PhaseDefinition } from "../../workflow/structure.js";
 import { keyed } from "../request.js";
 import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
+import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, retryCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
 import { approvalNews, problemEntry, verificationNews, waivedNews } from "./shapes.js";
 
@@ -54,6 +54,11 @@ async function now(
 /** A gate's refusal. */
 type Refused = Extract<CompleteResult, { passed: false }>;
 
+/** Returns true if a check had nothing to compare with: the same evidence would be refused again. */
+function isUnrecorded({ verification = [] }: Refused): boolean {
+  return verification.some(({ unrecorded }) => unrecorded);
+}
+
 /** Limits the fields that are named. */
 const FIELDS_MAX = 25;
 
@@ -83,7 +88,10 @@ function remediation({ actions }: ToolContext, result: Refused): string {
   ].join("; or ");
   const impossible = wayOut === "" ? "" : `. If it can't be done: ${wayOut}`;
   const fix = `Do what is missing, then submit evidence for phase ${phase}${named}${impossible}`;
-  if (status === "active") return fix;
+  if (status === "active" && !isUnrecorded(result)) return fix;
+  if (status === "active") {
+    return `Call retry_phase for phase ${phase} first: it records what the checks compare with, which is missing. ${fix}`;
+  }
   return `The session has failed. Call retry_phase for phase ${phase} first. ${fix}`;
 }
 
@@ -186,7 +194,7 @@ function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { pass
 function callAfterRefusal(result: Refused, submitted: readonly string[]): WireObject | null {
   const { status, sessionId, phase, exhausted } = result;
   if (exhausted) return null;
-  if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
+  if (status !== "active" || isUnrecorded(result)) return retryCall(sessionId, phase);
   return { action: "complete_phase", session_id: sessionId, phase, evidence: blanksAfter(result, submitted) };
 }
 

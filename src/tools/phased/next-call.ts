@@ -24,6 +24,8 @@ export interface CallState {
   readonly awaitingApproval: boolean;
   /** True if a request for a waiver waits for a person. */
   readonly waitsForWaiver: boolean;
+  /** What the checks of the phase compare with, as far as it could not be recorded. */
+  readonly unrecorded?: readonly object[];
   /** The gate that was passed with an approval that this host does not accept. */
   readonly unapproved?: UnapprovedView;
 }
@@ -40,10 +42,11 @@ export function nextCall(state: CallState, whenActive: () => NextCall): NextCall
     case "paused":
       return { action: "resume", session_id: sessionId };
     case "failed":
-      return exhausted ? null : { action: "retry_phase", session_id: sessionId, phase: currentPhase };
+      return exhausted ? null : retryCall(sessionId, currentPhase);
     case "active":
       if (awaitingApproval) return waitCall(sessionId);
-      return exhausted ? null : whenActive();
+      if (exhausted) return null;
+      return state.unrecorded === undefined ? whenActive() : retryCall(sessionId, currentPhase);
     default:
       return null;
   }
@@ -101,6 +104,23 @@ export function callAfterTask(
 /** Returns the call that shows a phase; the current one by default. */
 export function phaseCall(sessionId: string, phase?: number): NextCall {
   return { action: "get_phase", session_id: sessionId, ...(phase === undefined ? {} : { phase }) };
+}
+
+/** Returns the call that lets a phase be tried again, and records what its checks compare with if that is missing. */
+export function retryCall(sessionId: string, phase: number): NextCall {
+  return { action: "retry_phase", session_id: sessionId, phase };
+}
+
+/** Returns a state for which no retry is suggested to record something, as it would be again and again. */
+export function asRecorded({ unrecorded: _, ...state }: CallState): CallState {
+  return state;
+}
+
+/** Returns what an agent must know before it begins, if a phase's checks have nothing to compare with. */
+export function unrecordedNews({ unrecorded, status }: CallState): WireObject {
+  if (unrecorded === undefined || status !== "active") return {};
+  const how = "Call retry_phase before you change anything; if this stays, ask the person who runs this.";
+  return { unrecorded: `What the checks of this phase compare with could not be recorded. ${how}` };
 }
 
 /** Returns the call that checks if a person has answered. */

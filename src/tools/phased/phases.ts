@@ -9,7 +9,16 @@ import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
+import {
+  asRecorded,
+  blockedBy,
+  callAfterTask,
+  callInPhase,
+  nextCall,
+  phaseCall,
+  replayNews,
+  unrecordedNews,
+} from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
 import {
   approvalNews,
@@ -67,7 +76,7 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     task_content: taskContent(view),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
-    next: nextCall(view, () => callAfterTask(view, view.phase, number, view.plan?.tasks)),
+    next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.plan?.tasks)),
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
   return withText(context, compact(answer), "task_content", view.content.text, again, cursor);
@@ -122,6 +131,8 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
 /** Returns an answer with a phase in it: its text as far as it fits, and what to call next. */
 function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, cursor?: string): WireObject {
   const { sessionId, phase } = view;
+  // After a retry that could not record it either, the same call would not help.
+  const state = fields.action === "retry_phase" ? asRecorded(view) : view;
   const answer = {
     status: "success",
     ...fields,
@@ -129,8 +140,9 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     ...waiverNews(view),
     phase_content: phaseContent(view),
     ...planNews(context, sessionId, view.plan),
+    ...unrecordedNews(view),
     blocked: blockedBy(view),
-    next: nextCall(view, () => callInPhase(view, phase, view.plan?.tasks)),
+    next: nextCall(state, () => callInPhase(view, phase, view.plan?.tasks)),
   };
   return withText(
     context,
@@ -201,6 +213,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     ...waiverNews(state),
     ...unapprovedNews(state.unapproved),
     ...planNews(context, state.sessionId, state.plan),
+    ...unrecordedNews(state),
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
     blocked: blockedBy(state),
     next: next(state),
@@ -266,6 +279,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     ...waiverNews(state),
     ...unapprovedNews(state.unapproved),
     ...planNewsInShort(context, state.sessionId, state.plan),
+    ...unrecordedNews(state),
     blocked: blockedBy(state),
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
     next: next(state),

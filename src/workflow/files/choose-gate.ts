@@ -2,6 +2,8 @@
  * Chooses the gate of a phase: its gate file; else the requirements of its text; else those of the metadata; else an
  * open gate. A gate file that can't be read never opens the gate.
  */
+
+import { type GatePlace, NO_PHASES } from "../gate-definition.js";
 import { type DocumentGate, readRequirements } from "../infer/document-gate.js";
 import { checkExamples } from "../infer/examples.js";
 import type { RequirementFault } from "../infer/requirement.js";
@@ -23,6 +25,7 @@ interface GateFolders extends PhaseFolders {
   readonly file: string;
   /** The texts of the phase and its tasks, which are not gates under any name. */
   readonly texts: readonly string[];
+  readonly place: GatePlace;
 }
 
 /** The gate for a gate file that can't be read. It is never used, because the workflow can't be started. */
@@ -43,7 +46,7 @@ export async function chooseGate(
   const document = await readDocument(where, definedBy(checkpoint));
   const seeds = documentSeeds(number, document, where);
   const asked = seeds.length > 0 ? seeds : names.map((name) => anyField(name, phase));
-  const settings = await readSettings(asked, undefined, checkpoint, report);
+  const settings = await readSettings(asked, undefined, checkpoint, where);
   checkpoint?.refuseRest();
   if (seeds.length > 0 && phase !== undefined) {
     const what = "the phase's text";
@@ -59,7 +62,12 @@ export async function chooseGate(
 }
 
 /** Reads a gate-definition.yaml. Returns undefined and reports an error if it can't be read as a gate. */
-export async function readGate(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+export async function readGate(
+  file: string,
+  text: string,
+  report: Report,
+  place: GatePlace = NO_PHASES,
+): Promise<FieldGate | undefined> {
   const source = await readYaml(file, text, report);
   if (source === undefined) return undefined;
   if (!isJsonObject(source.value)) {
@@ -67,14 +75,18 @@ export async function readGate(file: string, text: string, report: Report): Prom
     report.error("GATE_EMPTY", source.place([]), "a gate file must be a mapping with keys", hint);
     return undefined;
   }
-  return readGateObject(new ObjectReader(source, source.value, [], report), report);
+  return readGateObject(new ObjectReader(source, source.value, [], report), report, place);
 }
 
-/** Reads a gate from an object: a gate file, or a part of another file. */
-export async function readGateObject(gate: ObjectReader, report: Report): Promise<FieldGate> {
+/** Reads a gate from an object: a gate file, or a part of another file. Without a place it belongs to no phase. */
+export async function readGateObject(
+  gate: ObjectReader,
+  report: Report,
+  place: GatePlace = NO_PHASES,
+): Promise<FieldGate> {
   const checkpoint = gate.object("checkpoint");
-  const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report));
-  const settings = await readSettings(seeds, gate, checkpoint, report);
+  const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report, place));
+  const settings = await readSettings(seeds, gate, checkpoint, { report, place });
   if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(gate, report);
   checkpoint?.refuseRest();
   gate.refuseRest();
@@ -118,7 +130,7 @@ async function fileGate(
 ): Promise<GateDefinition> {
   const { files, report } = where;
   const text = files.text(file);
-  const gate = text === undefined ? undefined : await gateOf(file, text, report);
+  const gate = text === undefined ? undefined : await gateOf(file, text, where);
   if (checkpoint !== undefined) warnOtherDemands(file, gate, checkpoint, report);
   checkpoint?.refuseRest();
   if (gate === undefined) return SHUT;
@@ -129,9 +141,13 @@ async function fileGate(
 }
 
 /** Reads a gate file. If the reader throws, that is an error in the file. */
-async function gateOf(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+async function gateOf(
+  file: string,
+  text: string,
+  { report, place }: Pick<GateFolders, "report" | "place">,
+): Promise<FieldGate | undefined> {
   try {
-    return await readGate(file, text, report);
+    return await readGate(file, text, report, place);
   } catch (error) {
     report.failed({ file }, error);
     return undefined;
@@ -222,10 +238,10 @@ async function readSettings(
   seeds: readonly FieldSeed[],
   top: ObjectReader | undefined,
   checkpoint: ObjectReader | undefined,
-  report: Report,
+  { report, place }: Pick<GateFolders, "report" | "place">,
 ): Promise<Omit<FieldGate, "kind" | "source">> {
   const readers = [top, checkpoint].filter((reader) => reader !== undefined);
-  const { verify: asked, ...demands } = readDemands(readers);
+  const { verify: asked, ...demands } = readDemands(readers, report, place);
   const { fields, rules, verify: meant } = await readRules(seeds, readers, report);
   const verify = [...seeds.flatMap((seed) => seed.verify), ...meant, ...asked];
   return {

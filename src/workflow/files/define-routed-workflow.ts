@@ -11,9 +11,11 @@ import {
   type FieldType,
   fieldGateSchema,
   fieldSchema,
+  NO_PHASES,
   type Reveal,
   type RuleDefinition,
   ruleSchema,
+  sinceFault,
   verifySchema,
 } from "../gate-definition.js";
 import { canonicalJson, ENGLISH, type JsonObject, type JsonValue, revisionOf, storedObjectSchema } from "../json.js";
@@ -139,7 +141,12 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
     plain.add(plainName(step.name));
     if (isEmpty(step.guidance)) problems.push(`${about} has no guidance`);
     if (isEmpty(step.instructions)) problems.push(`${about} has no instructions`);
-    if (step.gate !== undefined) problems.push(...readStepGate(step.gate).problems.map((one) => `${about}: ${one}`));
+    const { gate, problems: wrong = [] } = step.gate === undefined ? {} : readStepGate(step.gate);
+    problems.push(...wrong.map((one) => `${about}: ${one}`));
+    for (const check of gate?.verify ?? []) {
+      const fault = sinceFault(check, NO_PHASES);
+      if (fault !== undefined) problems.push(`${about}: gate.verify: ${fault.message}. ${fault.hint}`);
+    }
     // A gate under another name would be an open one.
     const strange = Object.keys(step).filter((key) => key !== "gate" && /gate/i.test(key));
     for (const key of strange) problems.push(`${about} has no key ${shown(key)}; did you mean gate?`);

@@ -3,8 +3,9 @@
  * a place where it would be ignored, is an error.
  */
 import type { SourcePosition } from "../../errors.js";
+import type { KeyPath } from "../diagnostic.js";
 import { TYPE_WORDS } from "../field-types.js";
-import { type ApprovalDefinition, REVEALS, type Reveal } from "../gate-definition.js";
+import { type ApprovalDefinition, type GatePlace, REVEALS, type Reveal, sinceFault } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { nearest, RESERVED, shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
@@ -31,7 +32,7 @@ export function asField(name: string, value: JsonValue): string {
 }
 
 /** Reads one field of `evidence_schema`. */
-export function readField(name: string, reader: ObjectReader, report: Report): FieldSeed {
+export function readField(name: string, reader: ObjectReader, report: Report, gate: GatePlace): FieldSeed {
   checkFieldName(name, reader, report);
   const type = readType(reader, report);
   const required = reader.flag("required") ?? true;
@@ -44,7 +45,7 @@ export function readField(name: string, reader: ObjectReader, report: Report): F
     const message = "these parameters are ignored: the field names no validator";
     report.warn("VALIDATOR_UNUSED", reader.place("validator_params"), message, "Write validator: and its name.");
   }
-  const verify = readVerify(reader).map((check) => ({ ...check, field: name }));
+  const verify = readVerify(reader, report, gate).map((check) => ({ ...check, field: name }));
   refuseGateKeys(reader, report);
   reader.refuseRest();
   const definition = {
@@ -74,9 +75,9 @@ interface Demands {
 }
 
 /** Reads `verify`, `approval` and `reveal`, from the top of a gate or from its checkpoint. */
-export function readDemands(readers: readonly ObjectReader[]): Demands {
+export function readDemands(readers: readonly ObjectReader[], report: Report, gate: GatePlace): Demands {
   for (const key of ["approval", "reveal"]) refuseSecond(readers, key);
-  const verify = readers.flatMap(readVerify);
+  const verify = readers.flatMap((reader) => readVerify(reader, report, gate));
   const [approval] = readers.flatMap((reader) => readApproval(reader) ?? []);
   const [reveal] = readers.flatMap((reader) => readReveal(reader) ?? []);
   return { verify, ...(approval === undefined ? {} : { approval }), ...(reveal === undefined ? {} : { reveal }) };
@@ -110,17 +111,41 @@ function readValidators(reader: ObjectReader): readonly string[] {
 const VERIFY_HINT = "Write the verifier's name, {verifier: name, …its parameters}, or a list of these.";
 
 /** Reads `verify`: a verifier's name, an object with it and its parameters, or a list of these. */
-function readVerify(reader: ObjectReader): VerifyDefinition[] {
+function readVerify(reader: ObjectReader, report: Report, gate: GatePlace): VerifyDefinition[] {
   const value = reader.asked("verify", VERIFY_HINT);
   if (value === undefined || value === false) return [];
   const items = Array.isArray(value) ? value : [value];
   return items.flatMap((item, index) => {
     const check = verifyOf(item);
-    if (check !== undefined) return [check];
     const keys = Array.isArray(value) ? ["verify", index] : ["verify"];
+    if (check !== undefined) {
+      checkParams(check, keys, reader, report, gate);
+      return [check];
+    }
     reader.wrong(keys, item, "a verifier's name, or an object with one", VERIFY_HINT);
     return [];
   });
+}
+
+/** Reports parameters that can't be right in this gate, whichever host runs it. */
+function checkParams(
+  check: VerifyDefinition,
+  keys: KeyPath,
+  reader: ObjectReader,
+  report: Report,
+  gate: GatePlace,
+): void {
+  const fault = sinceFault(check, gate);
+  if (fault !== undefined) {
+    const place = reader.place(...keys, "since", ...(isJsonObject(check.params.since) ? ["phase"] : []));
+    report.error("SINCE_WRONG", place, `${shown(check.verifier)}: ${fault.message}`, fault.hint);
+  }
+  const { exit = 0, output } = check.params;
+  if (check.verifier !== "command" || exit === 0 || output !== undefined) return;
+  const message = `"command" must end with exit code ${shown(exit)} here, for whatever reason: a syntax error is enough`;
+  const hint =
+    'Say what its output must show: output: {pattern: "1 failed"}. See docs/verifiers.md, "Fails for the right reason".';
+  report.warn("FAILURE_UNEXPLAINED", reader.place(...keys, "exit"), message, hint);
 }
 
 function verifyOf(item: JsonValue): VerifyDefinition | undefined {

@@ -23,6 +23,8 @@ const GATE_KEYS = ["required_evidence", "checkpoint"];
 interface Reading {
   readonly files: WorkflowFiles;
   readonly report: Report;
+  /** The phase that sessions begin with, as the metadata has it. */
+  readonly startPhase?: number | undefined;
 }
 
 /** Returns all phases in ascending order: those that the metadata lists, else one for each folder. */
@@ -31,11 +33,12 @@ export async function readPhases(claims: PhaseClaims, reading: Reading): Promise
   const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
   warnUnlisted(seeds, folders, claims, reading.report);
   const phases: PhaseDefinition[] = [];
+  const numbers = seeds.map(({ number }) => number).sort((a, b) => a - b);
   for (const seed of seeds.sort((a, b) => a.number - b.number)) {
     const place = { file: `phases/${seed.number}` };
     await reading.report.spendRules(0, place);
     try {
-      phases.push(await readPhase(seed, reading));
+      phases.push(await readPhase(seed, reading, numbers));
     } catch (error) {
       reading.report.failed(place, error);
     }
@@ -127,7 +130,11 @@ function warnUnlisted(
   }
 }
 
-async function readPhase({ number, entry }: PhaseSeed, { files, report }: Reading): Promise<PhaseDefinition> {
+async function readPhase(
+  { number, entry }: PhaseSeed,
+  { files, report, startPhase }: Reading,
+  phases: readonly number[],
+): Promise<PhaseDefinition> {
   const file = phaseFile(number, entry, { files, report });
   const own = `phases/${number}`;
   const folders = [...new Set([own, file.slice(0, Math.max(0, file.lastIndexOf("/"))) || own])];
@@ -144,7 +151,10 @@ async function readPhase({ number, entry }: PhaseSeed, { files, report }: Readin
     validationCriteria: entry?.texts("validation_criteria"),
     skippable: entry?.flag("skippable") ?? false,
     tasks,
-    gate: await chooseGate(number, entry, { files, report, folders, file, texts }),
+    gate: await chooseGate(number, entry, {
+      ...{ files, report, folders, file, texts },
+      place: { phase: number, phases, startPhase },
+    }),
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
     extra: entry?.rest(GATE_KEYS),
   };

@@ -79,10 +79,11 @@ async function readStructure(type: string, files: WorkflowFiles, report: Report)
   if (metadata === undefined) return undefined;
   const facts = readFacts(metadata, type, report);
   const claims = readClaims(metadata, report);
-  const phases = await readPhases(claims, { files, report });
+  const given = metadata.whole("start_phase");
+  const phases = await readPhases(claims, { files, report, startPhase: given });
   checkCounts(claims, phases, metadata, report);
   const dynamic = readDynamic(metadata, claims, { files, report });
-  const startPhase = readStart(metadata, phases, firstPhase(phases, dynamic), report);
+  const startPhase = readStart(metadata, given, phases, firstPhase(phases, dynamic), report);
   const unused = dynamic === undefined ? metadata.value("dynamic_config") : undefined;
   const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
   if (hasErrors(report.sorted())) return undefined;
@@ -107,11 +108,11 @@ function openMetadata(files: WorkflowFiles, report: Report): ObjectReader | unde
 
 function readStart(
   metadata: ObjectReader,
+  given: number | undefined,
   phases: readonly PhaseDefinition[],
   first: number | undefined,
   report: Report,
 ): number {
-  const given = metadata.whole("start_phase");
   const numbers = phases.map(({ number }) => number);
   if (numbers.length === 0 && first !== undefined) numbers.push(first);
   if (given !== undefined && numbers.length > 0 && !numbers.includes(given)) {

@@ -90,6 +90,7 @@ export class Model {
       case "syncPlan":
         return this.#migrate(command.structure);
       case "planTicked":
+      case "takeSnapshots":
         return true;
       case "delete":
         this.status = "deleted";

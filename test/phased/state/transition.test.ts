@@ -6,6 +6,7 @@ import {
   type SessionCommand,
   submissionRefusal,
 } from "../../../src/phased/state/commands.js";
+import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
 import { applyEvent } from "../../../src/phased/state/head.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
@@ -355,6 +356,17 @@ describe("retry", () => {
     expect(run.refused(retry(1)).code).toBe("INVALID_TRANSITION");
   });
 
+  it("needs no failed attempt if it records snapshots that were missing", () => {
+    const run = Run.started(three);
+    const snapshots = [{ verifier: "v", check: "c", takenAt: "2026-01-01T00:00:02.000Z", value: { inline: 1 } }];
+    const context = { structure: three, limits: run.limits, at: "2026-01-01T00:00:02.000Z", version: 2, snapshots };
+    expect(transition(run.state, retry(1), context)).toMatchObject({
+      ok: true,
+      events: [{ type: "retried", snapshots }],
+      head: { baseline: 2, attempts: 0 },
+    });
+  });
+
   it("merges the next submission over the last one, or starts empty", () => {
     for (const reset of [true, false]) {
       const run = Run.started(three).do(submit(1, false), retry(1, "agent", reset));
@@ -597,5 +609,32 @@ describe("reading", () => {
     expect(readingRefusal(run.state, 4, three)?.code).toBe("PHASE_OUT_OF_RANGE");
     run.do(rollback(1));
     expect(readingRefusal(run.state, 2, three)?.code).toBe("PHASE_LOCKED");
+  });
+});
+
+describe("snapshots that are taken late", () => {
+  const at = "2026-01-01T00:00:09.000Z";
+  const snapshots = [{ verifier: "v", check: "c", takenAt: at, value: { inline: 1 } }];
+
+  it.each(Object.entries(inStatus).filter(([status]) => status !== "deleted"))(
+    "change nothing of a session that is %s but where its snapshots are",
+    (_, inThis) => {
+      const run = inThis();
+      const context = { structure: loose, limits: run.limits, at, version: 9, snapshots };
+      const taken = transition(run.state, { type: "takeSnapshots" }, context);
+      expect(taken).toMatchObject({
+        ok: true,
+        events: [{ type: "snapshots_taken", phase: run.state.phase, snapshots }],
+        head: { ...run.state, baseline: 9 },
+      });
+      const events = taken.ok ? taken.events : [];
+      expect(events.map((event) => sessionEventSchema.parse(JSON.parse(JSON.stringify(event))))).toEqual(events);
+    },
+  );
+
+  it("may be none", () => {
+    const { state, limits } = Run.started(three);
+    const context = { structure: three, limits, at, version: 2 };
+    expect(transition(state, { type: "takeSnapshots" }, context)).toMatchObject({ events: [{ snapshots: [] }] });
   });
 });

@@ -84,6 +84,16 @@ describe("a routed workflow defined in code", () => {
     }
   });
 
+  it("is refused with a `since`, which names a phase", () => {
+    const verify = [{ verifier: "changed_since_phase_start", params: { path: "a", since: { phase: 1 } } }];
+    const step = { name: "Dig", guidance: "g", instructions: "i", gate: { fields: [], verify } };
+    expect(() => defineRoutedWorkflow({ name: "GARDEN", steps: [step] })).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining("`since` can't name a phase here: a routed workflow has steps"),
+      }),
+    );
+  });
+
   it("is refused with an unknown key instead of a gate", () => {
     const step = { name: "Dig", guidance: "g", instructions: "i", gates: { fields: [{ name: "depth" }] } };
     expect(() => defineRoutedWorkflow({ name: "GARDEN", steps: [step] })).toThrow(

@@ -145,6 +145,22 @@ describe("a step with a gate", () => {
     ]);
   });
 
+  it("is compared with the start of the latest visit, also by a verifier that keeps its snapshots elsewhere", async () => {
+    const state = { depth: 10 };
+    const same: Verifier = {
+      keepsSnapshot: true,
+      snapshot: async () => state.depth,
+      verify: async ({ snapshot }) => ({ ok: snapshot === state.depth, message: `since ${snapshot}` }),
+    };
+    const gate = { ...GATE, verify: [{ verifier: "same", params: {} }] };
+    const { engine } = gated(gate, ["Sow", "Dig", "Sow"], { verifiers: { same } });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Sow");
+    state.depth = 20;
+    expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Dig");
+    expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Sow");
+  });
+
   it("cannot be started without its verifier", async () => {
     const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
     const { engine, storage } = gated(gate, []);

@@ -1,0 +1,300 @@
+/**
+ * The verifier `unchanged_since_phase_start`: files are byte for byte as they were when the phase was entered, or at the
+ * end of an earlier phase. A refusal shows the differences of short texts, which are part of the snapshot.
+ */
+import * as z from "zod";
+import { isPhasegateError } from "../errors.js";
+import type { Verifier } from "../ports/verifier.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import type { JsonValue } from "../workflow/json.js";
+import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import {
+  boundedReader,
+  checkPaths,
+  findNamed,
+  isGlob,
+  isNamedBy,
+  namedFilesParams,
+  plainPath,
+  refuseFilledGlobs,
+  sinceWords,
+} from "./named-files.js";
+import { harmless, sha256, shownPath } from "./subject.js";
+
+const NAME = "unchanged_since_phase_start";
+
+const params = z.strictObject({
+  /** Files, folders and globs. New and deleted files among them are changes. */
+  ...namedFilesParams,
+  /** Files, folders and globs that may change. */
+  except: z.array(textParam).min(1).max(100).optional(),
+});
+
+/** A file as it was: its digest, and its text if that is short. A link is compared by the content of its file. */
+const fileSchema = z.strictObject({
+  path: z.string(),
+  /** `unreadable` is what can't be compared; `skipped` is a folder that is not read. */
+  kind: z.enum(["file", "link", "skipped", "unreadable"]),
+  digest: z.string().optional(),
+  text: z.string().optional(),
+});
+
+type FileState = z.infer<typeof fileSchema>;
+
+/** What the files were like; or why that could not be read, which an agent may have caused. */
+const snapshotSchema = z.union([
+  z.strictObject({ files: z.array(fileSchema) }),
+  z.strictObject({ failed: z.string() }),
+]);
+
+/** Checks whether files are byte for byte as they were when the phase was entered. */
+export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
+  return defineVerifier({
+    name: NAME,
+    params,
+    keepsSnapshot: true,
+    checkParams,
+    async snapshot(given, { session }): Promise<JsonValue> {
+      try {
+        refuseFilledGlobs(NAME, [...namedPaths(given), ...(given.except ?? [])], session);
+        return storable(await statesOf(sandbox, given));
+      } catch (error) {
+        // A failure would be recorded again by a retry, after the agent has changed what it must not change.
+        if (isPhasegateError(error)) return { failed: error.message };
+        throw error;
+      }
+    },
+    async verify(given, { snapshot, snapshotTakenAt, session }, signal) {
+      const paths = namedPaths(given);
+      refuseFilledGlobs(NAME, [...paths, ...(given.except ?? [])], session);
+      const ran = paths.map(shownPath).join(", ");
+      const since = sinceWords(given, snapshotTakenAt);
+      const before = snapshotSchema.safeParse(snapshot);
+      if (!before.success) return { ok: false, message: "no snapshot was recorded when this phase was entered", ran };
+      if ("failed" in before.data) {
+        const again =
+          "They are recorded once the phase before is passed again: roll back to it, or start a new session";
+        const message = `the files could not be recorded: ${before.data.failed}. ${again}`;
+        return { ok: false, message, ran };
+      }
+      const now = await statesOf(sandbox, given, signal);
+      const { files } = before.data;
+      const unreadable = now.find(({ kind }) => kind === "unreadable");
+      if (unreadable !== undefined) {
+        const message = `${shownPath(unreadable.path)} can't be compared: it is no regular file, nor a link to one in the project`;
+        return { ok: false, message, ran };
+      }
+      if (files.length === 0 && now.length === 0) {
+        return {
+          ok: false,
+          message: `there is nothing to compare: ${ran} named no file then, and names none now`,
+          ran,
+        };
+      }
+      const changes = changesBetween(files, now);
+      if (changes.length === 0) return { ok: true, message: asBefore(paths, now, since), ran, digest: digestOf(now) };
+      const message = `${listed(changes)} ${since}; undo these changes`;
+      return { ok: false, message, ran, digest: digestOf(now), output: differences(changes) };
+    },
+  });
+}
+
+type Params = z.infer<typeof params>;
+
+function checkParams(given: Params): void {
+  if ((given.path === undefined) === (given.paths === undefined)) {
+    throw wrongParam(NAME, "path", "give either path or paths");
+  }
+  checkPaths(NAME, [...namedPaths(given), ...(given.except ?? [])]);
+}
+
+function namedPaths({ path, paths }: Params): readonly string[] {
+  return (paths ?? [path ?? ""]).map(plainPath);
+}
+
+/** Limits of the texts in a snapshot, in characters of JSON: of one file, and of all. */
+const TEXT_MAX = 64 * 1024;
+const TEXTS_MAX = 512 * 1024;
+
+/** Maximum length of a snapshot, in characters of JSON; it is below the engine's own limit. */
+const SNAPSHOT_MAX = 3 * 2 ** 20;
+
+function storable(files: readonly FileState[]): JsonValue {
+  const json = JSON.stringify({ files });
+  if (json.length <= SNAPSHOT_MAX) return JSON.parse(json);
+  return { failed: `the names of ${files.length} files are too long to be recorded` };
+}
+
+/** Returns the states of all files that the parameters name. Throws `TOO_LARGE` and `PATH_REFUSED`. */
+async function statesOf(sandbox: Sandbox, given: Params, signal?: AbortSignal): Promise<readonly FileState[]> {
+  const read = boundedReader(sandbox, signal);
+  const states: FileState[] = [];
+  let room = TEXTS_MAX;
+  for (const { path, kind } of await findNamed(sandbox, namedPaths(given), given.except?.map(plainPath))) {
+    const bytes = kind === "file" || kind === "link" ? await bytesAt(read, path) : undefined;
+    if (bytes === undefined) {
+      states.push({ path, kind: kind === "skipped" ? kind : "unreadable" });
+      continue;
+    }
+    const text = bytes.length <= TEXT_MAX ? textOf(bytes) : undefined;
+    const length = JSON.stringify(text)?.length ?? 0;
+    const isKept = text !== undefined && length <= Math.min(TEXT_MAX, room);
+    if (isKept) room -= length;
+    states.push({
+      ...{ path, kind: kind === "link" ? kind : "file", digest: sha256(bytes) },
+      ...(isKept ? { text } : {}),
+    });
+  }
+  return states;
+}
+
+/** Returns the bytes of a file; undefined for a link that leads to no file in the project. */
+async function bytesAt(read: (path: string) => Promise<Uint8Array>, path: string): Promise<Uint8Array | undefined> {
+  try {
+    return await read(path);
+  } catch (error) {
+    if (isPhasegateError(error, "PATH_REFUSED") || isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
+    throw error;
+  }
+}
+
+/** Returns a text; undefined for bytes that are none. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return text.includes("\0") ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The change of a file. */
+interface Change {
+  readonly path: string;
+  readonly before?: FileState;
+  readonly now?: FileState;
+}
+
+function changesBetween(before: readonly FileState[], now: readonly FileState[]): Change[] {
+  const states = new Map(now.map((state) => [state.path, state]));
+  const changes = before.flatMap((state): Change[] => {
+    const other = states.get(state.path);
+    states.delete(state.path);
+    if (other === undefined) return [{ path: state.path, before: state }];
+    const isSame = other.kind === state.kind && other.digest === state.digest;
+    return isSame ? [] : [{ path: state.path, before: state, now: other }];
+  });
+  return [...changes, ...[...states.values()].map((state) => ({ path: state.path, now: state }))];
+}
+
+/** Returns a digest of all files with their paths. */
+function digestOf(states: readonly FileState[]): string {
+  return sha256(new TextEncoder().encode(JSON.stringify(states.map(({ path, kind, digest }) => [path, kind, digest]))));
+}
+
+/** Describes what is as before. A path that names nothing is told: it may be misspelt. */
+function asBefore(paths: readonly string[], now: readonly FileState[], since: string): string {
+  const [count, files] = now.length === 1 ? ["1 file", "is"] : [`${now.length} files`, "are"];
+  const none = paths.filter((path) => !now.some((state) => isNamedBy(path, state.path)));
+  const missing = none.map((path) => `${shownPath(path)} ${isGlob(path) ? "names nothing" : "does not exist"}`);
+  return [`${count} ${files} unchanged ${since}`, ...missing].join("; ");
+}
+
+/** Maximum number of files that a message names. */
+const LISTED_MAX = 5;
+
+function listed(changes: readonly Change[]): string {
+  const names = changes.slice(0, LISTED_MAX).map((change) => `${shownPath(change.path)} ${kindOf(change)}`);
+  const more = changes.length - LISTED_MAX;
+  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+}
+
+function kindOf({ before, now }: Change): string {
+  if (before === undefined) return "was added";
+  if (now === undefined) return "was deleted";
+  if (now.kind !== before.kind) return now.kind === "link" ? "was replaced by a link" : "was replaced";
+  return "was changed";
+}
+
+/** Limits of the lines that are shown: of all files, of one file, and the characters of a line. */
+const LINES_MAX = 40;
+const FILE_LINES_MAX = 20;
+const LINE_MAX = 200;
+
+/** Returns the differences as lines: those of short texts, and digests of other files. */
+function differences(changes: readonly Change[]): string[] {
+  const lines: string[] = [];
+  for (const [index, change] of changes.entries()) {
+    const own = [`${shownPath(change.path)} ${kindOf(change)}`, ...differenceOf(change)];
+    const left = LINES_MAX - lines.length;
+    if (own.length > left && index > 0) return [...lines, `… ${changes.length - index} more files`];
+    lines.push(...own.map((line) => shortened(harmless(line))));
+  }
+  return lines;
+}
+
+function differenceOf({ before, now }: Change): string[] {
+  if (before === undefined || now === undefined) return [];
+  if (before.text === undefined || now.text === undefined) {
+    const digest = (state: FileState) => (state.digest ?? "none").slice(0, 16);
+    return [`SHA-256 ${digest(before)} is now ${digest(now)}; the lines are not shown: no text, or a long one`];
+  }
+  const all = lineDifferences(before.text.split("\n"), now.text.split("\n"));
+  const shownLines = all.slice(0, FILE_LINES_MAX);
+  return all.length === shownLines.length ? all : [...shownLines, `… ${all.length - shownLines.length} more lines`];
+}
+
+function shortened(line: string): string {
+  return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX - 1)}…` : line;
+}
+
+/** Maximum number of pairs of lines that are compared; above it, all old lines are shown before all new ones. */
+const PAIRS_MAX = 250_000;
+
+/** Returns the removed lines with `-` and the added ones with `+`, each run below the number of its first old line. */
+function lineDifferences(before: readonly string[], now: readonly string[]): string[] {
+  let start = 0;
+  while (start < before.length && start < now.length && before[start] === now[start]) start += 1;
+  let end = 0;
+  const most = Math.min(before.length, now.length) - start;
+  while (end < most && before[before.length - 1 - end] === now[now.length - 1 - end]) end += 1;
+  const old = before.slice(start, before.length - end);
+  const fresh = now.slice(start, now.length - end);
+  const lengths = old.length * fresh.length <= PAIRS_MAX ? commonLengths(old, fresh) : undefined;
+  const lines: string[] = [];
+  let isRun = false;
+  let [left, right] = [0, 0];
+  while (left < old.length || right < fresh.length) {
+    if (lengths !== undefined && left < old.length && right < fresh.length && old[left] === fresh[right]) {
+      [left, right, isRun] = [left + 1, right + 1, false];
+      continue;
+    }
+    if (!isRun) lines.push(`@ line ${start + left + 1}`);
+    isRun = true;
+    const isRemoved = right >= fresh.length || (left < old.length && isLongerWithout(lengths, left, right));
+    lines.push(isRemoved ? `- ${old[left]}` : `+ ${fresh[right]}`);
+    if (isRemoved) left += 1;
+    else right += 1;
+  }
+  return lines;
+}
+
+/** Returns the lengths of the longest common sequences of lines, from each pair of lines on. */
+function commonLengths(old: readonly string[], fresh: readonly string[]): readonly Uint32Array[] {
+  const lengths = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1));
+  for (let left = old.length - 1; left >= 0; left -= 1) {
+    const [row, below] = [lengths[left], lengths[left + 1]];
+    if (row === undefined || below === undefined) continue;
+    for (let right = fresh.length - 1; right >= 0; right -= 1) {
+      row[right] =
+        old[left] === fresh[right] ? (below[right + 1] ?? 0) + 1 : Math.max(below[right] ?? 0, row[right + 1] ?? 0);
+    }
+  }
+  return lengths;
+}
+
+/** Checks whether leaving out the old line keeps at least as much in common as leaving out the new one. */
+function isLongerWithout(lengths: readonly Uint32Array[] | undefined, left: number, right: number): boolean {
+  if (lengths === undefined) return true;
+  return (lengths[left + 1]?.[right] ?? 0) >= (lengths[left]?.[right + 1] ?? 0);
+}
