@@ -10,6 +10,7 @@
  *   sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), and what they compare with (snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
+ * - documents.ts: which files of its workflow's folder a session may read
  * - gate-answer.ts: what a submission is answered
  * - pinned.ts: which definition a session is bound to
  * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
@@ -46,7 +47,7 @@ import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import { Beginnings } from "./verify/snapshots.js";
-import { startOptions, viewArtifact, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
+import { startOptions, viewArtifact, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** The operations on sessions. */
 export const phased = {
@@ -72,6 +73,7 @@ export const phased = {
   startOptions,
   startSession,
   viewArtifact,
+  viewDocument,
   viewFullState,
   viewPhase,
   viewRequest,

@@ -15,6 +15,7 @@ import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } f
 import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import { loadPlanned, requirePhase } from "./context.js";
+import { findDocument, type NamedDocument, namedDocuments, textPath } from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, readingRefusal } from "./state/commands.js";
@@ -37,6 +38,16 @@ export interface SessionFacts {
   readonly awaitingApproval: boolean;
 }
 
+/** A document of the workflow as an agent may see it. */
+export interface DocumentView extends SessionFacts {
+  /** Its path, relative to the workflow's folder. */
+  readonly path: string;
+  /** Its text as it is now, with its revision. */
+  readonly content: Content;
+  /** The documents that it names and that the session may read. */
+  readonly documents: readonly NamedDocument[];
+}
+
 /** A text with the facts that were read from it. */
 export interface TextView {
   /** The text with its revision. */
@@ -49,6 +60,8 @@ export interface TextView {
 
 /** A phase as an agent may see it. */
 export interface PhaseView extends SessionFacts, TextView {
+  /** The documents that its text names and that the session may read; at most 50. */
+  readonly documents: readonly NamedDocument[];
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
   /** The type of the session's workflow. */
@@ -63,6 +76,8 @@ export interface PhaseView extends SessionFacts, TextView {
 
 /** A task as an agent may see it. */
 export interface TaskView extends SessionFacts, TextView {
+  /** The documents that its text names and that the session may read; at most 50. */
+  readonly documents: readonly NamedDocument[];
   /** For a task from a plan: its state, and the other tasks of its phase. */
   readonly plan?: PlannedTaskView;
   /** The phase of the task. */
@@ -128,6 +143,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const phase = requirePhase(structure, number);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);
+  const text = await viewText(context, structure, phase);
   return {
     ...(plan === undefined ? {} : { plan }),
     ...(awaiting === undefined ? {} : { awaiting }),
@@ -135,7 +151,8 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     workflowType: head.workflowType,
     phase,
     artifacts: await context.artifactNames.before(session, number),
-    ...(await viewText(context, structure, phase)),
+    ...text,
+    documents: await namedDocuments(context, loaded, textPath(structure, phase), text.content),
   };
 }
 
@@ -155,13 +172,33 @@ export async function viewTask(
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
+  const text = await viewText(context, structure, phase, task);
   return {
     ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
     phase,
     task,
-    ...(await viewText(context, structure, phase, task)),
+    ...text,
+    documents: await namedDocuments(context, loaded, textPath(structure, phase, task), text.content),
   };
+}
+
+/**
+ * Returns a document of the session's workflow. Throws `PHASE_LOCKED` for a file of a phase ahead, `PATH_REFUSED` and
+ * `FILE_NOT_FOUND`.
+ */
+export async function viewDocument(
+  context: EngineContext,
+  loaded: LoadedSession,
+  given: string,
+): Promise<DocumentView> {
+  const { session, structure, unapproved } = loaded;
+  if (unapproved !== undefined) throw notAccepted(unapproved);
+  await context.approvalGuard.check(session, structure);
+  const document = await findDocument(context, loaded, given);
+  const content = await document.read();
+  const documents = await namedDocuments(context, loaded, document.path, content);
+  return { ...factsOf(context, session), path: document.path, content, documents };
 }
 
 /** Limits how many texts' facts are cached, by revision. */

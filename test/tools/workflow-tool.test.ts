@@ -346,7 +346,7 @@ describe("refusals", () => {
   ])("of %j list the valid actions", async (input, message) => {
     const answer = await makeTool().refused(input);
     expect(answer.error).toMatch(message);
-    expect(answer.valid_actions).toHaveLength(17);
+    expect(answer.valid_actions).toHaveLength(18);
   });
 
   it("of a misspelled action name the right one, with a valid call", async () => {

@@ -159,7 +159,7 @@ describe("placeholders in templates", () => {
   it("do not include prose, ticks and links in brackets", async () => {
     const prose =
       '- [X] [N.1] [list of files] [number]/[number] [N] [DEPENDENCIES or "None"] [TASK_STEPS or more] [README](x.md) [a]';
-    expect((await readDynamic({}, { [PHASE]: prose, [TASK]: prose })).lines).toEqual([]);
+    expect((await readDynamic({}, { [PHASE]: prose, [TASK]: prose, "x.md": "" })).lines).toEqual([]);
   });
 });
 

@@ -4,6 +4,7 @@ import { conceal, revealOf } from "../../gate/check-gate.js";
 import { exampleEvidence, requiredFormat, requiredNames } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
+import type { NamedDocument } from "../../phased/documents.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
 import type { Verification } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
@@ -15,7 +16,7 @@ import { brief, compact, type WireObject } from "../wire.js";
 
 /** Returns a phase without its text, which the caller pages. */
 export function phaseContent(view: PhaseView): WireObject {
-  const { phase, facts, content, contentChanged, artifacts, plan } = view;
+  const { phase, facts, content, contentChanged, artifacts, plan, documents } = view;
   return compact({
     phase_number: phase.number,
     title: phase.name,
@@ -24,6 +25,7 @@ export function phaseContent(view: PhaseView): WireObject {
     tasks: phase.plan === undefined ? phase.tasks.map(taskLabel) : plan?.tasks.map(taskEntry),
     checkpoint: checkpoint(phase, facts.validation),
     artifacts_from_previous_phases: artifactNames(artifacts),
+    ...documentNames(documents),
     content_changed: contentChanged || undefined,
     sources: content.sources,
     tokens: content.tokens,
@@ -31,7 +33,7 @@ export function phaseContent(view: PhaseView): WireObject {
 }
 
 /** Returns a task without its text. */
-export function taskContent({ task, facts, content, contentChanged }: TaskView): WireObject {
+export function taskContent({ task, facts, content, contentChanged, documents }: TaskView): WireObject {
   return compact({
     title: facts.title ?? task.name,
     description: task.purpose ?? excerpt(facts.description),
@@ -42,10 +44,28 @@ export function taskContent({ task, facts, content, contentChanged }: TaskView):
     ),
     artifacts_to_produce: unlessLong(facts.artifactsToProduce),
     estimated_duration: task.plan?.estimatedTime ?? facts.estimatedDuration,
+    ...documentNames(documents),
     content_changed: contentChanged || undefined,
     sources: content.sources,
     tokens: content.tokens,
   });
+}
+
+/** Limits the list of a text's documents, in characters of JSON. */
+const DOCUMENTS_MAX = 1600;
+
+/** Returns the documents that a text names, for get_document; those that are too many are counted. */
+export function documentNames(documents: readonly NamedDocument[]): WireObject {
+  if (documents.length === 0) return {};
+  const named: WireObject[] = [];
+  let length = 0;
+  for (const { path, tokens } of documents) {
+    length += JSON.stringify(path).length + 30;
+    if (length > DOCUMENTS_MAX) break;
+    named.push({ path, tokens });
+  }
+  const left = documents.length - named.length;
+  return { documents: named, more_documents: left === 0 ? undefined : left };
 }
 
 /** Returns a session as lists show it. */

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
+import { run } from "./run-cli.js";
+import { connectToServe } from "./serve-client.js";
+import { SMALL } from "./workflow-folders.js";
+
+const GUIDE = Array.from({ length: 900 }, (_, line) => `Line ${line} of the guide, with "quotes" and 😀.`).join("\n");
+
+const FILES = {
+  ...SMALL,
+  "small/phases/1/phase.md":
+    "# Phase 1: Build\n\nMUST-READ: ../../core/guide.md\n\nSee `core/gone.md`, `core/short.md`.\n",
+  "small/core/guide.md": GUIDE,
+  "small/core/short.md": "Short. See [the guide](guide.md).",
+  "small/phases/2/notes.md": "later",
+};
+
+describe("get_document, over MCP", () => {
+  it("returns the documents that get_phase lists, page by page, and none of a later phase", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(root, FILES);
+    const { ask, client } = await connectToServe(["--workflows", root, "--state", `${root}/state`]);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain("pos_workflow");
+    const { session_id, phase_content } = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
+    expect(phase_content).toMatchObject({
+      documents: [
+        { path: "core/guide.md", tokens: Math.ceil(GUIDE.length / 4) },
+        { path: "core/short.md", tokens: 9 },
+      ],
+    });
+    const short = await ask({ action: "get_document", session_id, path: "core/short.md" });
+    expect(short).toEqual({
+      ...{ status: "success", action: "get_document", session_id },
+      document: {
+        ...{ path: "core/short.md", tokens: 9, content: "Short. See [the guide](guide.md)." },
+        documents: [{ path: "core/guide.md", tokens: Math.ceil(GUIDE.length / 4) }],
+      },
+      next: { action: "get_phase", session_id },
+    });
+
+    let call: Record<string, unknown> = { action: "get_document", session_id, path: "../../core/guide.md" };
+    let text = "";
+    for (let pages = 0; call.action === "get_document" && pages < 20; pages += 1) {
+      const { document, next } = await ask(call);
+      text += Object(document).content;
+      call = Object(next);
+    }
+    expect(text).toBe(GUIDE);
+    expect(call).toEqual({ action: "get_phase", session_id });
+
+    for (const path of ["phases/2/notes.md", "../2/phase.md", "phases%2f2%2fphase.md"]) {
+      const answer = await ask({ action: "get_document", session_id, path });
+      expect(answer).toMatchObject({
+        status: "error",
+        code: "PHASE_LOCKED",
+        current_phase_content: { phase_number: 1 },
+      });
+      expect(JSON.stringify(answer)).not.toContain("later");
+    }
+    expect(await ask({ action: "get_document", session_id, path: "phases/1/gate-definition.yaml" })).toMatchObject({
+      ...{ status: "error", code: "PATH_REFUSED" },
+    });
+    expect(await ask({ action: "get_document", session_id })).toMatchObject({
+      status: "error",
+      error: expect.stringContaining("path"),
+    });
+  });
+});
+
+describe("phasegate validate", () => {
+  it("shows the line where a text names a document that does not exist", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(root, FILES);
+    const { stdout } = await run("validate", root);
+    expect(stdout).toMatch(/phases\/1\/phase\.md:5[: ].*warning.*core\/gone\.md.*doesn't exist/s);
+  });
+});
