@@ -167,11 +167,11 @@ export function warnMissingDocuments(file: string, text: string, { paths, report
     const isOfWorkflow = meant.some((one) => one.includes("/") && folders.has(folderOf(one)));
     if (!isSure && !(path.includes("/") && isOfWorkflow)) continue;
     reported.add(path);
-    const near = meant.map((one) => nearest(one, paths)).find((one) => one !== undefined);
-    const hint =
-      near === undefined
-        ? "Add the file to the workflow's folder, or correct the path: it is relative to this text, or to the workflow's folder."
-        : `Did you mean ${shown(near)}, in the workflow's folder?`;
+    const hint = () => {
+      const near = meant.map((one) => nearest(one, paths)).find((one) => one !== undefined);
+      if (near !== undefined) return `Did you mean ${shown(near)}, in the workflow's folder?`;
+      return "Add the file to the workflow's folder, or correct the path: it is relative to this text, or to the folder.";
+    };
     report.warn("DOCUMENT_MISSING", { file, line }, `the text names ${shown(path)}, which doesn't exist`, hint);
   }
 }
