@@ -7,9 +7,10 @@ import { PhasegateError } from "../errors.js";
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
-import type { JsonObject } from "../workflow/json.js";
+import { type JsonObject, revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
 import type { SessionId } from "../workflow/names.js";
+import { fillText, type TextValues } from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
@@ -54,6 +55,8 @@ export interface TextView {
   readonly content: Content;
   /** Title, duration, steps and the like, as far as the Markdown has them. */
   readonly facts: MarkdownFacts;
+  /** The placeholders of its template that nothing fills, as written: they are left out of the text. */
+  readonly leftOut: readonly string[];
   /** True if the text has changed since the session was started. */
   readonly contentChanged: boolean;
 }
@@ -143,7 +146,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const phase = requirePhase(structure, number);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);
-  const text = await viewText(context, structure, phase);
+  const text = await viewText(context, structure, head.target, phase);
   return {
     ...(plan === undefined ? {} : { plan }),
     ...(awaiting === undefined ? {} : { awaiting }),
@@ -172,7 +175,7 @@ export async function viewTask(
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
-  const text = await viewText(context, structure, phase, task);
+  const text = await viewText(context, structure, session.head.target, phase, task);
   return {
     ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
@@ -206,26 +209,35 @@ const FACTS_KEPT = 256;
 
 const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
 
-/** Returns the text of a phase, or of one of its tasks, as it is now. */
+/** Returns the text of a phase, or of one of its tasks, as it is now, for a session on a target. */
 export async function viewText(
   context: EngineContext,
   structure: WorkflowStructure,
+  target: string,
   phase: PhaseDefinition,
   task?: TaskDefinition,
 ): Promise<TextView> {
   if (phase.plan !== undefined) {
     const { renderedText } = await loadPlanned();
-    return renderedText(context, structure, phase, task);
+    return renderedText(context, structure, target, phase, task);
   }
   const part = { phase: phase.number, ...(task === undefined ? {} : { task: task.number }) };
   const pinned = (task ?? phase).textRevision;
-  const content = await context.options.content.text(structure.type, part);
+  const found = await context.options.content.text(structure.type, part);
+  const content = filled(found, { target, plan: structure.plan?.path });
   let facts = factsByRevision.get(content.revision);
   if (facts === undefined) {
     facts = readMarkdownFacts(content.text);
     factsByRevision.set(content.revision, facts);
   }
-  return { content, facts, contentChanged: pinned !== undefined && pinned !== content.revision };
+  return { content, facts, leftOut: [], contentChanged: pinned !== undefined && pinned !== found.revision };
+}
+
+/** Fills the placeholders of a text. */
+function filled(content: Content, values: TextValues): Content {
+  const text = fillText(content.text, values);
+  if (text === content.text) return content;
+  return { ...content, text, revision: revisionOf(text), tokens: Math.ceil(text.length / 4) };
 }
 
 /**

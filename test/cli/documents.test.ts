@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
@@ -66,6 +67,50 @@ describe("get_document, over MCP", () => {
       status: "error",
       error: expect.stringContaining("path"),
     });
+  });
+});
+
+const PLANNED = {
+  "build/metadata.json": JSON.stringify({
+    ...{ workflow_type: "build", version: "1.0.0", name: "Build", description: "From a plan", category: "testing" },
+    ...{ dynamic_phases: true, phases: [{ phase_number: 0, phase_name: "Look" }] },
+  }),
+  "build/phases/0/phase.md": "# Look\n\nRead {plan} for {target}; write {{target}} for a placeholder.\n",
+  "build/phases/dynamic/phase-template.md": "# [PHASE_NAME]\n\nFor {target}. Go to Phase [NEXT_PHASE_NUMBER].\n",
+  "build/phases/dynamic/task-template.md":
+    '# [TASK_NAME]\n\n[TASK_STEPS or what it takes]\n\nAfter [DEPENDENCIES or "it"].\n',
+};
+
+describe("placeholders in texts, over MCP", () => {
+  it("are filled, or left out with a note", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(join(root, "workflows"), PLANNED);
+    await writeFiles(join(root, "project"), {
+      "specs/tasks.md": "### Phase 1: Dig\n\n- [ ] **Task 1.1**: Dig for {plan}\n",
+    });
+    const flags = ["--workflows", join(root, "workflows"), "--state", join(root, "state")];
+    const { ask } = await connectToServe([...flags, "--project", join(root, "project")]);
+    const { session_id, phase_content } = await ask({ action: "start", workflow_type: "build", target_file: "specs" });
+    expect(Object(phase_content).content).toBe(
+      "# Look\n\nRead specs/tasks.md for specs; write {target} for a placeholder.\n",
+    );
+    expect(phase_content).not.toHaveProperty("note");
+    await ask({ action: "complete_phase", session_id, phase: 0, evidence: { seen: true } });
+    expect(await ask({ action: "get_phase", session_id })).toMatchObject({
+      phase_content: {
+        content: "# Dig\n\nFor specs. Go to Phase .\n",
+        note: "left out of the text, since nothing fills it here: [NEXT_PHASE_NUMBER]",
+      },
+    });
+    expect(await ask({ action: "get_task", session_id, phase: 1, task_number: 1 })).toMatchObject({
+      task_content: {
+        content: "# Dig for {plan}\n\n\n\nAfter None.\n",
+        note: "left out of the text, since nothing fills it here: [TASK_STEPS or what it takes]",
+      },
+    });
+    const { stdout } = await run("validate", join(root, "workflows"));
+    expect(stdout).toMatch(/task-template\.md:3:1: warning: nothing fills "\[TASK_STEPS or what it takes\]"/);
+    expect(stdout).not.toMatch(/nothing fills "\[(?!TASK_STEPS)/);
   });
 });
 

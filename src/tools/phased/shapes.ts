@@ -16,7 +16,7 @@ import { brief, compact, type WireObject } from "../wire.js";
 
 /** Returns a phase without its text, which the caller pages. */
 export function phaseContent(view: PhaseView): WireObject {
-  const { phase, facts, content, contentChanged, artifacts, plan, documents } = view;
+  const { phase, facts, content, contentChanged, leftOut, artifacts, plan, documents } = view;
   return compact({
     phase_number: phase.number,
     title: phase.name,
@@ -27,13 +27,23 @@ export function phaseContent(view: PhaseView): WireObject {
     artifacts_from_previous_phases: artifactNames(artifacts),
     ...documentNames(documents),
     content_changed: contentChanged || undefined,
+    note: leftOutNote(leftOut),
     sources: content.sources,
     tokens: content.tokens,
   });
 }
 
+/** Limits the note on what is left out of a text, in characters. */
+const NOTE_MAX = 400;
+
+/** Returns the note on placeholders that nothing fills. */
+function leftOutNote(leftOut: readonly string[]): string | undefined {
+  if (leftOut.length === 0) return undefined;
+  return brief(`left out of the text, since nothing fills it here: ${leftOut.join(", ")}`, NOTE_MAX);
+}
+
 /** Returns a task without its text. */
-export function taskContent({ task, facts, content, contentChanged, documents }: TaskView): WireObject {
+export function taskContent({ task, facts, content, contentChanged, leftOut, documents }: TaskView): WireObject {
   return compact({
     title: facts.title ?? task.name,
     description: task.purpose ?? excerpt(facts.description),
@@ -46,6 +56,7 @@ export function taskContent({ task, facts, content, contentChanged, documents }:
     estimated_duration: task.plan?.estimatedTime ?? facts.estimatedDuration,
     ...documentNames(documents),
     content_changed: contentChanged || undefined,
+    note: leftOutNote(leftOut),
     sources: content.sources,
     tokens: content.tokens,
   });
