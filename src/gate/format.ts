@@ -4,7 +4,7 @@
  */
 
 import { exampleOf } from "../workflow/field-types.js";
-import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import type { JsonObject } from "../workflow/json.js";
 import type {
   FieldDefinition,
   FieldGate,
@@ -15,7 +15,7 @@ import type {
 } from "../workflow/structure.js";
 import { revealOf } from "./check-gate.js";
 import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./plan-gate.js";
-import { exampleBy } from "./schema-hints.js";
+import { exampleOfGate } from "./schema-hints.js";
 
 /** Returns what a gate expects as a JSON Schema, as far as the gate reveals it. */
 export function requiredFormat(gate: GateDefinition): JsonObject {
@@ -39,7 +39,7 @@ export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
     case "open":
       return { summary: "what was done, in words" };
     case "schema":
-      return gate.example ?? exampleFrom(gate.jsonSchema);
+      return exampleOfGate(gate);
     case "fields":
       return Object.fromEntries(
         gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
@@ -167,9 +167,4 @@ function planFormat({ items }: PlanGate): JsonObject {
     [TASKS_FIELD]: { type: "list", required: true, description },
     ...(items.length === 0 ? {} : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber } }),
   };
-}
-
-function exampleFrom(schema: JsonObject | undefined): JsonObject | undefined {
-  const example = schema === undefined ? undefined : exampleBy(schema);
-  return isJsonObject(example) ? example : undefined;
 }

@@ -4,8 +4,10 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
-import { isJsonObject, type JsonObject, revisionOf } from "./json.js";
+import { type JsonObject, revisionOf } from "./json.js";
+import { jsonSchemaOf } from "./json-schema.js";
 import { isPlainPath, isWorkflowType, nearest, shown } from "./names.js";
+import { sampleOf } from "./schema-sample.js";
 import type {
   GateDefinition,
   PhaseDefinition,
@@ -331,44 +333,15 @@ function textRevision(content: TextInput): { textRevision?: string } {
 
 function buildGate(gate: GateInput | undefined): GateDefinition {
   if (gate === undefined) return { kind: "open", allowOverride: false };
+  const jsonSchema = jsonSchemaOf(gate.evidence);
   return {
     kind: "schema",
     allowOverride: gate.allowOverride ?? false,
-    ...optional("jsonSchema", jsonSchemaOf(gate.evidence)),
+    ...optional("jsonSchema", jsonSchema),
     ...optional("example", gate.example),
+    ...optional("sample", jsonSchema && sampleOf(gate.evidence, jsonSchema)),
     ...demandsOf(gate),
   };
-}
-
-/**
- * Returns the JSON Schema of a Standard Schema, if its library provides one ("Standard JSON Schema",
- * standardschema.dev). It is only shown to agents and is not part of the check, so a schema without one is accepted.
- */
-function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
-  const standard: object = schema["~standard"];
-  if (!("jsonSchema" in standard) || !isConverter(standard.jsonSchema)) return undefined;
-  try {
-    const found: unknown = JSON.parse(JSON.stringify(standard.jsonSchema.input({ target: "draft-2020-12" })));
-    if (!isJsonObject(found)) return undefined;
-    // The dialect is always the same; leaving it out saves tokens.
-    delete found.$schema;
-    return withoutSafeBounds(found);
-  } catch {
-    return undefined;
-  }
-}
-
-function isConverter(value: unknown): value is { input(options: { target: string }): unknown } {
-  return typeof value === "object" && value !== null && "input" in value && typeof value.input === "function";
-}
-
-/** Removes the bounds of safe integers, which zod adds to every integer and which agents don't need. */
-function withoutSafeBounds(schema: JsonObject): JsonObject {
-  const text = JSON.stringify(schema, (key, value: unknown) => {
-    const isBound = key === "minimum" || key === "maximum";
-    return isBound && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
-  });
-  return JSON.parse(text);
 }
 
 function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
