@@ -23,6 +23,13 @@ export interface NamedDocument {
   readonly tokens: number;
 }
 
+/** A document that was found. */
+interface FoundDocument {
+  readonly document: WorkflowDocument;
+  /** True if it is the text of a phase or task, which has placeholders. */
+  readonly isText: boolean;
+}
+
 /**
  * Finds a document that a session may read. The path is relative to the workflow's folder, or written as in the text of
  * the current phase. Throws `PHASE_LOCKED` for a file of a phase ahead, `PATH_REFUSED` and `FILE_NOT_FOUND`.
@@ -31,7 +38,7 @@ export async function findDocument(
   context: EngineContext,
   loaded: LoadedSession,
   given: string,
-): Promise<WorkflowDocument> {
+): Promise<FoundDocument> {
   const { session, structure } = loaded;
   const access = accessOf(loaded);
   const paths = requestedPaths(given, textPath(structure, requirePhase(structure, session.head.phase)));
@@ -40,7 +47,7 @@ export async function findDocument(
   if (document === undefined) throw absent(given, paths, access, listed);
   const refusal = refusalOf(document, access);
   if (refusal !== undefined) throw refusal;
-  return document;
+  return { document, isText: access.texts.has(foldedPath(document.path)) };
 }
 
 /** Limits the documents that are read for one text; a text with more names is an index, and is shown itself. */

@@ -198,8 +198,9 @@ export async function viewDocument(
   const { session, structure, unapproved } = loaded;
   if (unapproved !== undefined) throw notAccepted(unapproved);
   await context.approvalGuard.check(session, structure);
-  const document = await findDocument(context, loaded, given);
-  const content = await document.read();
+  const { document, isText } = await findDocument(context, loaded, given);
+  const read = await document.read();
+  const content = isText ? filled(read, { target: session.head.target, plan: structure.plan?.path }) : read;
   const documents = await namedDocuments(context, loaded, document.path, content);
   return { ...factsOf(context, session), path: document.path, content, documents };
 }

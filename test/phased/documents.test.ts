@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { defineWorkflow, MemoryContent, type PhaseInput } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
@@ -164,6 +165,77 @@ describe("documents that a text names", () => {
       code: "FILE_NOT_FOUND",
       remedy: expect.stringContaining("no documents"),
     });
+  });
+});
+
+const PART = fc.constantFrom(
+  ...[
+    "..",
+    ".",
+    "",
+    "phases",
+    "Phases",
+    "1",
+    "2",
+    "3",
+    "phase.md",
+    "notes.md",
+    "task-1-dig.md",
+    "core",
+    "guide.md",
+    "late",
+  ],
+  ...[
+    "metadata.json",
+    "gate-definition.yaml",
+    ".hidden.md",
+    "%2e%2e",
+    "%70hases",
+    "2%2Fnotes.md",
+    "phases%5c2",
+    "two.md",
+  ],
+);
+
+describe("any path in a request", () => {
+  it("leads to what the session may read, or to an error", async () => {
+    const secret = "for nobody in phase 1";
+    const late = [
+      "phases/2/phase.md",
+      "phases/2/task-1-dig.md",
+      "phases/2/notes.md",
+      "phases/late/two.md",
+      "phases/3/notes.md",
+    ];
+    const never = [".hidden.md", "core/.hidden.md", "phases/1/.hidden.md", "core/gate-definition.yaml"];
+    const { session } = await inFolder({
+      ...Object.fromEntries([...late, ...never].map((path) => [path, secret])),
+      "core/guide.md": "guide",
+      "phases/1/notes.md": "notes",
+    });
+    let given = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(PART, { minLength: 1, maxLength: 7 }),
+        fc.constantFrom("/", "\\", "//", "%2f"),
+        fc.constantFrom("", "./", "../", "../../", "phases/1/"),
+        async (parts, separator, before) => {
+          const path = `${before}${parts.join(separator)}`;
+          const text = await session.document(path).then(
+            ({ content }) => content.text,
+            (error) => {
+              expect(["FILE_NOT_FOUND", "PATH_REFUSED", "PHASE_LOCKED"], path).toContain(error.code);
+              return `${error.message} ${error.remedy}`;
+            },
+          );
+          given += text === "guide" || text === "notes" ? 1 : 0;
+          expect(text, path).not.toContain(secret);
+          expect(text, path).not.toContain("workflow_type");
+        },
+      ),
+      { numRuns: 1500, examples: [[["core", "guide.md"], "/", "../../"]] },
+    );
+    expect(given).toBeGreaterThan(0);
   });
 });
 

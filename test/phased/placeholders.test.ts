@@ -63,5 +63,7 @@ describe("placeholders in texts", () => {
     const { phase, sessionId } = await engine.start({ workflowType: "garden_v1", target: "beds/1.md" });
     expect(phase).toMatchObject({ contentChanged: false, content: { text: "See core/a.md for beds/1.md" } });
     expect((await engine.getDocument(sessionId, "core/a.md")).content.text).toBe("Write {target} here");
+    const again = await engine.getDocument(sessionId, "phases/1/phase.md");
+    expect(again.content).toEqual(phase.content);
   });
 });
