@@ -3,7 +3,7 @@
  * resolves them, and decides which files are never shown to an agent. Which documents a session may read is decided in
  * phased/documents.ts, because it depends on the session's phase.
  */
-import { codeSpans, paragraphsIn } from "../from-markdown.js";
+import { codeSpans, paragraphsIn, withoutAtEnd } from "../from-markdown.js";
 import { HIDDEN, keptBack, nearest, parseRelativePath, shown } from "../names.js";
 import type { Report } from "../report.js";
 import { definitionsIn, fileOf, linksIn } from "./routed-index.js";
@@ -27,7 +27,7 @@ const NAME_MAX = 300;
 const FILE = /^[^\s\\{}<>*$|?:"'`()[\]…]+\.[A-Za-z][A-Za-z0-9]{0,9}$/;
 /** Marks and punctuation around a word. */
 const BEFORE = /^[([{"'*_~“‘«]+/;
-const AFTER = /[)\]}"'*_~”’».,;:!?]+$/;
+const AFTER = ")]}\"'*_~”’».,;:!?";
 /** What asks to read the file that is named next, or later in the sentence. */
 const ASKS = /\bMUST[-_ ]READ\b|\bsee(?: also)?:?\s+(?:the\s+)?[`"'(*[]*$/i;
 
@@ -68,14 +68,8 @@ function writtenPaths(source: string): FoundPath[] {
   for (let at = 0; at < source.length; ) {
     const end = codeEnds.get(at);
     if (end !== undefined) {
-      take(
-        source
-          .slice(at, end)
-          .replace(/^`+|`+$/g, "")
-          .trim(),
-        at,
-        true,
-      );
+      const marks = /^`+/.exec(source.slice(at, end))?.[0].length ?? 0;
+      take(source.slice(at + marks, end - marks).trim(), at, true);
       at = end;
       continue;
     }
@@ -83,7 +77,7 @@ function writtenPaths(source: string): FoundPath[] {
     // The parts of a link are read as a link.
     if (!word.includes("](")) {
       const before = BEFORE.exec(word)?.[0].length ?? 0;
-      take(word.slice(before).replace(AFTER, ""), at + before, false);
+      take(withoutAtEnd(word.slice(before), AFTER), at + before, false);
     }
     at += word.length;
     if (word === "\n" || /[.!?]$/.test(word)) sentence = at;
