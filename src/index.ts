@@ -29,6 +29,7 @@ export type {
   RollbackResult,
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
+export type { NamedDocument } from "./phased/documents.js";
 export { createEngine, type Engine, type EvidenceByPhase } from "./phased/engine.js";
 export type { CompleteResult } from "./phased/gate-answer.js";
 export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "./phased/lists.js";
@@ -38,9 +39,23 @@ export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
 export type { Session } from "./phased/session.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
-export type { FullStateView, PhaseView, SessionFacts, StateView, TaskView, TextView } from "./phased/views.js";
+export type {
+  DocumentView,
+  FullStateView,
+  PhaseView,
+  SessionFacts,
+  StateView,
+  TaskView,
+  TextView,
+} from "./phased/views.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";
-export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
+export type {
+  Content,
+  ContentPart,
+  ContentProvider,
+  WorkflowDocument,
+  WorkflowListing,
+} from "./ports/content-provider.js";
 export type { SessionStatus, SessionSummary, StorageAdapter } from "./ports/storage-adapter.js";
 export type { Listener } from "./runtime/notifier.js";
 export type { OperationMetrics } from "./runtime/operations.js";

@@ -8,7 +8,13 @@
  * - answers.ts: texts, listings and errors of all providers
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import type { Content, ContentPart, ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type {
+  Content,
+  ContentPart,
+  ContentProvider,
+  WorkflowDocument,
+  WorkflowListing,
+} from "../ports/content-provider.js";
 import { openIfThere, type Sandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
@@ -89,6 +95,18 @@ export class FileContent implements ContentProvider {
       if (!isPhasegateError(error)) throw error;
       throw contentUnavailable(type, part, error.message, { file, cause: error });
     }
+  }
+
+  /**
+   * Lists all files of a workflow's folder, except hidden ones; none if there is no such workflow. Each is at most 1 MiB.
+   *
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when none of the roots exists.
+   * @throws {PhasegateError} `PATH_REFUSED` when a root is not a folder.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root or the folder.
+   */
+  async documents(type: string): Promise<readonly WorkflowDocument[]> {
+    const found = await this.find(type, (folder) => folder.forTexts());
+    return found === undefined ? [] : found.folder.documents();
   }
 
   /** Returns the folder of a workflow, and the path of a text in it, if the definition has it. */

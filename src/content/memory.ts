@@ -8,13 +8,14 @@ import type {
   PlanSource,
   PlanText,
   SourceText,
+  WorkflowDocument,
   WorkflowListing,
 } from "../ports/content-provider.js";
-import type { Workflow } from "../workflow/define-workflow.js";
+import { readInput, type Workflow } from "../workflow/define-workflow.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { TimedReads, withoutMark } from "../workflow/files/workflow-files.js";
 import { canonicalJson, digest } from "../workflow/json.js";
-import { parseRelativePath, shown } from "../workflow/names.js";
+import { isPlainPath, parseRelativePath, shown } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
 
@@ -24,7 +25,7 @@ export interface MemoryContentOptions {
    * Workflows in code. A type may have several revisions, for sessions that were started on them; new sessions get the
    * last one. Default: none.
    */
-  readonly workflows?: readonly Pick<Workflow, "definition" | "text">[];
+  readonly workflows?: readonly (Pick<Workflow, "definition" | "text"> & Partial<Pick<Workflow, "documents">>)[];
   /**
    * Workflow folders as texts, by workflow type and path in the folder. A type in `workflows` takes precedence.
    * Default: none.
@@ -33,7 +34,7 @@ export interface MemoryContentOptions {
 }
 
 /** A workflow in code, as `defineWorkflow` returns it. */
-type RegisteredWorkflow = Pick<Workflow, "definition" | "text">;
+type RegisteredWorkflow = Pick<Workflow, "definition" | "text"> & Partial<Pick<Workflow, "documents">>;
 
 /** Workflows from code and from texts in memory, for tests and hosts without a file system. */
 export class MemoryContent implements ContentProvider {
@@ -92,6 +93,18 @@ export class MemoryContent implements ContentProvider {
       if (text !== undefined) return this.contentOf(text, part, `${type}@${workflow.definition.structure.revision}`);
     }
     throw contentUnavailable(type, part, "there is none");
+  }
+
+  /** Returns the documents of a workflow; for one in code, those of all its revisions, the newest first. */
+  async documents(type: string): Promise<readonly WorkflowDocument[]> {
+    const revisions = [...(this.registered.get(type)?.values() ?? [])].reverse();
+    const texts = revisions.length === 0 ? [this.sources.get(type)] : revisions.map(({ documents }) => documents);
+    const found = new Map<string, WorkflowDocument>();
+    for (const [path, text] of texts.flatMap((some) => Object.entries(some ?? {}))) {
+      const read = async () => contentOf(withoutMark(await readInput(text)), path);
+      if (isPlainPath(path) && !found.has(path)) found.set(path, { path, read });
+    }
+    return [...found.values()];
   }
 
   /** The digest is the most expensive part of showing a phase, so it is computed once. */

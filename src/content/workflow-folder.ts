@@ -3,13 +3,16 @@
  * file that may be a gate but cannot be read is always reported: a gate must never disappear silently.
  */
 import { isPhasegateError } from "../errors.js";
-import type { SourceText } from "../ports/content-provider.js";
+import type { Content, SourceText, WorkflowDocument } from "../ports/content-provider.js";
 import type { SandboxEntry } from "../sandbox/list.js";
+import { identityOf } from "../sandbox/read.js";
+import { notText, pathRefused } from "../sandbox/refusals.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../workflow/files/read-workflow.js";
 import { FILE_MAX, isGateFile, looksLikeGate, withoutMark } from "../workflow/files/workflow-files.js";
 import { secretIn } from "../workflow/names.js";
+import { contentOf } from "./answers.js";
 
 /** A cached value, and the state of the files that it was read from. */
 interface Kept<T> {
@@ -78,13 +81,35 @@ export class WorkflowFolder {
     return value;
   }
 
+  /**
+   * Lists all files of the folder, except hidden ones. Links are followed inside the folder only. A file with several
+   * paths, by links of any kind, has them as aliases.
+   */
+  async documents(): Promise<readonly WorkflowDocument[]> {
+    const inside = await this.sandbox.within(this.type, { refuse: (path) => secretIn(path) ?? hiddenIn(path) });
+    // Paths that lead out of the folder are not read, but their files may have paths inside, too.
+    const [own, all] = [await inside.walk("."), await this.sandbox.walk(this.type)];
+    if (own.truncated || all.truncated) return [];
+    const paths = new Map<string, string[]>();
+    for (const entry of all.entries) {
+      const identity = entry.signature && identityOf(entry.signature);
+      if (identity !== undefined) paths.set(identity, [...(paths.get(identity) ?? []), below(this.type, entry)]);
+    }
+    return own.entries.flatMap(({ path, kind, signature }): WorkflowDocument[] => {
+      if (kind !== "file" || signature === undefined) return [];
+      const identity = identityOf(signature);
+      const aliases = (identity === undefined ? [] : (paths.get(identity) ?? [])).filter((other) => other !== path);
+      return [{ path, ...(aliases.length === 0 ? {} : { aliases }), read: () => readDocument(inside, path, paths) }];
+    });
+  }
+
   private async readStable(): Promise<ReadWorkflow | undefined> {
     let state = await this.state();
     for (let turn = 0; turn < TURNS && state !== undefined; turn += 1) {
       if (this.workflow?.key === state.key) return this.workflow.value;
       const readAt = this.now();
       const { files, unreadable } = await readFolder(this.sandbox, this.type, state);
-      const value = await readWorkflow(this.type, files, unreadable);
+      const value = await readWorkflow(this.type, files, unreadable, state.others);
       const after = await this.state();
       if (after?.key !== state.key) {
         state = after;
@@ -125,6 +150,8 @@ interface FolderState {
   /** True if it contains more than the limit. */
   readonly tooLarge: boolean;
   readonly entries: readonly SandboxEntry[];
+  /** The paths of files that are not read with the workflow, relative to the folder: its texts may name them. */
+  readonly others: readonly string[];
 }
 
 /** The texts of a workflow's folder, and the errors of files that cannot be read. Paths are relative to the folder. */
@@ -149,12 +176,36 @@ export async function readState(sandbox: Sandbox, type: string): Promise<FolderS
   const entries = tree.truncated ? [] : await relevantEntries(sandbox, type, tree.entries);
   if (!tree.truncated && !entries.some((entry) => isTelling(below(type, entry)))) return undefined;
   const bytes = entries.reduce((sum, { signature }) => sum + (signature?.size ?? 0), 0);
+  const taken = new Set(entries.map(({ path }) => path));
+  const others = tree.truncated ? [] : tree.entries.filter(({ path, kind }) => kind === "file" && !taken.has(path));
   return {
-    key: entries.map(({ path, kind, signature }) => [path, kind, signature?.key].join("|")).join("\n"),
+    key: [
+      ...entries.map(({ path, kind, signature }) => [path, kind, signature?.key].join("|")),
+      ...others.map(({ path }) => path),
+    ].join("\n"),
     changedAt: Math.max(0, ...entries.map(({ signature }) => signature?.changedAt ?? 0)),
     tooLarge: tree.truncated || bytes > FOLDER_MAX,
     entries,
+    others: others.map((entry) => below(type, entry)),
   };
+}
+
+/** Kubernetes links files to folders whose names begin with two dots. */
+function hiddenIn(path: string): string | undefined {
+  return /(?:^|\/)\.(?!\.)./.test(path) ? "names that begin with '.' are kept back" : undefined;
+}
+
+/** Reads a document. Refuses a file that was replaced by a link to another one since the folder was listed. */
+async function readDocument(
+  inside: Sandbox,
+  path: string,
+  paths: ReadonlyMap<string, readonly string[]>,
+): Promise<Content> {
+  const { text, signature } = await inside.read(path, { maxBytes: FILE_MAX });
+  const known = paths.get(identityOf(signature) ?? "");
+  if (known !== undefined && !known.includes(path)) throw pathRefused(path, "it changed while it was read");
+  if (text.includes("\0")) throw notText(path);
+  return contentOf(withoutMark(text), path);
 }
 
 function isTelling(path: string): boolean {

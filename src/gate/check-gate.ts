@@ -29,7 +29,7 @@ import type {
   WorkflowStructure,
 } from "../workflow/structure.js";
 import { checkPlanGate } from "./plan-gate.js";
-import { exampleBy, expectedBy, schemaAt } from "./schema-hints.js";
+import { exampleAt, expectedBy, schemaAt } from "./schema-hints.js";
 import {
   type CompiledRules,
   type Enforcement,
@@ -234,7 +234,7 @@ function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, gate:
   const value = at(evidence, path);
   const schema = path.length === 0 ? undefined : schemaAt(gate.jsonSchema, path);
   const expected = schema === undefined ? undefined : expectedBy(schema);
-  const wanted = at(gate.example, path) ?? (schema === undefined ? undefined : exampleBy(schema));
+  const wanted = exampleAt(gate, path);
   return {
     field,
     problem: value === undefined ? "missing" : "invalid",

@@ -4,7 +4,7 @@
  */
 
 import { exampleOf } from "../workflow/field-types.js";
-import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import type { JsonObject } from "../workflow/json.js";
 import type {
   FieldDefinition,
   FieldGate,
@@ -16,7 +16,7 @@ import type {
 import { PROOF_FORMAT, proofFormat } from "./backed-claims.js";
 import { revealOf } from "./check-gate.js";
 import { ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
-import { exampleBy } from "./schema-hints.js";
+import { exampleOfGate } from "./schema-hints.js";
 
 /** Returns what a gate expects as a JSON Schema, as far as the gate reveals it. */
 export function requiredFormat(gate: GateDefinition): JsonObject {
@@ -41,7 +41,7 @@ export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
     case "open":
       return { summary: "what was done, in words" };
     case "schema":
-      return gate.example ?? exampleFrom(gate.jsonSchema);
+      return exampleOfGate(gate);
     case "fields":
       return Object.fromEntries(
         gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
@@ -173,9 +173,4 @@ function planFormat(gate: PlanGate): JsonObject {
       ? {}
       : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber, ...proven } }),
   };
-}
-
-function exampleFrom(schema: JsonObject | undefined): JsonObject | undefined {
-  const example = schema === undefined ? undefined : exampleBy(schema);
-  return isJsonObject(example) ? example : undefined;
 }

@@ -1,9 +1,11 @@
 /**
- * Reads JSON Schemas for hints about what evidence should be: the schema at a path, what it expects in a few words, and
- * an example.
+ * Reads the JSON Schemas of gates for hints about what evidence should be: the schema at a path, what it expects in a few
+ * words, and an example.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { sampleBy } from "../workflow/schema-sample.js";
+import type { SchemaGate } from "../workflow/structure.js";
 
 /** Returns the JSON Schema of the value at a path. */
 export function schemaAt(schema: JsonObject | undefined, path: readonly PropertyKey[]): JsonObject | undefined {
@@ -26,46 +28,45 @@ export function expectedBy(schema: JsonObject): string | undefined {
   return [schema.type, ...bounds].join(", ");
 }
 
-/** Limits the depth of a generated example. */
-const DEPTH_MAX = 4;
-
 /**
- * Generates a value that a JSON Schema accepts; undefined where the schema says too little. An author's own
- * example takes precedence, since refinements in code are not in the schema.
+ * Returns an example of the value at a path of a gate's evidence: the author's, or one that the schema accepts; undefined
+ * if none is known. An item of a list has the example of the first one.
  */
-export function exampleBy(schema: JsonObject, depth = 0): JsonValue | undefined {
-  if (schema.const !== undefined) return schema.const;
-  if (schema.default !== undefined) return schema.default;
-  if (Array.isArray(schema.enum)) return schema.enum[0];
-  switch (schema.type) {
-    case "boolean":
-      return true;
-    case "integer":
-    case "number":
-      return typeof schema.minimum === "number" ? schema.minimum : 1;
-    case "string":
-      return "…".padEnd(typeof schema.minLength === "number" ? Math.min(schema.minLength, 80) : 1, "…");
-    case "array":
-      return [];
-    case "object":
-      return depth < DEPTH_MAX ? objectBy(schema, depth) : {};
-    default:
-      return undefined;
+export function exampleAt(
+  { example, sample, jsonSchema }: SchemaGate,
+  path: readonly PropertyKey[],
+): JsonValue | undefined {
+  if (path.length === 0) return undefined;
+  const found = valueAt(example, path) ?? valueAt(sample?.values, path);
+  if (found !== undefined || sample !== undefined) return found;
+  // No schema in code was run for this gate.
+  const schema = schemaAt(jsonSchema, path);
+  return schema === undefined ? undefined : sampleBy(schema);
+}
+
+/** Returns evidence that a gate's schema accepts: the author's example, or a generated one. */
+export function exampleOfGate({ example, sample, jsonSchema }: SchemaGate): JsonObject | undefined {
+  if (example !== undefined || jsonSchema === undefined) return example;
+  if (sample === undefined) {
+    const generated = sampleBy(jsonSchema);
+    return isJsonObject(generated) ? generated : undefined;
   }
+  if (!sample.complete) return undefined;
+  const { required, properties } = jsonSchema;
+  const isOptional = (name: string) =>
+    child(properties, name) !== undefined && !(Array.isArray(required) && required.includes(name));
+  return Object.fromEntries(Object.entries(sample.values).filter(([name]) => !isOptional(name)));
+}
+
+function valueAt(value: JsonValue | undefined, path: readonly PropertyKey[]): JsonValue | undefined {
+  let current = value;
+  for (const key of path) {
+    if (Array.isArray(current)) current = current[0];
+    else current = isJsonObject(current) ? child(current, String(key)) : undefined;
+  }
+  return current;
 }
 
 function child(properties: JsonValue | undefined, name: string): JsonValue | undefined {
   return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-}
-
-/** Generates the required properties of an object. */
-function objectBy(schema: JsonObject, depth: number): JsonObject {
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const object: JsonObject = {};
-  for (const name of required) {
-    const property = child(schema.properties, String(name));
-    const value = isJsonObject(property) ? exampleBy(property, depth + 1) : undefined;
-    if (value !== undefined) object[String(name)] = value;
-  }
-  return object;
 }

@@ -10,7 +10,7 @@ import type { FieldGate, GateDefinition, PlanGate, SchemaGate, VerifyDefinition 
 import { checksOf, revealOf } from "./check-gate.js";
 import { evidenceNames, requiredNames } from "./format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "./plan-gate.js";
-import { exampleBy } from "./schema-hints.js";
+import { exampleAt } from "./schema-hints.js";
 import type { Problem } from "./verdict.js";
 
 /** The names that a waiver may be for. */
@@ -142,11 +142,9 @@ function fieldOf({ path = [] }: StandardSchemaV1.Issue): string {
   return String(typeof first === "object" ? first.key : first);
 }
 
-function standIns({ example, jsonSchema }: SchemaGate, waived: readonly string[]): JsonObject {
-  const properties = isJsonObject(jsonSchema?.properties) ? jsonSchema.properties : {};
+function standIns(gate: SchemaGate, waived: readonly string[]): JsonObject {
   const found = waived.flatMap((name): [string, JsonValue][] => {
-    const schema = properties[name];
-    const value = example?.[name] ?? (isJsonObject(schema) ? exampleBy(schema) : undefined);
+    const value = exampleAt(gate, [name]);
     return value === undefined ? [] : [[name, value]];
   });
   return Object.fromEntries(found);

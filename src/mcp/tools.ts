@@ -118,6 +118,7 @@ const WORKFLOW_READING: ReadonlySet<Action> = new Set([
   "list_workflows",
   "get_phase",
   "get_task",
+  "get_document",
   "get_state",
   "list_sessions",
   "get_session",

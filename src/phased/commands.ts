@@ -214,7 +214,7 @@ async function checkReadable(context: EngineContext, id: string, phase?: number)
   const counts = ({ position }: ApprovedPass) => phase === undefined || position < place;
   if (unapproved !== undefined && counts(unapproved)) throw notAccepted(unapproved);
   await context.approvalGuard.check(session, structure, counts);
-  await viewText(context, structure, found);
+  await viewText(context, structure, session.head.target, found);
 }
 
 function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {

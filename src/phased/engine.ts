@@ -40,7 +40,7 @@ import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import { type LoadedPhased, Session } from "./session.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
-import type { FullStateView, PhaseView, StateView, TaskView } from "./views.js";
+import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
 
 /** The type of each phase's evidence, by the phase's number. */
@@ -189,6 +189,14 @@ export class Engine {
    */
   async getTask(sessionId: string, phase: number, task: number): Promise<TaskView> {
     return this.session(sessionId).task(phase, task);
+  }
+
+  /**
+   * Returns a document of a session's workflow, as {@link Session.document} does.
+   * @throws {PhasegateError} `FILE_NOT_FOUND`, `PHASE_LOCKED`, `PATH_REFUSED`, `INVALID_INPUT` or `TOO_LARGE`.
+   */
+  async getDocument(sessionId: string, path: string): Promise<DocumentView> {
+    return this.session(sessionId).document(path);
   }
 
   /**

@@ -11,6 +11,7 @@
  * - verify/: how verifiers are run and what blocks (verify.ts), what they compare with (beginnings.ts), and when that is
  *   recorded (snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
+ * - documents.ts: which files of its workflow's folder a session may read
  * - gate-answer.ts: what a submission is answered
  * - pinned.ts: which definition a session is bound to
  * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
@@ -48,7 +49,7 @@ import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import { Beginnings } from "./verify/beginnings.js";
-import { startOptions, viewArtifact, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
+import { startOptions, viewArtifact, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** The operations on sessions. */
 export const phased = {
@@ -77,6 +78,7 @@ export const phased = {
   startOptions,
   startSession,
   viewArtifact,
+  viewDocument,
   viewFullState,
   viewPhase,
   viewRequest,

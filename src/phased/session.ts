@@ -31,7 +31,7 @@ import type { CompleteResult } from "./gate-answer.js";
 import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
-import type { FullStateView, PhaseView, StateView, TaskView } from "./views.js";
+import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 
 /** The operations once they are loaded, and what they share. */
 export interface LoadedPhased {
@@ -95,6 +95,23 @@ export class Session<
   task(phase: Phase, task: number): Promise<TaskView> {
     return this.#run("getTask", async ({ phased, context }) =>
       phased.viewTask(context, await phased.loadSession(context, this.id), phase, task),
+    );
+  }
+
+  /**
+   * Returns a document of the workflow: a text file outside of `phases/`, or one beside the texts of the current phase or
+   * of a completed one. `path` is relative to the workflow's folder, or written as in the current phase's text.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when there is no such document.
+   * @throws {PhasegateError} `PHASE_LOCKED` or `PHASE_OUT_OF_RANGE` when it belongs to a phase that the session has not
+   *   reached.
+   * @throws {PhasegateError} `PATH_REFUSED` when the path leaves the folder, or names a gate, metadata.json, a hidden file
+   *   or a secret.
+   * @throws {PhasegateError} `INVALID_INPUT` when it is not a text in UTF-8.
+   * @throws {PhasegateError} `TOO_LARGE` when it is larger than 1 MiB.
+   */
+  document(path: string): Promise<DocumentView> {
+    return this.#run("getDocument", async ({ phased, context }) =>
+      phased.viewDocument(context, await phased.loadSession(context, this.id), path),
     );
   }
 

@@ -86,7 +86,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options.verifiers);
   const first = structure.phases.find(({ number }) => number === structure.startPhase);
-  if (first !== undefined) await viewText(context, structure, first);
+  if (first !== undefined) await viewText(context, structure, target, first);
   await checkSessionLimit(context, structure.type, target, keyed);
   const others = await openSessionsOn(context, structure.type, target);
   const started = await appendStart(context, structure, target, settings, keyed);

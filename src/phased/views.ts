@@ -7,15 +7,17 @@ import { PhasegateError } from "../errors.js";
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
-import type { JsonObject } from "../workflow/json.js";
+import { type JsonObject, revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
 import type { SessionId } from "../workflow/names.js";
+import { fillText, type TextValues } from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { viewWaivers, type WaiversView } from "./approval/waivers.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import { gateAsked, loadPlanned, requirePhase } from "./context.js";
+import { findDocument, type NamedDocument, namedDocuments, textPath } from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, isWaiverOpen, readingRefusal } from "./state/commands.js";
@@ -47,18 +49,32 @@ export interface SessionFacts {
   readonly unrecorded?: readonly { readonly verifier: string; readonly failed?: string }[];
 }
 
+/** A document of the workflow as an agent may see it. */
+export interface DocumentView extends SessionFacts {
+  /** Its path, relative to the workflow's folder. */
+  readonly path: string;
+  /** Its text as it is now, with its revision. */
+  readonly content: Content;
+  /** The documents that it names and that the session may read. */
+  readonly documents: readonly NamedDocument[];
+}
+
 /** A text with the facts that were read from it. */
 export interface TextView {
   /** The text with its revision. */
   readonly content: Content;
   /** Title, duration, steps and the like, as far as the Markdown has them. */
   readonly facts: MarkdownFacts;
+  /** The placeholders of its template that nothing fills, as written: they are left out of the text. */
+  readonly leftOut: readonly string[];
   /** True if the text has changed since the session was started. */
   readonly contentChanged: boolean;
 }
 
 /** A phase as an agent may see it. */
 export interface PhaseView extends SessionFacts, TextView, WaiversView {
+  /** The documents that its text names and that the session may read; at most 50. */
+  readonly documents: readonly NamedDocument[];
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
   /** The type of the session's workflow. */
@@ -73,6 +89,8 @@ export interface PhaseView extends SessionFacts, TextView, WaiversView {
 
 /** A task as an agent may see it. */
 export interface TaskView extends SessionFacts, TextView {
+  /** The documents that its text names and that the session may read; at most 50. */
+  readonly documents: readonly NamedDocument[];
   /** For a task from a plan: its state, and the other tasks of its phase. */
   readonly plan?: PlannedTaskView;
   /** The phase of the task. */
@@ -144,6 +162,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const waivers = await viewWaivers(context, session, structure);
   const waived = number === head.phase ? (waivers.waived ?? []).flatMap(({ fields }) => fields) : [];
   const gate = gateAsked(context, phase.gate, waived);
+  const text = await viewText(context, structure, head.target, phase);
   return {
     ...waivers,
     ...(plan === undefined ? {} : { plan }),
@@ -152,7 +171,8 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     workflowType: head.workflowType,
     phase: gate === phase.gate ? phase : { ...phase, gate },
     artifacts: await context.artifactNames.before(session, number),
-    ...(await viewText(context, structure, phase)),
+    ...text,
+    documents: await namedDocuments(context, loaded, textPath(structure, phase), text.content),
   };
 }
 
@@ -172,13 +192,34 @@ export async function viewTask(
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
+  const text = await viewText(context, structure, session.head.target, phase, task);
   return {
     ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
     phase,
     task,
-    ...(await viewText(context, structure, phase, task)),
+    ...text,
+    documents: await namedDocuments(context, loaded, textPath(structure, phase, task), text.content),
   };
+}
+
+/**
+ * Returns a document of the session's workflow. Throws `PHASE_LOCKED` for a file of a phase ahead, `PATH_REFUSED` and
+ * `FILE_NOT_FOUND`.
+ */
+export async function viewDocument(
+  context: EngineContext,
+  loaded: LoadedSession,
+  given: string,
+): Promise<DocumentView> {
+  const { session, structure, unapproved } = loaded;
+  if (unapproved !== undefined) throw notAccepted(unapproved);
+  await context.approvalGuard.check(session, structure);
+  const { document, isText } = await findDocument(context, loaded, given);
+  const read = await document.read();
+  const content = isText ? filled(read, { target: session.head.target, plan: structure.plan?.path }) : read;
+  const documents = await namedDocuments(context, loaded, document.path, content);
+  return { ...factsOf(context, session), path: document.path, content, documents };
 }
 
 /** Limits how many texts' facts are cached, by revision. */
@@ -186,26 +227,35 @@ const FACTS_KEPT = 256;
 
 const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
 
-/** Returns the text of a phase, or of one of its tasks, as it is now. */
+/** Returns the text of a phase, or of one of its tasks, as it is now, for a session on a target. */
 export async function viewText(
   context: EngineContext,
   structure: WorkflowStructure,
+  target: string,
   phase: PhaseDefinition,
   task?: TaskDefinition,
 ): Promise<TextView> {
   if (phase.plan !== undefined) {
     const { renderedText } = await loadPlanned();
-    return renderedText(context, structure, phase, task);
+    return renderedText(context, structure, target, phase, task);
   }
   const part = { phase: phase.number, ...(task === undefined ? {} : { task: task.number }) };
   const pinned = (task ?? phase).textRevision;
-  const content = await context.options.content.text(structure.type, part);
+  const found = await context.options.content.text(structure.type, part);
+  const content = filled(found, { target, plan: structure.plan?.path });
   let facts = factsByRevision.get(content.revision);
   if (facts === undefined) {
     facts = readMarkdownFacts(content.text);
     factsByRevision.set(content.revision, facts);
   }
-  return { content, facts, contentChanged: pinned !== undefined && pinned !== content.revision };
+  return { content, facts, leftOut: [], contentChanged: pinned !== undefined && pinned !== found.revision };
+}
+
+/** Fills the placeholders of a text. */
+function filled(content: Content, values: TextValues): Content {
+  const text = fillText(content.text, values);
+  if (text === content.text) return content;
+  return { ...content, text, revision: revisionOf(text), tokens: Math.ceil(text.length / 4) };
 }
 
 /**

@@ -56,6 +56,21 @@ export interface Content {
   readonly tokens: number;
 }
 
+/** A file of a workflow's folder, beside its definition and its texts. */
+export interface WorkflowDocument {
+  /** Its path, relative to the workflow's folder, as the folder spells it. */
+  readonly path: string;
+  /** Its other paths, if links lead to it. It can be read only where each of them can. */
+  readonly aliases?: readonly string[];
+  /**
+   * Returns its text as it is now.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when it was removed.
+   * @throws {PhasegateError} `INVALID_INPUT` when it is not a text.
+   * @throws {PhasegateError} `TOO_LARGE` when it is over the provider's limit.
+   */
+  read(): Promise<Content>;
+}
+
 /** Provides workflow definitions and their texts. */
 export interface ContentProvider {
   /**
@@ -79,6 +94,12 @@ export interface ContentProvider {
    * @throws {PhasegateError} `TEMPLATE` when a template can't be read.
    */
   text(type: string, part: ContentPart): Promise<Content>;
+  /**
+   * Returns all files of a workflow, each path once; none for an unknown workflow. Texts of phases, gates and
+   * metadata.json may be among them: the engine decides which of the files a session may read. A provider without
+   * this method has no documents.
+   */
+  documents?(type: string): Promise<readonly WorkflowDocument[]>;
 }
 
 /** Named texts below one root, from which definitions are built. */

@@ -2,7 +2,7 @@
 import { type Dirent, lstatSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { parseRelativePath } from "../workflow/names.js";
+import { isPlainPath } from "../workflow/names.js";
 import { type FileSignature, signatureOf } from "./read.js";
 import { isMissing, notFound, pathRefused } from "./refusals.js";
 import { type Resolve, resolveInside } from "./resolve.js";
@@ -124,7 +124,7 @@ function sorted(entries: readonly (SandboxEntry | undefined)[]): readonly Sandbo
 
 function namedEntry(root: string, real: string, folder: string, entry: FoundEntry, resolve: Resolve): SandboxEntry {
   const path = inFolder(folder, entry.name);
-  const refused = !isPlain(path) || resolve.refusal?.(root, path, join(real, entry.name)) !== undefined;
+  const refused = !isPlainPath(path) || resolve.refusal?.(root, path, join(real, entry.name)) !== undefined;
   if (refused || !(entry.isFile() || entry.isDirectory())) return { path, kind: "refused" };
   return { path, kind: entry.isFile() ? "file" : "folder" };
 }
@@ -138,7 +138,8 @@ export async function entryOf(
   resolve: Resolve = resolveInside,
 ): Promise<SandboxEntry | undefined> {
   const path = inFolder(folder, entry.name);
-  if (!isPlain(path)) return { path, kind: "refused" };
+  // Names on the disk may contain what paths from outside may not.
+  if (!isPlainPath(path)) return { path, kind: "refused" };
   try {
     // A name in a resolved folder is not resolved again. If it became a link meanwhile, `lstat` refuses it below.
     const place = entry.isSymbolicLink() ? (await resolve(root, path)).real : join(real, entry.name);
@@ -153,15 +154,6 @@ export async function entryOf(
 
 function inFolder(folder: string, name: string): string {
   return folder === "." ? name : `${folder}/${name}`;
-}
-
-/** Returns true if the path is valid and normalized: names on the disk may contain what paths from outside may not. */
-function isPlain(path: string): boolean {
-  try {
-    return parseRelativePath(path) === path;
-  } catch {
-    return false;
-  }
 }
 
 /** Compares two entries by path. */

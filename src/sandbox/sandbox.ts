@@ -97,6 +97,10 @@ export interface Sandbox {
   isLink(path: string): Promise<boolean>;
   /** Returns true while the root's path still leads to the folder that was opened. A link may have changed since. */
   isCurrent(): Promise<boolean>;
+  /**
+   * Opens a folder as a root of its own: what leads out of it is refused. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`.
+   */
+  within(folder: string, options?: SandboxOptions): Promise<Sandbox>;
   /** Resolves if the path, or its nearest existing parent, is inside the root. Throws `PATH_REFUSED` otherwise. */
   check(path: string): Promise<void>;
 }
@@ -131,6 +135,7 @@ export async function openSandbox(folder: string, { refuse }: SandboxOptions = {
     signature: (path) => on(path, (checked) => signFile(root, checked, resolve, resolveFolder)),
     isLink: (path) => on(path, (checked) => isLink(root, checked)),
     isCurrent: () => guarded(".", () => leadsTo(folder, root)),
+    within: (path, options) => on(path, async (checked) => openSandbox((await resolve(root, checked)).real, options)),
     check: (path) => on(path, async (checked) => void (await resolve(root, checked))),
   };
 }

@@ -17,6 +17,7 @@ import type {
   ContentProvider,
   PhasePart,
   TemplatePart,
+  WorkflowDocument,
   WorkflowListing,
 } from "../ports/content-provider.js";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
@@ -31,7 +32,7 @@ export interface RefreshableRetriever extends Retriever {
 /** The options of {@link RagContent}. */
 export interface RagContentOptions {
   /** The source of definitions and gates: usually a `FileContent` on the same folders. */
-  readonly definitions: Pick<ContentProvider, "list" | "definition">;
+  readonly definitions: Pick<ContentProvider, "list" | "definition" | "documents">;
   /** The source of texts. Its chunks must have their workflow, phase and task. */
   readonly retriever: RefreshableRetriever;
 }
@@ -81,6 +82,11 @@ export class RagContent implements ContentProvider {
     const content = (await this.#findAgain(type, part, place)) ?? first;
     if (content === undefined) throw contentUnavailable(type, part, "the search found no chunk of it");
     return content;
+  }
+
+  /** Returns the documents as the provider of definitions does; none if it has none. Rejects with what it throws. */
+  async documents(type: string): Promise<readonly WorkflowDocument[]> {
+    return (await this.#definitions.documents?.(type)) ?? [];
   }
 
   /** Searches again after the retriever has checked its sources; undefined if it cannot do that. */

@@ -2,7 +2,15 @@
  * Fills the placeholders of a template in one pass, and provides the values of the placeholders for phases and tasks from
  * a plan.
  */
-import type { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../workflow/placeholders.js";
+import {
+  isProse,
+  type PHASE_PLACEHOLDERS,
+  type TASK_PLACEHOLDERS,
+  TEMPLATE_PLACEHOLDER,
+  TEXT_PLACEHOLDER,
+  type TextValues,
+  textValue,
+} from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition } from "../workflow/structure.js";
 
 /** Values by the names of placeholders. A list becomes a checklist. */
@@ -61,15 +69,52 @@ function checklist(items: readonly string[]): string {
   return items.map((item) => `- [ ] ${item.replaceAll("\n", "\n  ")}`).join("\n");
 }
 
-/** A value for each of these names. */
-type ValuesOf<Names extends readonly string[]> = TemplateValues &
-  Readonly<Record<Names[number], TemplateValues[string]>>;
+/** A text from a template. */
+export interface FilledText {
+  readonly text: string;
+  /** The placeholders that nothing fills, as written, each once: they are not in the text. */
+  readonly leftOut: readonly string[];
+}
+
+/** Values by the names of placeholders; undefined for a known placeholder without a value. */
+type Values = Readonly<Record<string, TemplateValues[string] | undefined>>;
+
+const ALL = new RegExp(`${TEMPLATE_PLACEHOLDER.source}|${TEXT_PLACEHOLDER.source}`, "g");
+
+/** Fills a template for a session, in one pass, so that values are never expanded themselves. */
+function fillTemplate(template: string, values: Values, own: TextValues): FilledText {
+  const leftOut = new Set<string>();
+  const replaced = (
+    whole: string,
+    name: string | undefined,
+    instead: string | undefined,
+    literal: string | undefined,
+    ofText: string,
+    offset: number,
+  ) => {
+    if (literal !== undefined) return `{${literal}}`;
+    if (name === undefined) return textValue(ofText, own) ?? whole;
+    const isKnown = Object.hasOwn(values, name);
+    const value = isKnown ? values[name] : undefined;
+    const isEmpty = value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
+    if (isKnown && isEmpty && instead !== undefined) return unquoted(instead);
+    if (value !== undefined) return asText(value);
+    if (!isKnown && isProse(name, instead, template[offset + whole.length])) return whole;
+    leftOut.add(whole);
+    return "";
+  };
+  return { text: template.replace(ALL, replaced), leftOut: [...leftOut] };
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^"(.*)"$/, "$1");
+}
+
+/** A value for each of these names, or undefined where there is none. */
+type ValuesOf<Names extends readonly string[]> = Readonly<Record<Names[number], TemplateValues[string] | undefined>>;
 
 /** The duration if the plan has none. */
 const NO_DURATION = "Variable";
-
-/** The number of the next phase if there is none. */
-const NO_PHASE = "None";
 
 /** Returns the values for a phase template; `next` is the number of the next phase, if there is one. */
 export function phaseValues(phase: PhaseDefinition, next: number | undefined): ValuesOf<typeof PHASE_PLACEHOLDERS> {
@@ -81,7 +126,7 @@ export function phaseValues(phase: PhaseDefinition, next: number | undefined): V
     ESTIMATED_DURATION: plan?.estimatedDuration ?? phase.estimatedEffort ?? NO_DURATION,
     TASK_COUNT: tasks.length,
     VALIDATION_GATE: gate.kind === "plan" ? gate.items : [],
-    NEXT_PHASE_NUMBER: next ?? NO_PHASE,
+    NEXT_PHASE_NUMBER: next,
   };
 }
 
@@ -106,11 +151,21 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
 }
 
 /** Returns the text of a phase from a plan; `next` is the number of the next phase, if there is one. */
-export function renderPhase(template: string, phase: PhaseDefinition, next: number | undefined): string {
-  return renderTemplate(template, phaseValues(phase, next));
+export function renderPhase(
+  template: string,
+  phase: PhaseDefinition,
+  next: number | undefined,
+  own: TextValues,
+): FilledText {
+  return fillTemplate(template, phaseValues(phase, next), own);
 }
 
 /** Returns the text of a task from a plan. */
-export function renderTask(template: string, phase: PhaseDefinition, task: TaskDefinition): string {
-  return renderTemplate(template, taskValues(phase, task));
+export function renderTask(
+  template: string,
+  phase: PhaseDefinition,
+  task: TaskDefinition,
+  own: TextValues,
+): FilledText {
+  return fillTemplate(template, taskValues(phase, task), own);
 }

@@ -5,8 +5,10 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
 import { sinceFault } from "./gate-definition.js";
-import { isJsonObject, type JsonObject, revisionOf } from "./json.js";
-import { isWorkflowType, nearest, shown } from "./names.js";
+import { type JsonObject, revisionOf } from "./json.js";
+import { jsonSchemaOf } from "./json-schema.js";
+import { isPlainPath, isWorkflowType, nearest, shown } from "./names.js";
+import { sampleOf } from "./schema-sample.js";
 import type {
   GateDefinition,
   PhaseDefinition,
@@ -123,6 +125,11 @@ export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly P
   readonly startPhase?: number;
   /** The phases, in ascending order of their numbers; at least one. */
   readonly phases: Phases;
+  /**
+   * Texts that the phases' texts name, by path: `core/template.md`. One below `phases/2/` can be read from phase 2 on.
+   * Default: none.
+   */
+  readonly documents?: Readonly<Record<string, TextInput>>;
 }
 
 /** A workflow defined in code: its definition and its texts. */
@@ -131,6 +138,8 @@ export interface Workflow<Phases extends readonly PhaseInput[] = readonly PhaseI
   readonly definition: WorkflowDefinition;
   /** The phases as given; the evidence types of `completePhase` are inferred from them. */
   readonly phases: Phases;
+  /** The documents as given. */
+  readonly documents: Readonly<Record<string, TextInput>>;
   /** Returns the text of a phase, or of one of its tasks; undefined if there is none. */
   text(part: { readonly phase: number; readonly task?: number }): string | Promise<string> | undefined;
 }
@@ -171,6 +180,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   return {
     definition: { structure: buildStructure(input), schemas },
     phases: input.phases,
+    documents: { ...input.documents },
     text: (part) => textOf(input.phases, part),
   };
 }
@@ -179,7 +189,16 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
 const KEYS = {
   workflow: keysOf<WorkflowInput>({
     ...{ type: 1, revision: 1, name: 1, description: 1, version: 1, category: 1, estimatedDuration: 1 },
-    ...{ targetLanguages: 1, artifacts: 1, prerequisites: 1, tags: 1, target: 1, startPhase: 1, phases: 1 },
+    ...{
+      targetLanguages: 1,
+      artifacts: 1,
+      prerequisites: 1,
+      tags: 1,
+      target: 1,
+      startPhase: 1,
+      phases: 1,
+      documents: 1,
+    },
   }),
   phase: keysOf<PhaseInput>({
     ...{ number: 1, name: 1, purpose: 1, estimatedEffort: 1, keyDeliverables: 1, validationCriteria: 1 },
@@ -229,6 +248,8 @@ function problemsOf(input: WorkflowInput): string[] {
   }
   if (input.target !== undefined && input.target !== "none")
     problems.push(`target ${shown(input.target)} must be "none"`);
+  const wrong = Object.keys(input.documents ?? {}).filter((path) => !isPlainPath(path));
+  problems.push(...wrong.map((path) => `documents: ${shown(path)} is not a path such as 'core/template.md'`));
   const start = input.startPhase;
   if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
     problems.push(`startPhase ${start} is not a phase of the workflow`);
@@ -323,44 +344,15 @@ function textRevision(content: TextInput): { textRevision?: string } {
 
 function buildGate(gate: GateInput | undefined): GateDefinition {
   if (gate === undefined) return { kind: "open", allowOverride: false };
+  const jsonSchema = jsonSchemaOf(gate.evidence);
   return {
     kind: "schema",
     allowOverride: gate.allowOverride ?? false,
-    ...optional("jsonSchema", jsonSchemaOf(gate.evidence)),
+    ...optional("jsonSchema", jsonSchema),
     ...optional("example", gate.example),
+    ...optional("sample", jsonSchema && sampleOf(gate.evidence, jsonSchema)),
     ...demandsOf(gate),
   };
-}
-
-/**
- * Returns the JSON Schema of a Standard Schema, if its library provides one ("Standard JSON Schema",
- * standardschema.dev). It is only shown to agents and is not part of the check, so a schema without one is accepted.
- */
-function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
-  const standard: object = schema["~standard"];
-  if (!("jsonSchema" in standard) || !isConverter(standard.jsonSchema)) return undefined;
-  try {
-    const found: unknown = JSON.parse(JSON.stringify(standard.jsonSchema.input({ target: "draft-2020-12" })));
-    if (!isJsonObject(found)) return undefined;
-    // The dialect is always the same; leaving it out saves tokens.
-    delete found.$schema;
-    return withoutSafeBounds(found);
-  } catch {
-    return undefined;
-  }
-}
-
-function isConverter(value: unknown): value is { input(options: { target: string }): unknown } {
-  return typeof value === "object" && value !== null && "input" in value && typeof value.input === "function";
-}
-
-/** Removes the bounds of safe integers, which zod adds to every integer and which agents don't need. */
-function withoutSafeBounds(schema: JsonObject): JsonObject {
-  const text = JSON.stringify(schema, (key, value: unknown) => {
-    const isBound = key === "minimum" || key === "maximum";
-    return isBound && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
-  });
-  return JSON.parse(text);
 }
 
 function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
@@ -378,11 +370,12 @@ function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "v
 
 function textOf(phases: readonly PhaseInput[], part: { readonly phase: number; readonly task?: number }) {
   const phase = phases.find(({ number }) => number === part.phase);
-  if (part.task === undefined) return read(phase?.content);
+  if (part.task === undefined) return phase && readInput(phase.content);
   const task = phase?.tasks?.find(({ number }, index) => (number ?? index + 1) === part.task);
-  return read(task?.content);
+  return task && readInput(task.content);
 }
 
-function read(content: TextInput | undefined): string | Promise<string> | undefined {
+/** Returns a text, also if a function returns it. */
+export function readInput(content: TextInput): string | Promise<string> {
   return typeof content === "function" ? content() : content;
 }

@@ -3,7 +3,7 @@
  * quadratic time in two places, which this file works around. Only blocks are parsed (sections, paragraphs and list
  * items); inline marks are stripped with regular expressions, because the inline parser takes quadratic time.
  */
-import type { List, Paragraph, Root, RootContent } from "mdast";
+import type { List, Nodes, Paragraph, Root, RootContent } from "mdast";
 import { fromMarkdown as parse } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
 import { EditMap } from "micromark-util-edit-map";
@@ -168,6 +168,27 @@ const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "la
 export function blocksOf(text: string): readonly RootContent[] | undefined {
   if (!isParsed(text)) return undefined;
   return fromMarkdown(text, { disabled: [...INLINE, "definition"] }).children;
+}
+
+/** A paragraph or heading, as written. */
+interface ParagraphSource {
+  readonly source: string;
+  /** The line on which it begins, from 1. */
+  readonly line: number;
+}
+
+/** Returns the paragraphs and headings of a text in order, also those in lists and quotations; none for a text that is not parsed. */
+export function paragraphsIn(text: string): ParagraphSource[] {
+  return (blocksOf(text) ?? []).flatMap((block) => paragraphsBelow(block, text));
+}
+
+function paragraphsBelow(node: Nodes, text: string): ParagraphSource[] {
+  if (node.type !== "paragraph" && node.type !== "heading") {
+    return "children" in node ? node.children.flatMap((child) => paragraphsBelow(child, text)) : [];
+  }
+  if (node.position === undefined) return [];
+  const { start, end } = node.position;
+  return [{ source: text.slice(start.offset, end.offset), line: start.line }];
 }
 
 /**

@@ -52,8 +52,17 @@ export interface SchemaGate {
   allowOverride: boolean;
   /** The JSON Schema of the Standard Schema, if it provides one. */
   jsonSchema?: JsonObject | undefined;
-  /** Evidence that the schema accepts, if there is an example. */
+  /** Evidence that the schema accepts, if the author gives an example. */
   example?: JsonObject | undefined;
+  /** Generated values that the schema accepts. Missing if it was not run when the workflow was defined. */
+  sample?:
+    | {
+        /** The values, by field. */
+        values: JsonObject;
+        /** True if they are evidence that the schema accepts as a whole. */
+        complete: boolean;
+      }
+    | undefined;
   /** Checks against reality. None if missing. */
   verify?: VerifyDefinition[] | undefined;
   /** A person who must approve complete evidence. Nobody if missing. */
@@ -243,6 +252,7 @@ const schemaGateSchema = z.object({
   allowOverride: z.boolean(),
   jsonSchema: z.optional(storedObjectSchema),
   example: z.optional(storedObjectSchema),
+  sample: z.optional(z.object({ values: storedObjectSchema, complete: z.boolean() })),
   ...demandsShape,
   ...copied,
 });

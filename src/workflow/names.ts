@@ -117,6 +117,15 @@ export function parseRelativePath(value: unknown): string {
   return segments.join("/") || ".";
 }
 
+/** Checks whether a path is relative to a root and written as {@link parseRelativePath} returns it. */
+export function isPlainPath(path: string): boolean {
+  try {
+    return parseRelativePath(path) === path;
+  } catch {
+    return false;
+  }
+}
+
 /** Maximum number of candidates that are compared with a name: input may contain a million. */
 const COMPARED_MAX = 1000;
 /** Maximum number of characters by which a candidate may be longer than the name. */

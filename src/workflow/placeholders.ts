@@ -1,4 +1,7 @@
-/** The placeholders of the templates for phases and tasks from a plan: names in capitals, in square brackets. */
+/**
+ * The placeholders of texts. In the templates for phases and tasks from a plan: names in capitals, in square brackets. In
+ * every text of a phase or task: the session's target and plan, in braces.
+ */
 
 /** The placeholders of a phase template. */
 export const PHASE_PLACEHOLDERS = [
@@ -43,18 +46,60 @@ export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {
 /** A placeholder in a template; `offset` is the position of its bracket, in characters. */
 export interface FoundPlaceholder {
   readonly name: string;
+  /** The placeholder with its brackets. */
+  readonly whole: string;
   readonly offset: number;
 }
 
-/** A placeholder, with its name in the first group. */
-const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)\]/g;
+/**
+ * A placeholder of a template, with its name in the first group, and a default text in the second: `[DEPENDENCIES or
+ * "None"]`.
+ */
+export const TEMPLATE_PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)(?: or ([^[\]\n]{1,200}))?\]/;
 
 /**
- * Returns the placeholders of a template. `[x]` and `[N]`, which are common in prose, and the texts of links are not
- * placeholders.
+ * A placeholder of any text, with its name in the second group: `{target}`. In two pairs of braces it stands for itself,
+ * with its name in the first group. After a `$` it is a variable of a shell or of JavaScript.
  */
+export const TEXT_PLACEHOLDER =
+  /\{\{(target|target_file|plan|spec_path)\}\}|(?<![${])\{(target|target_file|plan|spec_path)\}(?!\})/;
+
+/** The values of the placeholders of all texts. */
+export interface TextValues {
+  /** The session's target: `{target}` or `{target_file}`. */
+  readonly target: string;
+  /** The path of the session's plan, if it has one: `{plan}` or `{spec_path}`. */
+  readonly plan?: string | undefined;
+}
+
+/** Returns the value of a placeholder in a text; undefined if the session has none. */
+export function textValue(name: string, { target, plan }: TextValues): string | undefined {
+  return name.startsWith("target") ? target : plan;
+}
+
+const IN_TEXTS = new RegExp(TEXT_PLACEHOLDER, "g");
+
+/** Returns a text with its placeholders filled. Those without a value, and everything else in braces, stay as they are. */
+export function fillText(text: string, values: TextValues): string {
+  if (!text.includes("{")) return text;
+  return text.replace(IN_TEXTS, (whole: string, literal: string | undefined, name: string) =>
+    literal === undefined ? (textValue(name, values) ?? whole) : `{${literal}}`,
+  );
+}
+
+const IN_TEMPLATES = new RegExp(TEMPLATE_PLACEHOLDER, "g");
+
+/**
+ * Checks whether brackets with an unknown name are no placeholder: `[N]` and `[PASS or FAIL]` are common in prose, others
+ * are links.
+ */
+export function isProse(name: string, instead: string | undefined, after: string | undefined): boolean {
+  return name.length === 1 || (instead !== undefined && !name.includes("_")) || after === "(";
+}
+
+/** Returns the placeholders of a template, without prose in brackets and the texts of links. */
 export function findPlaceholders(template: string): FoundPlaceholder[] {
-  return [...template.matchAll(PLACEHOLDER)].flatMap(({ 0: whole, 1: name = "", index }) =>
-    name.length === 1 || template[index + whole.length] === "(" ? [] : [{ name, offset: index }],
+  return [...template.matchAll(IN_TEMPLATES)].flatMap(({ 0: whole, 1: name = "", 2: instead, index }) =>
+    isProse(name, instead, template[index + whole.length]) ? [] : [{ name, whole, offset: index }],
   );
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { exampleEvidence } from "../../src/gate/format.js";
-import { exampleBy, expectedBy, schemaAt } from "../../src/gate/schema-hints.js";
+import { expectedBy, schemaAt } from "../../src/gate/schema-hints.js";
 import type { JsonObject } from "../../src/workflow/json.js";
+import { sampleBy } from "../../src/workflow/schema-sample.js";
 
 const schema: JsonObject = {
   type: "object",
@@ -36,14 +37,21 @@ describe("hints from a JSON Schema", () => {
     expect(said).toEqual(["string, minLength 3", "integer, minimum 2", 'one of "a", "b"', "true", "array", undefined]);
   });
 
-  it("generate a value of the required properties, as far as possible", () => {
-    expect(exampleBy(schema)).toEqual({ name: "………", size: 2, kind: "a", sure: true, parts: [], done: true });
-    expect(exampleBy(schemaAt(schema, ["level"]) ?? {})).toBe("low");
-    expect(exampleBy({ type: "number" })).toBe(1);
-    expect(exampleBy({ type: "object" })).toEqual({});
+  it("generate a value with the required properties, or none if no value fits", () => {
+    const { odd: _, ...properties } = Object(schema.properties);
+    const required = ["name", "size", "kind", "sure", "parts", "done", "missing"];
+    const possible = { type: "object", properties, required };
+    expect(sampleBy(possible)).toEqual({
+      ...{ name: "………", size: 2, kind: "a", sure: true, parts: [], done: true, missing: true },
+    });
+    expect(sampleBy(schema)).toBeUndefined();
+    expect(sampleBy(schemaAt(schema, ["level"]) ?? {})).toBe("low");
+    expect(sampleBy({ type: "number" })).toBe(1);
+    expect(sampleBy({ type: "object" })).toEqual({});
     const endless: JsonObject = { type: "object", required: ["a"] };
     endless.properties = { a: endless };
-    expect(exampleBy(endless)).toEqual({ a: { a: { a: { a: {} } } } });
+    expect(sampleBy(endless)).toBeUndefined();
+    expect(sampleBy({ anyOf: [{ $ref: "#" }] })).toBeUndefined();
   });
 
   it("are part of a refusal, after the author's example", async () => {
@@ -56,7 +64,10 @@ describe("hints from a JSON Schema", () => {
         { field: "name", problem: "missing", got: "nothing", expected: "string, minLength 3", example: "Ada" },
       ],
     });
-    expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: schema })).toMatchObject({ size: 2 });
+    const { odd: _, ...properties } = Object(schema.properties);
+    const possible = { type: "object", properties, required: ["size"] };
+    expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: possible })).toEqual({ size: 2 });
+    expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: schema })).toBeUndefined();
     expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: { type: "string" } })).toBeUndefined();
   });
 });

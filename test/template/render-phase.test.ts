@@ -8,6 +8,8 @@ import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 
 const REASON = skipReason("spec_execution_v1");
 
+const OWN = { target: "src/a.ts", plan: "specs/tasks.md" };
+
 const TASK: TaskDefinition = {
   number: 2,
   name: "Write [TASK_ID] of $& tests",
@@ -46,12 +48,12 @@ describe("the values of placeholders", () => {
   it("come from the plan, with the session's phase number and the plan's task id", () => {
     const template =
       "[PHASE_NUMBER] [PHASE_NAME]: [PHASE_DESCRIPTION], [ESTIMATED_DURATION], [TASK_COUNT]\n[VALIDATION_GATE]\n[NEXT_PHASE_NUMBER]";
-    expect(renderPhase(template, PHASE, 5)).toBe(
+    expect(renderPhase(template, PHASE, 5, OWN).text).toBe(
       "4 Parsing: Read every plan, 3 days, 1\n- [ ] All green\n- [ ] Reviewed\n5",
     );
     const ofTask =
       "[TASK_ID] [TASK_NAME] ([PHASE_NUMBER] [PHASE_NAME]): [TASK_DESCRIPTION], [ESTIMATED_TIME], [DEPENDENCIES]\n[ACCEPTANCE_CRITERIA]\nFor [REQUIREMENTS]\n[NEXT_TASK_NUMBER]";
-    expect(renderTask(ofTask, PHASE, TASK)).toBe(
+    expect(renderTask(ofTask, PHASE, TASK, OWN).text).toBe(
       "1.3 Write [TASK_ID] of $& tests (4 Parsing): Cover the parser, 2 hours, 1.1, 1.2\n- [ ] Runs\n- [ ] Is green\nFor 1.1, FR-002\n3",
     );
   });
@@ -60,15 +62,36 @@ describe("the values of placeholders", () => {
     const task: TaskDefinition = { number: 1, name: "Dig" };
     const phase: PhaseDefinition = { ...PHASE, plan: { number: 3 }, gate: { kind: "open", allowOverride: false } };
     expect(phaseValues(phase, 5)).toMatchObject({ PHASE_DESCRIPTION: "Parsing", ESTIMATED_DURATION: "Variable" });
-    expect(renderPhase("[VALIDATION_GATE]", phase, 5)).toBe("None");
+    expect(renderPhase("[VALIDATION_GATE]", phase, 5, OWN).text).toBe("None");
     expect(taskValues(phase, task)).toMatchObject({
       TASK_ID: "1",
       TASK_DESCRIPTION: "Dig",
       ESTIMATED_TIME: "Variable",
     });
-    expect(renderPhase("[NEXT_PHASE_NUMBER]", phase, undefined)).toBe("None");
-    expect(renderTask("[DEPENDENCIES] [ACCEPTANCE_CRITERIA]", phase, task)).toBe("None None");
-    expect(renderTask("([REQUIREMENTS])", phase, task)).toBe("()");
+    expect(renderTask("[DEPENDENCIES] [ACCEPTANCE_CRITERIA]", phase, task, OWN).text).toBe("None None");
+    expect(renderTask("([REQUIREMENTS])", phase, task, OWN).text).toBe("()");
+  });
+
+  it("are the default text of the placeholder, where the plan has none", () => {
+    const task: TaskDefinition = { number: 1, name: "Dig" };
+    const template = '[REQUIREMENTS or "nothing"] [ACCEPTANCE_CRITERIA or see the plan] [TASK_NAME or "x"]';
+    expect(renderTask(template, PHASE, task, OWN)).toEqual({ text: "nothing see the plan Dig", leftOut: [] });
+    expect(renderPhase("[NEXT_PHASE_NUMBER or the end]", PHASE, undefined, OWN).text).toBe("the end");
+  });
+
+  it("are left out where nothing fills them, and named once", () => {
+    const last = renderPhase("Go to [NEXT_PHASE_NUMBER].\n[TASK_NAME] [NEXT_PHASE_NUMBER]", PHASE, undefined, OWN);
+    expect(last).toEqual({ text: "Go to .\n ", leftOut: ["[NEXT_PHASE_NUMBER]", "[TASK_NAME]"] });
+    const prose = "[N] [PASS or FAIL] [README](x.md) [list of files] [N.1] [x]";
+    expect(renderPhase(prose, PHASE, 5, OWN)).toEqual({ text: prose, leftOut: [] });
+  });
+
+  it("are the target and the plan in braces, which a name in the plan is not", () => {
+    const task: TaskDefinition = { ...TASK, name: "Write {target}" };
+    const variable = ["$", "{plan}"].join("");
+    expect(renderTask(`[TASK_NAME] for {target} as {plan} says; {{plan}}, ${variable}`, PHASE, task, OWN).text).toBe(
+      `Write {target} for src/a.ts as specs/tasks.md says; {plan}, ${variable}`,
+    );
   });
 });
 
@@ -77,15 +100,20 @@ describe.skipIf(REASON !== "")(`templates from real projects${REASON}`, () => {
     readFileSync(join(CORPUS, "spec_execution_v1", "phases", "dynamic", `${name}-template.md`), "utf8");
 
   it("are rendered, and keep prose in brackets", () => {
-    const phase = renderPhase(template("phase"), PHASE, 5);
+    const { text: phase } = renderPhase(template("phase"), PHASE, 5, OWN);
     expect(phase).toContain("# Phase 4: Parsing");
     expect(phase).toContain("\n- [ ] All green\n- [ ] Reviewed\n\nAdditional mandatory validation:");
     expect(phase).toContain('"tasks_completed": [list of task IDs]');
     expect(phase).toContain("task_number=[N]");
-    const task = renderTask(template("task"), PHASE, TASK);
+    const { text: task, leftOut } = renderTask(template("task"), PHASE, TASK, OWN);
     expect(task).toContain("# Task 1.3: Write [TASK_ID] of $& tests");
-    expect(task).toContain('Dependencies: [DEPENDENCIES or "None"]');
-    expect(task).toContain("[TASK_STEPS or general guidance based on task type]");
+    expect(task).toContain("Dependencies: 1.1, 1.2\n");
+    expect(task).not.toContain("TASK_STEPS");
+    expect(leftOut).toEqual(["[TASK_STEPS or general guidance based on task type]"]);
+    expect(renderPhase(template("phase"), PHASE, undefined, OWN)).toMatchObject({
+      text: expect.not.stringContaining("Phase None"),
+      leftOut: ["[NEXT_PHASE_NUMBER]"],
+    });
     expect(task).toContain("\n\n- [ ] Runs\n- [ ] Is green\n\nAdditional mandatory criteria:");
     for (const name of [...PHASE_PLACEHOLDERS, ...TASK_PLACEHOLDERS.filter((key) => key !== "TASK_ID")]) {
       expect(`${phase}${task}`).not.toContain(`[${name}]`);

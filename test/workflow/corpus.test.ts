@@ -43,13 +43,15 @@ describe.skipIf(REASON !== "")(`workflows from real projects${REASON}`, () => {
     expect(phases[0]).toMatchObject({ skippable: true, name: "Supporting Documents Integration" });
   });
 
-  it("are read: phases from a plan, with prose in templates that is not a placeholder", async () => {
+  it("are read: phases from a plan, and one placeholder that nothing fills", async () => {
     const { definition, diagnostics } = await readWorkflow("spec_execution_v1", filesOf("spec_execution_v1"));
     expect(hasErrors(diagnostics)).toBe(false);
     expect([...new Set(diagnostics.map(({ code, file }) => `${code} ${file}`))]).toEqual([
       "KEY_MISSING metadata.json",
       "KEY_UNKNOWN metadata.json",
+      "TEMPLATE_PLACEHOLDER_UNKNOWN phases/dynamic/task-template.md",
     ]);
+    expect(diagnostics.at(-1)).toMatchObject({ line: 74, message: expect.stringContaining("[TASK_STEPS or general") });
     expect(definition?.structure).toMatchObject({
       startPhase: 0,
       phases: [{ number: 0, tasks: [{ number: 1 }, { number: 2 }, { number: 3 }] }],

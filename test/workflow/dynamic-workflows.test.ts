@@ -142,24 +142,29 @@ describe("placeholders in templates", () => {
   it("are reported if they have no value", async () => {
     const { diagnostics } = await readDynamic(
       {},
-      { [PHASE]: "# [PHASE_NAME]\n\n[TASK_NAME] [PHASE_NAM]", [TASK]: "[X1]" },
+      { [PHASE]: "# [PHASE_NAME]\n\n[TASK_NAME] [PHASE_NAM]", [TASK]: "[X1] [TASK_STEPS or more]" },
     );
     expect(diagnostics.map(({ code, severity, file, line, column }) => [severity, code, file, line, column])).toEqual([
       ["warning", "TEMPLATE_PLACEHOLDER_UNKNOWN", PHASE, 3, 1],
       ["warning", "TEMPLATE_PLACEHOLDER_UNKNOWN", PHASE, 3, 13],
       ["warning", "TEMPLATE_PLACEHOLDER_UNKNOWN", TASK, 1, 1],
+      ["warning", "TEMPLATE_PLACEHOLDER_UNKNOWN", TASK, 1, 6],
     ]);
     expect(diagnostics.map(({ hint }) => hint)).toEqual([
       expect.stringContaining("PHASE_NAME"),
       "Did you mean [PHASE_NAME]?",
       expect.stringContaining("TASK_ID, TASK_NAME"),
+      expect.stringContaining("TASK_ID, TASK_NAME"),
     ]);
+    expect(diagnostics.at(-1)?.message).toBe(
+      'nothing fills "[TASK_STEPS or more]" in a template of tasks, so it is left out of the text',
+    );
   });
 
   it("do not include prose, ticks and links in brackets", async () => {
     const prose =
-      '- [X] [N.1] [list of files] [number]/[number] [N] [DEPENDENCIES or "None"] [TASK_STEPS or more] [README](x.md) [a]';
-    expect((await readDynamic({}, { [PHASE]: prose, [TASK]: prose })).lines).toEqual([]);
+      '- [X] [N.1] [list of files] [number]/[number] [N] [DEPENDENCIES or "None"] [PASS or FAIL] [README](x.md) [a]';
+    expect((await readDynamic({}, { [PHASE]: prose, [TASK]: prose, "x.md": "" })).lines).toEqual([]);
   });
 });
 

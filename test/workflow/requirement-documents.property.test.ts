@@ -142,7 +142,10 @@ const documents = fc
   });
 
 async function gateOf(files: Record<string, string>) {
-  const read = await readWorkflow("garden_v1", texts({ "metadata.json": JSON_TEXT, ...files }));
+  const read = await readWorkflow(
+    "garden_v1",
+    texts({ "metadata.json": JSON_TEXT, "docs/some_file.md": "", ...files }),
+  );
   const gate = read.definition?.structure.phases[0]?.gate;
   if (gate?.kind !== "fields") throw new Error(JSON.stringify(read.diagnostics));
   return { ...read, gate };

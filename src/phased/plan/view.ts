@@ -131,6 +131,8 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
 interface RenderedText {
   readonly content: Content;
   readonly facts: MarkdownFacts;
+  /** The placeholders of the template that nothing fills. */
+  readonly leftOut: readonly string[];
   /** True if the template has changed since the phase was pinned. */
   readonly contentChanged: boolean;
 }
@@ -138,8 +140,10 @@ interface RenderedText {
 interface Kept {
   /** The revision of the template. */
   readonly template: string;
+  readonly target: string;
   readonly content: Content;
   readonly facts: MarkdownFacts;
+  readonly leftOut: readonly string[];
 }
 
 const textsOf = new WeakMap<WorkflowStructure, RecentMap<PhaseDefinition | TaskDefinition, Kept>>();
@@ -154,6 +158,7 @@ const TEXTS_KEPT = 16;
 export async function renderedText(
   { options }: EngineContext,
   structure: WorkflowStructure,
+  target: string,
   phase: PhaseDefinition,
   task?: TaskDefinition,
 ): Promise<RenderedText> {
@@ -162,12 +167,12 @@ export async function renderedText(
   const texts = textsOf.get(structure) ?? new RecentMap<PhaseDefinition | TaskDefinition, Kept>(TEXTS_KEPT);
   textsOf.set(structure, texts);
   let kept = texts.get(part);
-  if (kept?.template !== template.revision) {
-    kept = { template: template.revision, ...render(template, structure, phase, task) };
+  if (kept?.template !== template.revision || kept.target !== target) {
+    kept = { template: template.revision, target, ...render(template, structure, target, phase, task) };
     texts.set(part, kept);
   }
-  const { content, facts } = kept;
-  return { content, facts, contentChanged: part.textRevision !== template.revision };
+  const { content, facts, leftOut } = kept;
+  return { content, facts, leftOut, contentChanged: part.textRevision !== template.revision };
 }
 
 function changedSince(
@@ -228,12 +233,20 @@ function checkOrder(
   });
 }
 
-function render(template: Content, structure: WorkflowStructure, phase: PhaseDefinition, task?: TaskDefinition) {
+function render(
+  template: Content,
+  structure: WorkflowStructure,
+  target: string,
+  phase: PhaseDefinition,
+  task?: TaskDefinition,
+) {
   const { plan, phases } = structure;
   // Not its number and one: a plan may leave numbers out.
   const next = phases[phases.indexOf(phase) + 1]?.number;
-  const text = task === undefined ? renderPhase(template.text, phase, next) : renderTask(template.text, phase, task);
+  const own = { target, plan: plan?.path };
+  const { text, leftOut } =
+    task === undefined ? renderPhase(template.text, phase, next, own) : renderTask(template.text, phase, task, own);
   const sources = [...template.sources, ...(plan === undefined ? [] : [plan.path])];
   const content = { text, revision: revisionOf(text), sources, tokens: Math.ceil(text.length / 4) };
-  return { content, facts: readMarkdownFacts(text) };
+  return { content, leftOut, facts: readMarkdownFacts(text) };
 }

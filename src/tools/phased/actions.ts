@@ -28,6 +28,7 @@ export const PARAMETERS = {
   options: objectSchema,
   phase: z.int().check(z.describe("phase number")),
   task_number: z.int(),
+  path: z.string().check(z.describe("as a text names it")),
   evidence: objectSchema.check(z.describe("what the checkpoint asks for")),
   category: z.string(),
   status: z.enum(["active", "paused", "completed", "failed"]),
@@ -45,7 +46,7 @@ export const PARAMETERS = {
 /** The name of a parameter. */
 export type Parameter = keyof typeof PARAMETERS;
 
-const { session_id, workflow_type, target_file, phase, task_number, evidence, to_phase } = PARAMETERS;
+const { session_id, workflow_type, target_file, phase, task_number, path, evidence, to_phase } = PARAMETERS;
 const cursor = z.optional(PARAMETERS.cursor);
 const idempotency_key = z.optional(PARAMETERS.idempotency_key);
 
@@ -60,6 +61,7 @@ export const REQUESTS = {
   }),
   get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
   get_task: z.strictObject({ session_id, phase, task_number, cursor }),
+  get_document: z.strictObject({ session_id, path, cursor }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
   request_waiver: z.strictObject({
     session_id,
@@ -93,6 +95,7 @@ export type Action =
   | "start"
   | "get_phase"
   | "get_task"
+  | "get_document"
   | "complete_phase"
   | "request_waiver"
   | "get_state"
@@ -138,6 +141,7 @@ const EXAMPLES: Record<Parameter, unknown> = {
   options: {},
   phase: 1,
   task_number: 1,
+  path: "core/template.md",
   evidence: { tests_pass: true },
   category: "code_generation",
   status: "active",

@@ -23,6 +23,7 @@ import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
 import {
   approvalNews,
   denialNews,
+  documentNames,
   historyEntry,
   phaseContent,
   taskContent,
@@ -80,6 +81,21 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
   return withText(context, compact(answer), "task_content", view.content.text, again, cursor);
+}
+
+export async function getDocument(context: ToolContext, params: ParametersOf<"get_document">): Promise<WireObject> {
+  const { session_id: sessionId, path, cursor } = params;
+  const view = await context.engine.getDocument(sessionId, path);
+  const answer = {
+    status: "success",
+    action: "get_document",
+    session_id: sessionId,
+    document: compact({ path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) }),
+    blocked: blockedBy(view),
+    next: nextCall(view, () => phaseCall(sessionId)),
+  };
+  const again = { action: "get_document", session_id: sessionId, path: view.path };
+  return withText(context, compact(answer), "document", view.content.text, again, cursor);
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {

@@ -143,6 +143,7 @@ const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
   listWorkflows: "list_workflows",
   getPhase: "get_phase",
   getTask: "get_task",
+  getDocument: "get_document",
   completePhase: "complete_phase",
   getState: "get_state",
   getFullState: "get_state",

@@ -6,6 +6,7 @@ import type { Problem } from "../../gate/verdict.js";
 import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
 import type { WaiversView } from "../../phased/approval/waivers.js";
+import type { NamedDocument } from "../../phased/documents.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
 import type { Verification, Waived } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
@@ -17,7 +18,7 @@ import { brief, compact, type WireObject } from "../wire.js";
 
 /** Returns a phase without its text, which the caller pages. */
 export function phaseContent(view: PhaseView): WireObject {
-  const { phase, facts, content, contentChanged, artifacts, plan } = view;
+  const { phase, facts, content, contentChanged, leftOut, artifacts, plan, documents } = view;
   return compact({
     phase_number: phase.number,
     title: phase.name,
@@ -26,14 +27,25 @@ export function phaseContent(view: PhaseView): WireObject {
     tasks: phase.plan === undefined ? phase.tasks.map(taskLabel) : plan?.tasks.map(taskEntry),
     checkpoint: checkpoint(phase, facts.validation),
     artifacts_from_previous_phases: artifactNames(artifacts),
+    ...documentNames(documents),
     content_changed: contentChanged || undefined,
+    note: leftOutNote(leftOut),
     sources: content.sources,
     tokens: content.tokens,
   });
 }
 
+/** Limits the note on what is left out of a text, in characters. */
+const NOTE_MAX = 400;
+
+/** Returns the note on placeholders that nothing fills. */
+function leftOutNote(leftOut: readonly string[]): string | undefined {
+  if (leftOut.length === 0) return undefined;
+  return brief(`left out of the text, since nothing fills it here: ${leftOut.join(", ")}`, NOTE_MAX);
+}
+
 /** Returns a task without its text. */
-export function taskContent({ task, facts, content, contentChanged }: TaskView): WireObject {
+export function taskContent({ task, facts, content, contentChanged, leftOut, documents }: TaskView): WireObject {
   return compact({
     title: facts.title ?? task.name,
     description: task.purpose ?? excerpt(facts.description),
@@ -44,10 +56,29 @@ export function taskContent({ task, facts, content, contentChanged }: TaskView):
     ),
     artifacts_to_produce: unlessLong(facts.artifactsToProduce),
     estimated_duration: task.plan?.estimatedTime ?? facts.estimatedDuration,
+    ...documentNames(documents),
     content_changed: contentChanged || undefined,
+    note: leftOutNote(leftOut),
     sources: content.sources,
     tokens: content.tokens,
   });
+}
+
+/** Limits the list of a text's documents, in characters of JSON. */
+const DOCUMENTS_MAX = 1600;
+
+/** Returns the documents that a text names, for get_document; those that are too many are counted. */
+export function documentNames(documents: readonly NamedDocument[]): WireObject {
+  if (documents.length === 0) return {};
+  const named: WireObject[] = [];
+  let length = 0;
+  for (const { path, tokens } of documents) {
+    length += JSON.stringify(path).length + 30;
+    if (length > DOCUMENTS_MAX) break;
+    named.push({ path, tokens });
+  }
+  const left = documents.length - named.length;
+  return { documents: named, more_documents: left === 0 ? undefined : left };
 }
 
 /** Returns a session as lists show it. */

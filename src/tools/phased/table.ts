@@ -9,7 +9,7 @@ import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowRespons
 import { complete } from "./complete.js";
 import { deleteSession, getErrors, getHistory, getMetrics, listSessions, listWorkflows, pause } from "./lists.js";
 import { errorsCall, phaseCall } from "./next-call.js";
-import { getPhase, getSession, getState, getTask, resume, retryPhase, rollback, start } from "./phases.js";
+import { getDocument, getPhase, getSession, getState, getTask, resume, retryPhase, rollback, start } from "./phases.js";
 import { syncPlan } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
 import { phaseContent } from "./shapes.js";
@@ -21,6 +21,7 @@ const WORKFLOW: Product<ToolContext, Action> = {
     start: action(REQUESTS.start, start),
     get_phase: action(REQUESTS.get_phase, getPhase, "own"),
     get_task: action(REQUESTS.get_task, getTask, "own"),
+    get_document: action(REQUESTS.get_document, getDocument, "own"),
     complete_phase: action(REQUESTS.complete_phase, complete),
     request_waiver: action(REQUESTS.request_waiver, requestWaiver),
     get_state: action(REQUESTS.get_state, getState, "own"),

@@ -260,17 +260,17 @@ function readTemplate(
   return { path: path ?? USUAL_TEMPLATES[kind], revision: text === undefined ? undefined : revisionOf(text) };
 }
 
-/** Warns about unknown placeholders, which would stay in the text. */
+/** Warns about unknown placeholders, which are left out of the text. */
 function warnUnknown(kind: TemplateKind, file: string, text: string, report: Report): void {
   const known = PLACEHOLDERS[kind];
   const at = linesOf(file, text);
-  for (const { name, offset } of findPlaceholders(text).filter((found) => !known.includes(found.name))) {
+  for (const { name, whole, offset } of findPlaceholders(text).filter((found) => !known.includes(found.name))) {
     const meant = nearest(name, known);
     const hint =
       meant === undefined
         ? `Use one of ${known.join(", ")}; write prose in brackets in lower case.`
         : `Did you mean [${meant}]?`;
-    const message = `${shown(`[${name}]`)} is not a placeholder of a template of ${kind}s, so it stays in the text`;
+    const message = `nothing fills ${shown(whole)} in a template of ${kind}s, so it is left out of the text`;
     report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
   }
 }

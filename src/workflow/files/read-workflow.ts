@@ -11,6 +11,7 @@
  * - gate-fields.ts: fields, `verify`, `approval` and `reveal` of a gate file
  * - gate-rules.ts: validators and rules
  * - gate-examples.ts: the example shown for a field
+ * - documents.ts: which files of the folder a text names, and which are never shown to agents
  * - gate-differences.ts: warnings when gate file, metadata and text disagree
  * - routed-workflow.ts: reads the folder of a routed workflow
  * - routed-index.ts: goal and steps of an index, and links in a paragraph of Markdown
@@ -26,11 +27,13 @@ import { isWorkflowType, shown } from "../names.js";
 import { ObjectReader } from "../object-reader.js";
 import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
+  type DynamicDefinition,
   type PhaseDefinition,
   structureSchema,
   type WorkflowDefinition,
   type WorkflowStructure,
 } from "../structure.js";
+import { warnMissingDocuments } from "./documents.js";
 import { checkCounts, readClaims, readFacts } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
 import { takeFiles, type WorkflowFiles } from "./workflow-files.js";
@@ -48,17 +51,19 @@ export interface ReadWorkflow {
 
 /**
  * Reads the texts of a workflow's folder; paths are relative to it. `type` is the folder's name; `unreadable` has a
- * diagnostic for each file that could not be read. Reports all problems at once. Never throws because of the texts.
+ * diagnostic for each file that could not be read; `others` are the paths of files that are not read here. Reports all
+ * problems at once. Never throws because of the texts.
  */
 export async function readWorkflow(
   type: string,
   files: readonly { readonly path: string; readonly text: string }[],
   unreadable: readonly Diagnostic[] = [],
+  others: readonly string[] = [],
 ): Promise<ReadWorkflow> {
   const report = createReport(unreadable);
   let structure: WorkflowStructure | undefined;
   try {
-    structure = await readStructure(type, takeFiles(files, unreadable, report), report);
+    structure = await readStructure(type, takeFiles(files, unreadable, report), others, report);
   } catch (error) {
     report.failed({ file: METADATA_FILE }, error);
   }
@@ -69,7 +74,7 @@ export async function readWorkflow(
   return { definition: { structure, schemas: new Map() }, diagnostics, ...inferred };
 }
 
-async function readStructure(type: string, files: WorkflowFiles, report: Report) {
+async function readStructure(type: string, files: WorkflowFiles, others: readonly string[], report: Report) {
   if (!isWorkflowType(type)) {
     const hint = "Use letters, digits, '_', '-' and '.' only, beginning with a letter or a digit.";
     const message = `${shown(type)} can't be a workflow's type`;
@@ -83,12 +88,29 @@ async function readStructure(type: string, files: WorkflowFiles, report: Report)
   const phases = await readPhases(claims, { files, report, startPhase: given });
   checkCounts(claims, phases, metadata, report);
   const dynamic = readDynamic(metadata, claims, { files, report });
+  checkDocuments(phases, dynamic, files, others, report);
   const startPhase = readStart(metadata, given, phases, firstPhase(phases, dynamic), report);
   const unused = dynamic === undefined ? metadata.value("dynamic_config") : undefined;
   const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
   if (hasErrors(report.sorted())) return undefined;
   const kept = Object.keys(extra).length === 0 ? {} : { extra };
   return sealed({ ...facts, startPhase, phases, ...(dynamic === undefined ? {} : { dynamic }), ...kept }, report);
+}
+
+/** Warns about documents that the texts of phases, tasks and templates name and that don't exist. */
+function checkDocuments(
+  phases: readonly PhaseDefinition[],
+  dynamic: DynamicDefinition | undefined,
+  files: WorkflowFiles,
+  others: readonly string[],
+  report: Report,
+): void {
+  const texts = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
+  const paths = [...files.paths, ...others];
+  for (const file of new Set([...texts, dynamic?.templates.phase, dynamic?.templates.task])) {
+    const text = file === undefined ? undefined : files.text(file);
+    if (file !== undefined && text !== undefined) warnMissingDocuments(file, text, { paths, report });
+  }
 }
 
 function openMetadata(files: WorkflowFiles, report: Report): ObjectReader | undefined {

@@ -2,8 +2,7 @@
  * Checks a routed workflow as a whole: the names of steps, the steps and files that guidance texts refer to, steps that
  * no other step leads to, and workflows that never end.
  */
-import type { Nodes } from "mdast";
-import { blocksOf } from "../from-markdown.js";
+import { paragraphsIn } from "../from-markdown.js";
 import { nearest, RESERVED, shown } from "../names.js";
 import type { Report } from "../report.js";
 import { FINISH, matchName, plainName } from "../routed-definition.js";
@@ -98,17 +97,11 @@ interface FileLink {
 
 /** Returns the relative links to Markdown files in order, except those in code. */
 function fileLinks(text: string): FileLink[] {
-  return (blocksOf(text) ?? []).flatMap((block) => linksBelow(block, text));
+  return paragraphsIn(text).flatMap(({ source, line }) => linksOf(source, line));
 }
 
-function linksBelow(node: Nodes, text: string): FileLink[] {
-  if (node.type !== "paragraph" && node.type !== "heading") {
-    return "children" in node ? node.children.flatMap((child) => linksBelow(child, text)) : [];
-  }
-  if (node.position === undefined) return [];
-  const { start, end } = node.position;
-  const source = text.slice(start.offset, end.offset);
-  let line = start.line;
+function linksOf(source: string, first: number): FileLink[] {
+  let line = first;
   let offset = 0;
   const defined = definitionsIn(source);
   const found = [...defined, ...linksIn(source)].sort((a, b) => a.offset - b.offset);

@@ -25,7 +25,7 @@ describe("a phase of a plan", () => {
     const sessionId = await start(1);
     expect((await engine.getPhase(sessionId)).content.text).toBe("Next: 4\n");
     await pass(sessionId, 1, { tasks_completed: ["1.1"] });
-    expect((await engine.getPhase(sessionId)).content.text).toBe("Next: None\n");
+    expect((await engine.getPhase(sessionId)).content.text).toBe("Next: \n");
   });
 
   it("uses the current template, and reports that it has changed", async () => {

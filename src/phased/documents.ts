@@ -1,0 +1,241 @@
+/**
+ * Which documents of its workflow a session may read: files outside of `phases/`, and files beside the texts of the
+ * current phase and of completed ones. Only a file that the provider lists, by exactly this path, is read, so that no
+ * other spelling of a path leads anywhere. Every path of a file must be allowed: a link to a text of a later phase is
+ * refused like the text itself.
+ */
+
+import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
+import type { Content, WorkflowDocument } from "../ports/content-provider.js";
+import { RecentMap } from "../runtime/cache.js";
+import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
+import { nearest, parseRelativePath, shown } from "../workflow/names.js";
+import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { requirePhase } from "./context.js";
+import type { EngineContext, LoadedSession } from "./engine-context.js";
+import { readingRefusal } from "./state/commands.js";
+
+/** A document that a text names and that the session may read. */
+export interface NamedDocument {
+  /** Its path, relative to the workflow's folder. */
+  readonly path: string;
+  /** The approximate number of its tokens: characters / 4. */
+  readonly tokens: number;
+}
+
+/** A document that was found. */
+interface FoundDocument {
+  readonly document: WorkflowDocument;
+  /** True if it is the text of a phase or task, which has placeholders. */
+  readonly isText: boolean;
+}
+
+/**
+ * Finds a document that a session may read. The path is relative to the workflow's folder, or written as in the text of
+ * the current phase. Throws `PHASE_LOCKED` for a file of a phase ahead, `PATH_REFUSED` and `FILE_NOT_FOUND`.
+ */
+export async function findDocument(
+  context: EngineContext,
+  loaded: LoadedSession,
+  given: string,
+): Promise<FoundDocument> {
+  const { session, structure } = loaded;
+  const access = accessOf(loaded);
+  const paths = requestedPaths(given, textPath(structure, requirePhase(structure, session.head.phase)));
+  const listed = await listDocuments(context, structure);
+  const document = find(listed, paths);
+  if (document === undefined) throw absent(given, paths, access, listed);
+  const refusal = refusalOf(document, access);
+  if (refusal !== undefined) throw refusal;
+  return { document, isText: access.texts.has(foldedPath(document.path)) };
+}
+
+/** Limits the documents that are read for one text; a text with more names is an index, and is shown itself. */
+const LISTED_MAX = 50;
+/** Limits how many texts' names are cached, by revision. */
+const NAMES_KEPT = 256;
+
+const namesByRevision = new RecentMap<string, readonly string[]>(NAMES_KEPT);
+
+/**
+ * Returns the documents that a text names and that the session may read, each once. The texts of phases and tasks are
+ * left out: they have calls of their own. `from` is the path of the text.
+ */
+export async function namedDocuments(
+  context: EngineContext,
+  loaded: LoadedSession,
+  from: string,
+  { text, revision }: Content,
+): Promise<readonly NamedDocument[]> {
+  let names = namesByRevision.get(revision);
+  if (names === undefined) {
+    names = [...new Set(namedPaths(text).map(({ path }) => path))];
+    namesByRevision.set(revision, names);
+  }
+  if (names.length === 0) return [];
+  try {
+    const access = accessOf(loaded);
+    const listed = await listDocuments(context, loaded.structure);
+    const found = names.map((name) => find(listed, meantPaths(name, from)));
+    const readable = [...new Set(found)].filter((document) => document !== undefined && document.path !== from);
+    const documents: NamedDocument[] = [];
+    for (const document of readable) {
+      if (document === undefined || documents.length === LISTED_MAX) continue;
+      if (access.texts.has(foldedPath(document.path)) || refusalOf(document, access) !== undefined) continue;
+      const content = await textOf(document);
+      if (content !== undefined) documents.push({ path: document.path, tokens: content.tokens });
+    }
+    return documents;
+  } catch (error) {
+    // The text itself is more important than the list of what it names.
+    if (isPhasegateError(error)) context.notifications.report("list documents", error);
+    else context.notifications.notify("internalError", { operation: "list documents", error });
+    return [];
+  }
+}
+
+/** Returns the path of a phase's text, which its links are relative to; for a phase in code, the usual one. */
+export function textPath({ dynamic }: WorkflowStructure, phase: PhaseDefinition, task?: { file?: string | undefined }) {
+  if (phase.plan === undefined) return task?.file ?? phase.file ?? `phases/${phase.number}/phase.md`;
+  return dynamic?.templates[task === undefined ? "phase" : "task"] ?? "";
+}
+
+/** What a session may read in its workflow's folder. All paths are folded. */
+interface Access {
+  /** The texts of phases and tasks, with the error for those of phases ahead. */
+  readonly texts: ReadonlyMap<string, AnyPhasegateError | undefined>;
+  /** The folders `phases/N` of phases. */
+  readonly own: ReadonlyMap<string, AnyPhasegateError | undefined>;
+  /** The folders of the texts. */
+  readonly folders: ReadonlyMap<string, AnyPhasegateError | undefined>;
+}
+
+/** A text or folder of several phases can be read as soon as one of them can. */
+function accessOf({ session, structure }: LoadedSession): Access {
+  const texts = new Map<string, AnyPhasegateError | undefined>();
+  const own = new Map<string, AnyPhasegateError | undefined>();
+  const folders = new Map<string, AnyPhasegateError | undefined>();
+  for (const phase of structure.phases) {
+    const refusal = readingRefusal(session.head, phase.number, structure);
+    const add = (to: typeof texts, path: string) => {
+      const folded = foldedPath(path);
+      if (refusal === undefined || !to.has(folded)) to.set(folded, refusal);
+    };
+    add(own, `phases/${phase.number}`);
+    for (const part of [undefined, ...phase.tasks]) {
+      const text = textPath(structure, phase, part);
+      add(texts, text);
+      add(folders, folderOf(text));
+    }
+  }
+  return { texts, own, folders };
+}
+
+/** Returns why a session may not read a document, by any of its paths. */
+function refusalOf({ path, aliases = [] }: WorkflowDocument, access: Access): AnyPhasegateError | undefined {
+  return [path, ...aliases].map((one) => refusalAt(one, path, access)).find((refusal) => refusal !== undefined);
+}
+
+const PHASES = "phases";
+
+/** Returns why nothing at a path may be read, whether there is a file or not. `named` is the path for the message. */
+function refusalAt(path: string, named: string, { texts, own, folders }: Access): AnyPhasegateError | undefined {
+  const reason = keptFromAgents(path);
+  if (reason !== undefined) return refused(named, reason);
+  const folded = foldedPath(path);
+  if (texts.has(folded)) return texts.get(folded);
+  if (folded !== PHASES && !folded.startsWith(`${PHASES}/`)) return undefined;
+  for (let folder = folderOf(folded); folder !== ""; folder = folderOf(folder)) {
+    if (own.has(folder)) return own.get(folder);
+    // `phases` itself can hold texts, but what is below it belongs to other phases.
+    const holdsTexts = folders.has(folder) && (folder !== PHASES || folderOf(folded) === PHASES);
+    if (holdsTexts) return folders.get(folder);
+  }
+  return refused(named, "it is beside no text of the current phase or of a completed one");
+}
+
+/** Returns the paths that a request may mean. Throws `PATH_REFUSED` if it can mean none. */
+function requestedPaths(given: string, from: string): readonly string[] {
+  // `..` is resolved below.
+  const fault = pathFault(given.replaceAll("..", "_"));
+  if (fault !== undefined) throw refused(given, fault);
+  const bare = given.replace(/#.*$/s, "");
+  const paths = [...new Set([given, bare, decodedPath(bare)])].flatMap((form) => meantPaths(form, from));
+  if (paths.length === 0) throw refused(given, "it leaves the workflow's folder");
+  return paths;
+}
+
+/** Returns why a text is no relative path; undefined if it is one. */
+function pathFault(path: string): string | undefined {
+  try {
+    parseRelativePath(path);
+    return undefined;
+  } catch (error) {
+    if (isPhasegateError(error, "PATH_REFUSED")) return error.details.reason;
+    throw error;
+  }
+}
+
+/** Returns a path as a link writes it without its escapes: `my%20notes.md`. */
+function decodedPath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Unicode writes some letters in two ways, and file systems choose one of them. */
+function find(listed: readonly WorkflowDocument[], paths: readonly string[]): WorkflowDocument | undefined {
+  for (const path of paths) {
+    const found = listed.find((document) => document.path.normalize() === path.normalize());
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Lists the files of a workflow's folder; none if the provider has no documents. */
+async function listDocuments({ options }: EngineContext, { type }: WorkflowStructure) {
+  return (await options.content.documents?.(type)) ?? [];
+}
+
+/** Reads a document for its size; undefined if it is not a text. */
+async function textOf(document: WorkflowDocument): Promise<Content | undefined> {
+  try {
+    return await document.read();
+  } catch (error) {
+    if (isPhasegateError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Limits the documents that an error names. */
+const NAMED_MAX = 10;
+
+/** Returns the error for a path without a file: the same whether a phase ahead has such a file or not. */
+function absent(given: string, paths: readonly string[], access: Access, listed: readonly WorkflowDocument[]) {
+  const refusal = paths.map((path) => refusalAt(path, path, access)).find((found) => found !== undefined);
+  if (refusal !== undefined) return refusal;
+  const readable = listed.filter(
+    (document) => !access.texts.has(foldedPath(document.path)) && refusalOf(document, access) === undefined,
+  );
+  const known = readable.map(({ path }) => path);
+  const meant = nearest(given, known);
+  const some = known.slice(0, NAMED_MAX).join(", ");
+  const list = known.length === 0 ? "This workflow has no documents." : `Documents: ${some}${more(known.length)}.`;
+  return new PhasegateError("FILE_NOT_FOUND", `the workflow has no document ${shown(given)}`, {
+    remedy: `${meant === undefined ? "" : `Did you mean ${meant}? `}${list} Files of the project are not documents: read them yourself.`,
+    details: { file: given },
+  });
+}
+
+function more(count: number): string {
+  return count > NAMED_MAX ? `, and ${count - NAMED_MAX} more` : "";
+}
+
+function refused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
+  return new PhasegateError("PATH_REFUSED", `the document ${shown(path)} is refused: ${reason}`, {
+    remedy: "Ask for a document that a text of the current phase names.",
+    details: { reason },
+  });
+}
