@@ -27,6 +27,8 @@ export type {
   ResumeResult,
   RetryResult,
   RollbackResult,
+  TaskRequest,
+  TaskResult,
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
 export { createEngine, type Engine, type EvidenceByPhase } from "./phased/engine.js";
@@ -38,7 +40,15 @@ export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
 export type { Session } from "./phased/session.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
-export type { FullStateView, PhaseView, SessionFacts, StateView, TaskView, TextView } from "./phased/views.js";
+export type {
+  FullStateView,
+  PhaseTask,
+  PhaseView,
+  SessionFacts,
+  StateView,
+  TaskView,
+  TextView,
+} from "./phased/views.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";
 export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
 export type { SessionStatus, SessionSummary, StorageAdapter } from "./ports/storage-adapter.js";

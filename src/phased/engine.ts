@@ -22,6 +22,8 @@ import type {
   ResumeResult,
   RetryResult,
   RollbackResult,
+  TaskRequest,
+  TaskResult,
 } from "./commands.js";
 import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
@@ -184,6 +186,24 @@ export class Engine {
   }
 
   /**
+   * Notes a task of the current phase as done, for whoever continues the work. It is no claim towards the gate, and counts
+   * as no attempt. Noting it again changes nothing.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
+   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
+   *   open.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
+   */
+  async completeTask(
+    sessionId: string,
+    { phase, task, ...request }: TaskRequest & { readonly phase: number; readonly task: number },
+  ): Promise<TaskResult> {
+    return this.session(sessionId).completeTask(phase, task, request);
+  }
+
+  /**
    * Submits evidence to the gate of the current phase.
    * @throws {PhasegateError} `EVIDENCE_UNSAFE` when the evidence is not plain JSON.
    * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `limits.maxEvidenceBytes`.
@@ -294,12 +314,9 @@ export class Engine {
    */
   async retryPhase(
     sessionId: string,
-    {
-      phase,
-      ...request
-    }: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: "agent" | "host" },
+    request: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: "agent" | "host" },
   ): Promise<RetryResult> {
-    return this.session(sessionId).retryPhase(phase, request);
+    return this.session(sessionId).retryPhase(request.phase, request);
   }
 
   /**

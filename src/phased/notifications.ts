@@ -54,6 +54,12 @@ export interface EngineNotifications {
   approved: SessionNotification & PersonsDecision;
   /** A person has denied what a gate waits for. */
   denied: SessionNotification & PersonsDecision;
+  /** A task of the current phase was noted as done. */
+  taskCompleted: SessionNotification & {
+    readonly phase: number;
+    readonly task: number;
+    readonly note?: string | undefined;
+  };
   /** The host has passed a gate without evidence. */
   gateOverridden: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
   /** The host has skipped a phase. */

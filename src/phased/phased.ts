@@ -33,7 +33,7 @@ import type { Commit } from "../ports/storage-adapter.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { readEvents } from "./artifacts.js";
-import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
+import { completeTask, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
@@ -52,6 +52,7 @@ import { startOptions, viewArtifact, viewFullState, viewPhase, viewState, viewTa
 export const phased = {
   cleanup,
   completePhase,
+  completeTask,
   decide,
   deleteSession,
   gateFailures,
@@ -129,6 +130,8 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
       const { phase, attempt, problems } = event;
       return notifications.notify("gateFailed", { ...of, phase, attempt, problems });
     }
+    case "task_completed":
+      return notifications.notify("taskCompleted", { ...of, phase: event.phase, task: event.task, note: event.note });
     case "gate_overridden":
       return notifications.notify("gateOverridden", { ...of, phase: event.phase, by: event.by, reason: event.reason });
     case "phase_skipped":

@@ -17,6 +17,8 @@ import type {
   ResumeResult,
   RetryResult,
   RollbackResult,
+  TaskRequest,
+  TaskResult,
 } from "./commands.js";
 import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
@@ -87,6 +89,23 @@ export class Session<
   task(phase: Phase, task: number): Promise<TaskView> {
     return this.#run("getTask", async ({ phased, context }) =>
       phased.viewTask(context, await phased.loadSession(context, this.id), phase, task),
+    );
+  }
+
+  /**
+   * Notes a task of the current phase as done, for whoever continues the work. It is no claim towards the gate, and counts
+   * as no attempt. Noting it again changes nothing.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
+   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
+   *   open.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
+   */
+  completeTask(phase: Phase, task: number, request: TaskRequest = {}): Promise<TaskResult> {
+    return this.#run("completeTask", ({ phased, context }) =>
+      phased.completeTask(context, this.id, { phase, task, ...request }),
     );
   }
 

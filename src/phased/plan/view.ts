@@ -17,7 +17,8 @@ import type {
   WorkflowStructure,
 } from "../../workflow/structure.js";
 import type { EngineContext, LoadedSession, TickReport } from "../engine-context.js";
-import { inRanges, type SessionHead } from "../state/head.js";
+import type { SessionHead } from "../state/head.js";
+import { inRanges } from "../state/ranges.js";
 import { changesAhead, summaryOf } from "./compare.js";
 import { matchTasks } from "./match.js";
 import { readSource, reasonOf } from "./source.js";
@@ -43,8 +44,8 @@ export interface TaskProgress {
   /** The task's name. */
   readonly name: string;
   /**
-   * Done if its phase has passed, unless the task is optional; otherwise what the source says now. A tick
-   * there is not a claim at the gate.
+   * Done if it is noted as done, or its phase has passed, unless the task is optional; otherwise what the source says
+   * now. Neither a note nor a tick is a claim at the gate.
    */
   readonly state: TaskState;
   /** Ids of the tasks that must be done first. */
@@ -187,13 +188,17 @@ function taskStandings(
   live: Plan | undefined,
 ): TaskProgress[] {
   const now = live === undefined ? undefined : matchTasks(phases, live.phases);
-  const homes = new Map<string, { readonly done: boolean; readonly task: TaskDefinition }>();
+  const homes = new Map<string, { readonly done: boolean; readonly noted: boolean; readonly task: TaskDefinition }>();
   for (const [position, { tasks }] of phases.entries()) {
     const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
-    for (const task of tasks) if (task.plan !== undefined) homes.set(task.plan.id, { done, task });
+    const noted = position === head.position && !done ? (head.tasks?.done ?? []) : [];
+    for (const task of tasks) {
+      if (task.plan !== undefined) homes.set(task.plan.id, { done, noted: inRanges(noted, task.number), task });
+    }
   }
   const stateOf = (id: string): TaskState => {
     const home = homes.get(id);
+    if (home?.noted === true) return "done";
     // Only its tick shows if an optional task was claimed.
     if (home?.done === true && home.task.plan?.optional !== true) return "done";
     const task = home === undefined ? undefined : now?.get(home.task);
@@ -222,7 +227,7 @@ function checkOrder(
   const ready = tasks.filter((other) => other.ready).map(({ number }) => number);
   const first = ready.length === 0 ? "" : ` Ready now: ${ready.join(", ")}.`;
   throw new PhasegateError("TASK_LOCKED", `task ${id} needs ${open.join(", ")}, which is not done`, {
-    remedy: `Do ${open.join(", ")} first. It counts as done when its phase has passed, or once a person has ticked it in ${path}.${first}`,
+    remedy: `Do ${open.join(", ")} first. It counts as done once it is noted as done, its phase has passed, or a person has ticked it in ${path}.${first}`,
     details: { phase, task, open, ready },
   });
 }

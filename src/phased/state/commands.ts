@@ -7,9 +7,11 @@ import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
-import type { WorkflowStructure } from "../../workflow/structure.js";
+import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification } from "./events.js";
-import { inRanges, type SessionHead, spentAt } from "./head.js";
+import { type SessionHead, spentAt } from "./head.js";
+import { inRanges } from "./ranges.js";
+import type { TaskPairs } from "./task-notes.js";
 
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -37,7 +39,10 @@ export type SessionCommand =
       readonly evidenceHash?: string;
       /** Tasks of the phase that were already ticked in the plan, as far as that is known. */
       readonly stood?: readonly string[];
+      /** Items of its validation gate that were already ticked there, by number. */
+      readonly stoodItems?: readonly number[];
     }
+  | { readonly type: "completeTask"; readonly phase: number; readonly task: number; readonly note?: string }
   | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
   | ({ readonly type: "deny"; readonly note: string } & PersonsWord)
   | { readonly type: "pause"; readonly note?: string }
@@ -52,7 +57,13 @@ export type SessionCommand =
     }
   | { readonly type: "overrideGate"; readonly phase: number; readonly by: string; readonly reason: string }
   | { readonly type: "skipPhase"; readonly phase: number; readonly by: string; readonly reason: string }
-  | { readonly type: "migrate"; readonly structure: WorkflowStructure; readonly by: string }
+  | {
+      readonly type: "migrate";
+      readonly structure: WorkflowStructure;
+      readonly by: string;
+      /** See `syncPlan`. */
+      readonly tasks?: TaskPairs | undefined;
+    }
   | {
       readonly type: "syncPlan";
       readonly structure: WorkflowStructure;
@@ -60,6 +71,8 @@ export type SessionCommand =
       readonly changes: PlanChanges;
       /** The old and new positions of the phases that the plan still has, from the current one on. */
       readonly places: readonly (readonly [from: number, to: number])[];
+      /** The old and new numbers of the current phase's tasks; missing if the phase is not from a plan. */
+      readonly tasks?: TaskPairs | undefined;
     }
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
   | { readonly type: "delete"; readonly reason?: string };
@@ -86,6 +99,7 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
     case "active":
       return [
         "completePhase",
+        ...(hasTasks(head, structure) ? (["completeTask"] as const) : []),
         ...(head.awaiting === undefined ? [] : (["approve", "deny"] as const)),
         "pause",
         ...(head.attempts > 0 ? (["retryPhase"] as const) : []),
@@ -101,6 +115,10 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
     case "deleted":
       return [];
   }
+}
+
+function hasTasks({ position }: SessionHead, { phases }: WorkflowStructure): boolean {
+  return (phases[position]?.tasks.length ?? 0) > 0;
 }
 
 /** Returns the phases that a rollback may go to; in a completed session, all of them. */
@@ -130,6 +148,33 @@ export function submissionRefusal(
   if (position > head.position) return phaseLocked(phase, head.phase);
   if (position < head.position) return behind(head, phase, structure);
   return exhausted(head, limits);
+}
+
+/** Returns the reason why a task of a phase can't be noted as done now; undefined if it can. */
+export function taskRefusal(
+  head: SessionHead,
+  phase: number,
+  task: number,
+  structure: WorkflowStructure,
+): AnyPhasegateError | undefined {
+  if (positionOf(structure, phase) < 0) return phaseOutOfRange(structure, phase);
+  if (head.status !== "active") return invalidTransition(head, structure, "completeTask");
+  const current = structure.phases[head.position];
+  if (current?.number !== phase) return notCurrent(head, phase, structure);
+  return current.tasks.some(({ number }) => number === task) ? undefined : taskNotFound(current, task);
+}
+
+/** Returns the error for a task that its phase does not have. */
+export function taskNotFound(
+  { number: phase, tasks }: PhaseDefinition,
+  task: number,
+): PhasegateError<"TASK_NOT_FOUND"> {
+  const valid = tasks.map(({ number }) => number);
+  return new PhasegateError("TASK_NOT_FOUND", `phase ${phase} has no task ${task}`, {
+    remedy:
+      valid.length === 0 ? "This phase has no tasks: its content says what to do." : `Use one of: ${valid.join(", ")}.`,
+    details: { phase, task, valid },
+  });
 }
 
 /**

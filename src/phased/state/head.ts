@@ -1,8 +1,9 @@
 /** The head of a session: all that the next transition needs. Events are trusted when they are applied. */
 
 import * as z from "zod/mini";
-import { rangesSchema } from "./event-schemas.js";
 import type { EventOf, SessionEvent } from "./events.js";
+import { addToRanges, cutRanges, inRanges, joinRanges, rangesSchema } from "./ranges.js";
+import { type TaskNotes, taskNotesSchema, tasksAfter, withTask } from "./task-notes.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
 export type SessionHead =
@@ -36,6 +37,8 @@ export interface HeadFacts {
   attempts: number;
   /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
   spent: [number, number][];
+  /** The tasks of the current phase that are noted as done. Missing if there are none. */
+  tasks?: TaskNotes | undefined;
   /** The last submission at the current phase, and whether the next one is merged over it. */
   submission?: { version: number; merge: boolean } | undefined;
   /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
@@ -65,6 +68,7 @@ const common = {
   skipped: rangesSchema,
   attempts: z.int().check(z.nonnegative()),
   spent: z.array(z.tuple([z.int(), z.int()])),
+  tasks: z.optional(taskNotesSchema),
   submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
   due: z.optional(z.object({ tick: rangesSchema, untick: rangesSchema })),
   awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
@@ -160,8 +164,17 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { status: "active", ...facts, ...passed(facts, event.position) };
     case "gate_failed":
       return { status: "active", ...facts, ...failedOnce(facts), submission: { version, merge: false } };
+    case "task_completed":
+      // A question to a person stays: the note changes nothing that was asked.
+      return { ...head, tasks: withTask(facts.tasks, event) };
     case "phase_skipped":
-      return { status: "active", ...facts, skipped: addToRanges(facts.skipped, event.position), attempts: 0 };
+      return {
+        status: "active",
+        ...facts,
+        skipped: addToRanges(facts.skipped, event.position),
+        attempts: 0,
+        tasks: undefined,
+      };
     case "paused":
       return {
         status: "paused",
@@ -228,7 +241,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
  */
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
-  const { completed, skipped, attempts, spent, submission, due, baseline, createdAt, phaseStartedAt } = head;
+  const { completed, skipped, attempts, spent, tasks, submission, due, baseline, createdAt, phaseStartedAt } = head;
   return {
     workflowType,
     revision,
@@ -241,6 +254,7 @@ function factsOf(head: SessionHead): HeadFacts {
     skipped,
     attempts,
     spent,
+    ...(tasks === undefined ? {} : { tasks }),
     ...(submission === undefined ? {} : { submission }),
     ...(due === undefined ? {} : { due }),
     ...(baseline === undefined ? {} : { baseline }),
@@ -249,9 +263,17 @@ function factsOf(head: SessionHead): HeadFacts {
   };
 }
 
-/** Enters a phase: no attempts, nothing submitted, new snapshots. */
+/** Enters a phase: no attempts, nothing submitted, no task done, new snapshots. */
 function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
-  return { phase, position, attempts: 0, submission: undefined, baseline: version, phaseStartedAt: at };
+  return {
+    phase,
+    position,
+    attempts: 0,
+    tasks: undefined,
+    submission: undefined,
+    baseline: version,
+    phaseStartedAt: at,
+  };
 }
 
 /** Completes a phase and forgets its failures. */
@@ -259,6 +281,7 @@ function passed(facts: HeadFacts, position: number) {
   return {
     completed: addToRanges(facts.completed, position),
     attempts: 0,
+    tasks: undefined,
     spent: facts.spent.filter(([place]) => place !== position),
   };
 }
@@ -308,6 +331,7 @@ function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_s
     structureVersion: version,
     position,
     total: structure.phases.length,
+    tasks: tasksAfter(facts.tasks, event.tasks),
     spent: spentAfter(facts.spent, position, event.type === "plan_synced" ? (event.places ?? []) : []),
   };
 }
@@ -327,40 +351,4 @@ function spentAfter(
     if (to !== undefined) counts.set(to, Math.max(count, counts.get(to) ?? 0));
   }
   return [...counts];
-}
-
-/** A set of integers as ascending, disjoint, inclusive ranges: compact for consecutive numbers. */
-export type Ranges = [number, number][];
-
-/** Returns true if a number is in the set. */
-export function inRanges(ranges: Ranges, value: number): boolean {
-  return ranges.some(([from, to]) => from <= value && value <= to);
-}
-
-/** Returns the set with one more number. */
-export function addToRanges(ranges: Ranges, value: number): Ranges {
-  // The usual case: phases are done in order.
-  const last = ranges.at(-1);
-  if (last !== undefined && value === last[1] + 1) return [...ranges.slice(0, -1), [last[0], value]];
-  const before = ranges.filter(([, to]) => to < value - 1);
-  const after = ranges.filter(([from]) => from > value + 1);
-  const touching = ranges.filter(([from, to]) => from <= value + 1 && to >= value - 1);
-  const from = Math.min(value, ...touching.map(([start]) => start));
-  const to = Math.max(value, ...touching.map(([, end]) => end));
-  return [...before, [from, to], ...after];
-}
-
-/** Returns the numbers of both sets that pass a test. */
-export function joinRanges(one: Ranges, other: Ranges, test: (value: number) => boolean = () => true): Ranges {
-  return [...numbersIn(one), ...numbersIn(other)].filter(test).reduce(addToRanges, []);
-}
-
-/** Returns all numbers in the set, ascending. */
-export function numbersIn(ranges: Ranges): number[] {
-  return ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
-}
-
-/** Returns the numbers of the set below a limit. */
-export function cutRanges(ranges: Ranges, limit: number): Ranges {
-  return ranges.filter(([from]) => from < limit).map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);
 }

@@ -31,6 +31,7 @@ export const PARAMETERS = {
   category: z.string(),
   status: z.enum(["active", "paused", "completed", "failed"]),
   reason: z.string(),
+  note: z.string(),
   checkpoint_note: z.string(),
   reset_evidence: z.boolean(),
   to_phase: z.int().check(z.describe("an earlier phase")),
@@ -58,6 +59,13 @@ export const REQUESTS = {
   }),
   get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
   get_task: z.strictObject({ session_id, phase, task_number, cursor }),
+  complete_task: z.strictObject({
+    session_id,
+    phase,
+    task_number,
+    note: z.optional(PARAMETERS.note),
+    idempotency_key,
+  }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
   get_state: z.strictObject({ session_id, brief: z.optional(PARAMETERS.brief), phase: z.optional(phase), cursor }),
   list_sessions: z.strictObject({ status: z.optional(PARAMETERS.status), cursor }),
@@ -84,6 +92,7 @@ export type Action =
   | "start"
   | "get_phase"
   | "get_task"
+  | "complete_task"
   | "complete_phase"
   | "get_state"
   | "list_sessions"
@@ -132,6 +141,7 @@ const EXAMPLES: Record<Parameter, unknown> = {
   category: "code_generation",
   status: "active",
   reason: "no longer needed",
+  note: "the parser is done, its tests are not",
   checkpoint_note: "waiting for review",
   reset_evidence: true,
   to_phase: 1,
@@ -160,6 +170,7 @@ export function toolDescription(actions: readonly Action[]): string {
     "Runs phase-gated workflows. You see one phase at a time and pass its checkpoint with evidence; phases can't be skipped.",
     ...(way.length > 1 ? [`${way.join(" → ")}; do the work of each phase, repeat until workflow_complete.`] : []),
     "Every answer's `next` is the call to make.",
+    ...(given("complete_task") ? ["complete_task notes a finished task, so that work can go on from there."] : []),
     ...(given("list_sessions", "get_state") ? ["After a context loss: list_sessions, then get_state with brief."] : []),
     `Actions: ${actions.join(", ")}.`,
   ].join("\n");

@@ -4,12 +4,12 @@
  */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import type { PhaseView, StateView } from "../../phased/views.js";
+import type { PhaseTask, PhaseView, StateView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
+import { blockedBy, callAfterTask, callInPhase, nextCall, nextTask, phaseCall, replayNews } from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
 import { approvalNews, denialNews, historyEntry, phaseContent, taskContent, unapprovedNews } from "./shapes.js";
 
@@ -59,10 +59,27 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     task_content: taskContent(view),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
-    next: nextCall(view, () => callAfterTask(view, view.phase, number, view.plan?.tasks)),
+    next: nextCall(view, () => callAfterTask(view, view.phase, number, view.tasks)),
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
   return withText(context, compact(answer), "task_content", view.content.text, again, cursor);
+}
+
+export async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
+  const { session_id: sessionId, phase, task_number: task, note, idempotency_key: key } = params;
+  const request = { phase, task, ...(note === undefined ? {} : { note }), ...keyed(key) };
+  const result = await context.engine.completeTask(sessionId, request);
+  return compact({
+    status: "success",
+    action: "complete_task",
+    ...replayNews(result.replayed, result),
+    session_id: sessionId,
+    phase,
+    task_number: task,
+    ...tasksNews(result.tasks),
+    blocked: blockedBy(result),
+    next: nextCall(result, () => callInPhase(result, result.phase, result.tasks)),
+  });
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
@@ -121,7 +138,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     phase_content: phaseContent(view),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
-    next: nextCall(view, () => callInPhase(view, phase, view.plan?.tasks)),
+    next: nextCall(view, () => callInPhase(view, phase, view.tasks)),
   };
   return withText(
     context,
@@ -186,6 +203,8 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     created_at: head.createdAt,
     last_updated: state.updatedAt,
     attempts: head.attempts,
+    ...tasksNews(state.tasks),
+    last_note: state.note,
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
     ...unapprovedNews(state.unapproved),
@@ -249,6 +268,8 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
+    ...tasksNews(state.tasks),
+    last_note: state.note && { ...state.note, note: brief(state.note.note, 200) },
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
     ...unapprovedNews(state.unapproved),
@@ -257,6 +278,17 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
     next: next(state),
   });
+}
+
+/** Returns which tasks of the phase are done, and which one is next; nothing for a phase without tasks. */
+function tasksNews(tasks: readonly PhaseTask[]): WireObject {
+  if (tasks.length === 0) return {};
+  const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
+  return {
+    tasks_done: brief(rangesText(done), 200),
+    tasks_left: tasks.length - done.length,
+    next_task: nextTask(tasks)?.number ?? null,
+  };
 }
 
 function sessionFields({ sessionId, head }: StateView): WireObject {

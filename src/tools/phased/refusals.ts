@@ -143,6 +143,7 @@ const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
   getPhase: "get_phase",
   getTask: "get_task",
   completePhase: "complete_phase",
+  completeTask: "complete_task",
   getState: "get_state",
   getFullState: "get_state",
   artifact: "get_state",

@@ -15,13 +15,15 @@ import { brief, compact, type WireObject } from "../wire.js";
 
 /** Returns a phase without its text, which the caller pages. */
 export function phaseContent(view: PhaseView): WireObject {
-  const { phase, facts, content, contentChanged, artifacts, plan } = view;
+  const { phase, facts, content, contentChanged, artifacts, plan, tasks } = view;
+  const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
   return compact({
     phase_number: phase.number,
     title: phase.name,
     description: phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description),
     estimated_duration: phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration,
     tasks: phase.plan === undefined ? phase.tasks.map(taskLabel) : plan?.tasks.map(taskEntry),
+    tasks_done: phase.plan === undefined && done.length > 0 ? done : undefined,
     checkpoint: checkpoint(phase, facts.validation),
     artifacts_from_previous_phases: artifactNames(artifacts),
     content_changed: contentChanged || undefined,

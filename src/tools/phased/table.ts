@@ -9,7 +9,17 @@ import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowRespons
 import { complete } from "./complete.js";
 import { deleteSession, getErrors, getHistory, getMetrics, listSessions, listWorkflows, pause } from "./lists.js";
 import { errorsCall, phaseCall } from "./next-call.js";
-import { getPhase, getSession, getState, getTask, resume, retryPhase, rollback, start } from "./phases.js";
+import {
+  completeTask,
+  getPhase,
+  getSession,
+  getState,
+  getTask,
+  resume,
+  retryPhase,
+  rollback,
+  start,
+} from "./phases.js";
 import { syncPlan } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
 import { phaseContent } from "./shapes.js";
@@ -20,6 +30,7 @@ const WORKFLOW: Product<ToolContext, Action> = {
     start: action(REQUESTS.start, start),
     get_phase: action(REQUESTS.get_phase, getPhase, "own"),
     get_task: action(REQUESTS.get_task, getTask, "own"),
+    complete_task: action(REQUESTS.complete_task, completeTask),
     complete_phase: action(REQUESTS.complete_phase, complete),
     get_state: action(REQUESTS.get_state, getState, "own"),
     list_sessions: action(REQUESTS.list_sessions, listSessions, "own"),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { SessionCommand } from "../../../src/phased/state/commands.js";
 import type { PlanChanges } from "../../../src/phased/state/events.js";
-import { joinRanges, numbersIn, type Ranges } from "../../../src/phased/state/head.js";
+import { joinRanges, numbersIn, type Ranges } from "../../../src/phased/state/ranges.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import type { PlanGate, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { phaseOf, Run, structureOf, submit } from "./run.js";

@@ -46,6 +46,9 @@ export class Model {
         if (command.type === "approve") this.#pass();
         else this.#fail();
         return true;
+      case "completeTask":
+        if (this.status !== "active" || command.phase !== this.phase) return false;
+        return this.#current().tasks.some(({ number }) => number === command.task);
       case "pause":
         return this.#move("active", "paused");
       case "resume":
