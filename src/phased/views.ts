@@ -57,12 +57,19 @@ export interface TextView {
   readonly facts: MarkdownFacts;
   /** True if the text has changed since the session was started. */
   readonly contentChanged: boolean;
+  /**
+   * For a task from a plan: its text without what the phase's other tasks share. For a phase: its text without what it
+   * shares with the plan's first phase. Missing where little is shared.
+   */
+  readonly own?: string;
 }
 
 /** A phase as an agent may see it. */
 export interface PhaseView extends SessionFacts, TextView {
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
+  /** What the texts of its tasks share, with placeholders for what is a task's own. Missing if that is little. */
+  readonly shared?: string;
   /** The type of the session's workflow. */
   readonly workflowType: string;
   /** The requested phase: the current one, or a completed one. */

@@ -2,7 +2,12 @@
  * Fills the placeholders of a template in one pass, and provides the values of the placeholders for phases and tasks from
  * a plan.
  */
-import type { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../workflow/placeholders.js";
+import {
+  findPlaceholders,
+  PHASE_PLACEHOLDERS,
+  TASK_PLACEHOLDERS,
+  type TemplateKind,
+} from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition } from "../workflow/structure.js";
 
 /** Values by the names of placeholders. A list becomes a checklist. */
@@ -105,6 +110,67 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
   };
 }
 
+/** The placeholders that differ from phase to phase, or from task to task. Each answer of a tool names the next call. */
+const OWN: Readonly<Record<TemplateKind, ReadonlySet<string>>> = {
+  phase: new Set<string>(PHASE_PLACEHOLDERS.filter((name) => name !== "NEXT_PHASE_NUMBER")),
+  task: new Set<string>(TASK_PLACEHOLDERS.filter((name) => name !== "NEXT_TASK_NUMBER" && !name.startsWith("PHASE_"))),
+};
+
+/** The fewest characters that texts must share for a split to be worth it. */
+const SHARED_LEAST = 200;
+
+/**
+ * Splits a template in two: the blocks that show something of a phase or task for the first time, and those that are the
+ * same for every one. Each part keeps the headings of its blocks. Undefined if a split saves little.
+ */
+export function splitTemplate(
+  template: string,
+  kind: TemplateKind,
+): { readonly own: string; readonly shared: string } | undefined {
+  const [own, shared]: [string[], string[]] = [[], []];
+  const shown = new Set<string>();
+  let heading: string | undefined;
+  const headed = new Map<string[], string>();
+  for (const block of blocksOf(template)) {
+    const news = findPlaceholders(block).filter(({ name }) => OWN[kind].has(name) && !shown.has(name));
+    for (const { name } of news) shown.add(name);
+    if (HEADING.test(block) && news.length === 0) heading = block;
+    else {
+      const part = news.length > 0 ? own : shared;
+      if (heading !== undefined && headed.get(part) !== heading) part.push(heading);
+      if (heading !== undefined) headed.set(part, heading);
+      part.push(block);
+      if (HEADING.test(block)) heading = undefined;
+    }
+  }
+  const text = shared.join("\n\n");
+  return text.length < SHARED_LEAST ? undefined : { own: own.join("\n\n"), shared: text };
+}
+
+const HEADING = /^#{1,6}\s/;
+const FENCE = /^\s*(?:```|~~~)/;
+
+/** Returns headings, paragraphs, lists and code samples. Rules between sections are left out. */
+function blocksOf(template: string): string[] {
+  const blocks: string[] = [];
+  let lines: string[] = [];
+  let isCode = false;
+  const end = () => {
+    const block = lines.join("\n").trimEnd();
+    if (block.trim() !== "" && !/^\s*(?:-{3,}|\*{3,}|_{3,})\s*$/.test(block)) blocks.push(block);
+    lines = [];
+  };
+  for (const line of template.split("\n")) {
+    if (FENCE.test(line)) isCode = !isCode;
+    const isBlank = !isCode && line.trim() === "";
+    if (isBlank || (!isCode && HEADING.test(line))) end();
+    if (!isBlank) lines.push(line);
+    if (!isCode && HEADING.test(line)) end();
+  }
+  end();
+  return blocks;
+}
+
 /** Returns the text of a phase from a plan; `next` is the number of the next phase, if there is one. */
 export function renderPhase(template: string, phase: PhaseDefinition, next: number | undefined): string {
   return renderTemplate(template, phaseValues(phase, next));
@@ -113,4 +179,9 @@ export function renderPhase(template: string, phase: PhaseDefinition, next: numb
 /** Returns the text of a task from a plan. */
 export function renderTask(template: string, phase: PhaseDefinition, task: TaskDefinition): string {
   return renderTemplate(template, taskValues(phase, task));
+}
+
+/** Returns the text that all tasks of a phase share, with placeholders for what is a task's own. */
+export function renderShared(template: string, { number, name }: PhaseDefinition): string {
+  return renderTemplate(template, { PHASE_NUMBER: number, PHASE_NAME: name });
 }

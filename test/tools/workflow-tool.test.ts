@@ -171,8 +171,12 @@ describe("every action", () => {
     expect(first).toMatchObject({
       phase: 1,
       task_number: 1,
-      task_content: { title: "Write the code", execution_steps: [{ step: 1, description: "Write" }] },
+      task_content: { title: "Write the code", content: expect.stringContaining("### Step 1: Write") },
     });
+    // The text has them.
+    for (const key of ["execution_steps", "artifacts_to_produce", "description"]) {
+      expect(first.task_content).not.toHaveProperty(key);
+    }
     expect(first.task_content).toMatchObject(said);
     const second = await call(first.next as Answer);
     expect(second.task_content).not.toHaveProperty("execution_steps");

@@ -7,7 +7,7 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
-import { renderPhase, renderTask } from "../../template/template.js";
+import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
 import { revisionOf } from "../../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
@@ -133,13 +133,15 @@ interface RenderedText {
   readonly facts: MarkdownFacts;
   /** True if the template has changed since the phase was pinned. */
   readonly contentChanged: boolean;
+  /** See {@link TextView.own}. */
+  readonly own?: string;
+  /** See {@link PhaseView.shared}. */
+  readonly shared?: string;
 }
 
-interface Kept {
-  /** The revision of the template. */
-  readonly template: string;
-  readonly content: Content;
-  readonly facts: MarkdownFacts;
+interface Kept extends Omit<RenderedText, "contentChanged"> {
+  /** The revisions of the templates. */
+  readonly templates: string;
 }
 
 const textsOf = new WeakMap<WorkflowStructure, RecentMap<PhaseDefinition | TaskDefinition, Kept>>();
@@ -161,13 +163,47 @@ export async function renderedText(
   const template = await options.content.text(structure.type, { template: task === undefined ? "phase" : "task" });
   const texts = textsOf.get(structure) ?? new RecentMap<PhaseDefinition | TaskDefinition, Kept>(TEXTS_KEPT);
   textsOf.set(structure, texts);
+  const forTasks = task === undefined ? await taskTemplate(options, structure, phase) : template;
+  const templates = `${template.revision} ${forTasks?.revision}`;
   let kept = texts.get(part);
-  if (kept?.template !== template.revision) {
-    kept = { template: template.revision, ...render(template, structure, phase, task) };
+  if (kept?.templates !== templates) {
+    const parts = partsOf(template.text, forTasks?.text, structure, phase, task);
+    kept = { templates, ...render(template, structure, phase, task), ...parts };
     texts.set(part, kept);
   }
-  const { content, facts } = kept;
-  return { content, facts, contentChanged: part.textRevision !== template.revision };
+  const { templates: _, ...text } = kept;
+  return { ...text, contentChanged: part.textRevision !== template.revision };
+}
+
+/** Returns the template for a phase's tasks; undefined if it can't be read: then its tasks say so. */
+async function taskTemplate(
+  { content }: EngineContext["options"],
+  { type }: WorkflowStructure,
+  { tasks }: PhaseDefinition,
+): Promise<Content | undefined> {
+  try {
+    return tasks.length < 2 ? undefined : await content.text(type, { template: "task" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns what a text has of its own, and for a phase what its tasks share. The plan's first phase has its whole text. */
+function partsOf(
+  template: string,
+  forTasks: string | undefined,
+  { phases }: WorkflowStructure,
+  phase: PhaseDefinition,
+  task: TaskDefinition | undefined,
+): Pick<RenderedText, "own" | "shared"> {
+  const tasks = phase.tasks.length < 2 || forTasks === undefined ? undefined : splitTemplate(forTasks, "task");
+  if (task !== undefined) return tasks === undefined ? {} : { own: renderTask(tasks.own, phase, task) };
+  const isFirst = phases.find(({ plan }) => plan !== undefined) === phase;
+  const split = isFirst ? undefined : splitTemplate(template, "phase");
+  return {
+    ...(split === undefined ? {} : { own: renderPhase(split.own, phase, undefined) }),
+    ...(tasks === undefined ? {} : { shared: renderShared(tasks.shared, phase) }),
+  };
 }
 
 function changedSince(

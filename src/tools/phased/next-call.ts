@@ -133,8 +133,8 @@ function blanks({ gate }: PhaseDefinition): WireObject {
       return { "<what was done>": "<result>" };
     case "schema": {
       const names = evidenceNames(gate).slice(0, BLANKS_MAX);
-      if (names.length === 0) return { "<see checkpoint.evidence_schema>": "<value>" };
-      return named(names, "<see checkpoint.evidence_schema>");
+      if (names.length === 0) return { "<see evidence_schema in get_phase>": "<value>" };
+      return named(names, "<see evidence_schema in get_phase>");
     }
     case "fields": {
       if (revealOf(gate) === "none") return { "<what was done>": "<result>" };
@@ -143,7 +143,7 @@ function blanks({ gate }: PhaseDefinition): WireObject {
       return Object.fromEntries(required.map(({ name, type }) => [name, `<${type}>`]));
     }
     case "plan":
-      return named(evidenceNames(gate), "<see checkpoint.evidence_schema>");
+      return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
   }
 }
 

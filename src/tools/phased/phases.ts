@@ -49,6 +49,7 @@ export async function getPhase(context: ToolContext, params: ParametersOf<"get_p
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.getTask(sessionId, phase, number);
+  const text = (context.actions.includes("get_phase") ? view.own : undefined) ?? view.content.text;
   const answer = {
     status: "success",
     action: "get_task",
@@ -56,13 +57,19 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     phase,
     task_number: number,
     ...(view.plan === undefined ? {} : taskNews(view.plan)),
-    task_content: taskContent(view),
+    task_content: taskContent(view, text),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
     next: nextCall(view, () => callAfterTask(view, view.phase, number, view.tasks)),
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
-  return withText(context, compact(answer), "task_content", view.content.text, again, cursor);
+  return withText(context, compact(answer), "task_content", text, again, cursor);
+}
+
+/** Returns the text of a phase without what the plan's first phase has, and with what its tasks share. */
+function phaseText({ content, own, shared }: PhaseView): string {
+  const text = own ?? content.text;
+  return shared === undefined ? text : `${text.trimEnd()}\n\n---\n\n**For each task of this phase:**\n\n${shared}`;
 }
 
 export async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
@@ -135,7 +142,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     status: "success",
     ...fields,
     ...approvalNews(view.awaiting),
-    phase_content: phaseContent(view),
+    phase_content: phaseContent(view, fields.action === "get_phase" || !context.actions.includes("get_phase")),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
     next: nextCall(view, () => callInPhase(view, phase, view.tasks)),
@@ -144,7 +151,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     context,
     compact(answer),
     "phase_content",
-    view.content.text,
+    phaseText(view),
     phaseCall(sessionId, phase.number),
     cursor,
   );

@@ -117,7 +117,7 @@ async function withCurrentPhase({ engine, maxChars }: ToolContext, refusal: Wire
   const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
   const whole = {
     ...refusal,
-    current_phase_content: { ...phaseContent(view), content: view.content.text },
+    current_phase_content: { ...phaseContent(view, false), content: view.content.text },
     progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
   };
   if (fits(whole, maxChars)) return whole;
