@@ -46,3 +46,19 @@ it("another agent continues at the right task, over MCP on files, and people see
     lastNote: { task: 1 },
   });
 });
+
+it("a text that shows other evidence than its gate is answered once, with a note, over MCP", async () => {
+  const root = await temporaryFolder();
+  const steps = "# Task 1: Parse\n\n## Steps\n\n1. Read the input.\n\ncomplete_phase(phase=1, evidence={\"green\": True})\n";
+  await writeFiles(join(root, "workflows"), { ...SMALL, "small/phases/1/task-1-parse.md": steps });
+  const { ask } = await connectToServe(["--workflows", join(root, "workflows"), "--state", join(root, "state")]);
+  const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "src/a.ts" });
+  const task = await ask({ action: "get_task", session_id, phase: 1, task_number: 1 });
+  expect(task.task_content).toEqual({
+    title: "Parse",
+    evidence_note: "The text shows other evidence; the checkpoint in get_phase holds: it also requires tests_pass",
+    sources: expect.any(Array),
+    tokens: expect.any(Number),
+    content: steps,
+  });
+});

@@ -12,6 +12,7 @@ import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
 import { brief, compact, type WireObject } from "../wire.js";
+import { evidenceNote } from "./evidence-note.js";
 
 /**
  * Returns a phase without its text, which the caller pages. `isWhole` is false where the answer can refer to `get_phase`
@@ -30,6 +31,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean): WireObject {
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
       : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
+    evidence_note: evidenceNote(`${view.own ?? content.text}\n${view.shared ?? ""}`, phase.gate),
     artifacts_from_previous_phases: isWhole ? artifactNames(artifacts) : undefined,
     content_changed: contentChanged || undefined,
     shared: view.own === undefined ? undefined : "see get_phase of the plan's first phase",
@@ -39,7 +41,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean): WireObject {
 }
 
 /** Returns a task without its text. */
-export function taskContent({ task, facts, content, contentChanged }: TaskView, text: string): WireObject {
+export function taskContent({ phase, task, facts, content, contentChanged }: TaskView, text: string): WireObject {
   const { purpose, plan } = task;
   // Steps, artifacts and the like are in the text.
   const isOwn = text !== content.text;
@@ -49,6 +51,7 @@ export function taskContent({ task, facts, content, contentChanged }: TaskView, 
     description: unlessIn(purpose),
     estimated_duration: unlessIn(plan?.estimatedTime),
     content_changed: contentChanged || undefined,
+    evidence_note: evidenceNote(text, phase.gate),
     // What all tasks share is in get_phase, sources included.
     ...(isOwn ? { shared: "see get_phase" } : { sources: content.sources, tokens: content.tokens }),
   });
