@@ -37,6 +37,7 @@ export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
+export type { StepRefusal } from "./phased/refusals.js";
 export type { Session } from "./phased/session.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";

@@ -161,6 +161,7 @@ const PHASED: Levels<keyof EngineNotifications> = {
   approvalRequested: "info",
   approved: "info",
   denied: "info",
+  stepRefused: "warn",
   taskCompleted: "debug",
   gateOverridden: "info",
   phaseSkipped: "info",

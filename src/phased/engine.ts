@@ -31,6 +31,7 @@ import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
+import type { StepRefusal } from "./refusals.js";
 import { type LoadedPhased, Session } from "./session.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
@@ -186,15 +187,8 @@ export class Engine {
   }
 
   /**
-   * Notes a task of the current phase as done, for whoever continues the work. It is no claim towards the gate, and counts
-   * as no attempt. Noting it again changes nothing.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
-   * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
-   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
-   *   open.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
-   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
+   * Notes a task of the current phase as done, for whoever continues the work. It is no claim towards the gate.
+   * @throws {PhasegateError} as {@link Session.completeTask} does.
    */
   async completeTask(
     sessionId: string,
@@ -279,6 +273,11 @@ export class Engine {
   /** Returns every attempt at every phase, oldest first. */
   async history(sessionId: string): Promise<readonly PhaseAttempt[]> {
     return this.session(sessionId).history();
+  }
+
+  /** Returns the steps ahead that were refused, oldest first; see {@link Session.refusals}. */
+  async refusals(sessionId: string): Promise<readonly StepRefusal[]> {
+    return this.session(sessionId).refusals();
   }
 
   /** Returns every failure at a gate, oldest first. */

@@ -17,6 +17,7 @@
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked
  * - commands.ts: every command but a start and a submission, such as rollback and pause
+ * - refusals.ts: which refused steps are notified and recorded
  * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told
  * - context.ts: how a session is loaded, how a command is executed, and when ticks are written
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
@@ -41,6 +42,7 @@ import { cleanup, isAccepted, listSessions } from "./lists.js";
 import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
+import { noteRefusal, stepRefusals } from "./refusals.js";
 import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
@@ -62,6 +64,7 @@ export const phased = {
   loadSession,
   migrate,
   movePast,
+  noteRefusal,
   pause,
   phaseHistory,
   readCommit: readPhasedCommit,
@@ -72,6 +75,7 @@ export const phased = {
   sessionNotFound,
   startOptions,
   startSession,
+  stepRefusals,
   viewArtifact,
   viewFullState,
   viewPhase,

@@ -24,6 +24,7 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
+import type { StepRefusal } from "./refusals.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 
@@ -205,6 +206,16 @@ export class Session<
     );
   }
 
+  /**
+   * Returns the steps ahead that were refused, oldest first: each distinct one of a visit to a phase, at most ten of a
+   * visit. `metrics` counts all.
+   */
+  refusals(): Promise<readonly StepRefusal[]> {
+    return this.#run("refusals", async ({ phased, context }) =>
+      phased.stepRefusals(await this.#events(phased, context)),
+    );
+  }
+
   /** Returns every failure at a gate, oldest first. */
   errors(): Promise<readonly GateFailure[]> {
     return this.#run("errors", async ({ phased, context }) => phased.gateFailures(await this.#events(phased, context)));
@@ -342,8 +353,13 @@ export class Session<
     succeeded?: (outcome: T) => boolean,
   ): Promise<T> {
     const workflowType = this.#workflowType;
-    if (workflowType === undefined) return this.#operations.run(operation, work, succeeded);
-    const own = ({ phased, context }: LoadedPhased) => work({ phased, context: { ...context, workflowType } });
+    const own = ({ phased, context: shared }: LoadedPhased) => {
+      const context = workflowType === undefined ? shared : { ...shared, workflowType };
+      return work({ phased, context }).catch(async (error: unknown) => {
+        await phased.noteRefusal(context, this.id, operation, error);
+        throw error;
+      });
+    };
     return this.#operations.run(operation, own, succeeded);
   }
 }

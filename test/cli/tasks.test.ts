@@ -49,7 +49,8 @@ it("another agent continues at the right task, over MCP on files, and people see
 
 it("a text that shows other evidence than its gate is answered once, with a note, over MCP", async () => {
   const root = await temporaryFolder();
-  const steps = "# Task 1: Parse\n\n## Steps\n\n1. Read the input.\n\ncomplete_phase(phase=1, evidence={\"green\": True})\n";
+  const steps =
+    '# Task 1: Parse\n\n## Steps\n\n1. Read the input.\n\ncomplete_phase(phase=1, evidence={"green": True})\n';
   await writeFiles(join(root, "workflows"), { ...SMALL, "small/phases/1/task-1-parse.md": steps });
   const { ask } = await connectToServe(["--workflows", join(root, "workflows"), "--state", join(root, "state")]);
   const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "src/a.ts" });
@@ -60,5 +61,25 @@ it("a text that shows other evidence than its gate is answered once, with a note
     sources: expect.any(Array),
     tokens: expect.any(Number),
     content: steps,
+  });
+});
+
+it("refused steps ahead are in the answers and the log of a server, also of the next one", async () => {
+  const root = await temporaryFolder();
+  await writeFiles(join(root, "workflows"), SMALL);
+  const flags = ["--workflows", join(root, "workflows"), "--state", join(root, "state")];
+  const one = await connectToServe(flags);
+  const { session_id } = await one.ask({ action: "start", workflow_type: "small", target_file: "src/a.ts" });
+  for (let call = 0; call < 3; call += 1) {
+    const skip = { action: "complete_phase", session_id, phase: 2, evidence: { shipped: true } };
+    expect(await one.ask(skip)).toMatchObject({ status: "error", code: "PHASE_LOCKED" });
+  }
+  expect(await one.ask({ action: "get_metrics" })).toMatchObject({ metrics: { complete_phase: { refused: 3 } } });
+  await one.client.close();
+  expect(one.log.filter(({ msg }) => msg === "stepRefused")).toHaveLength(3);
+  const other = await connectToServe(flags);
+  expect(await other.ask({ action: "get_errors", session_id })).toMatchObject({
+    error_count: 1,
+    errors: [{ code: "PHASE_LOCKED", message: "complete_phase of phase 2 was refused in phase 1" }],
   });
 });

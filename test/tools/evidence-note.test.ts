@@ -18,12 +18,21 @@ function gateOf(reveal?: "none" | "names") {
   return found;
 }
 
-const call = (inside: string) => `Then:\n\n\`\`\`python\ncomplete_phase(\n  phase=1,\n  evidence={\n${inside}\n  }\n)\n\`\`\`\n`;
+const call = (inside: string) =>
+  `Then:\n\n\`\`\`python\ncomplete_phase(\n  phase=1,\n  evidence={\n${inside}\n  }\n)\n\`\`\`\n`;
 
 describe("evidence that a text shows", () => {
   it.each([
-    ["has no note where it has the shape of the gate", call('"tests_pass": True, "files": [list], "more": {"x": 1}'), undefined],
-    ["may leave out what is optional", '{"action": "complete_phase", "evidence": {"tests_pass": true, "files": ["a"]}}', undefined],
+    [
+      "has no note where it has the shape of the gate",
+      call('"tests_pass": True, "files": [list], "more": {"x": 1}'),
+      undefined,
+    ],
+    [
+      "may leave out what is optional",
+      '{"action": "complete_phase", "evidence": {"tests_pass": true, "files": ["a"]}}',
+      undefined,
+    ],
     ["lacks a field", call('"tests_pass": True, "paths": ["a"]'), "it also requires files"],
     ["has another type", call('"tests_pass": [number], "files": [list]'), "it wants tests_pass as boolean"],
     ["is below a label", "**Evidence:**\n```json\n{ passed: true }\n```", "it also requires tests_pass, files"],
@@ -66,7 +75,9 @@ describe("evidence that a text shows", () => {
     });
     const tool = workflowTool(makeEngine({}, [workflow]).engine);
     const { session_id } = await tool.dispatch({ action: "start", workflow_type: "w", target_file: "a" });
-    expect((await tool.dispatch({ action: "get_phase", session_id })).phase_content).not.toHaveProperty("evidence_note");
+    expect((await tool.dispatch({ action: "get_phase", session_id })).phase_content).not.toHaveProperty(
+      "evidence_note",
+    );
     const task = (task_number: number) => tool.dispatch({ action: "get_task", session_id, phase: 1, task_number });
     expect((await task(1)).task_content).not.toHaveProperty("evidence_note");
     expect(await task(2)).toMatchObject({

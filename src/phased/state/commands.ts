@@ -11,7 +11,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structur
 import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 import { inRanges } from "./ranges.js";
-import type { TaskPairs } from "./task-notes.js";
+import type { StepRefused, TaskPairs } from "./task-notes.js";
 
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -45,6 +45,7 @@ export type SessionCommand =
   | { readonly type: "completeTask"; readonly phase: number; readonly task: number; readonly note?: string }
   | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
   | ({ readonly type: "deny"; readonly note: string } & PersonsWord)
+  | { readonly type: "refuseStep"; readonly refused: StepRefused }
   | { readonly type: "pause"; readonly note?: string }
   | { readonly type: "resume" }
   | { readonly type: "retryPhase"; readonly phase: number; readonly resetEvidence: boolean; readonly by: Actor }

@@ -126,6 +126,14 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     stood: z.optional(texts),
     stoodItems: z.optional(z.array(z.int())),
   }),
+  z.object({
+    type: z.literal("step_refused"),
+    phase,
+    operation: z.string(),
+    code: z.string(),
+    requested: z.optional(z.int()),
+    task: z.optional(z.int()),
+  }),
   z.object({ type: z.literal("task_completed"), phase, task: z.int(), note: text }),
   z.object({
     type: z.literal("gate_failed"),

@@ -117,6 +117,20 @@ export type SessionEvent =
       /** What whoever continues should know. */
       note?: string | undefined;
     }
+  /** A step ahead was refused, for the first time in this visit to the phase. */
+  | {
+      type: "step_refused";
+      /** The current phase. */
+      phase: number;
+      /** The operation of the engine: `getPhase`, `completePhase` and the like. */
+      operation: string;
+      /** The code of the error. */
+      code: string;
+      /** The phase that was asked for. */
+      requested?: number | undefined;
+      /** The task that was asked for. */
+      task?: number | undefined;
+    }
   /** The host let the session pass without evidence. */
   | { type: "gate_overridden"; phase: number; position: number; by: string; reason: string }
   /** The host skipped a phase. */

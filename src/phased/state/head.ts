@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import type { EventOf, SessionEvent } from "./events.js";
 import { addToRanges, cutRanges, inRanges, joinRanges, rangesSchema } from "./ranges.js";
-import { type TaskNotes, taskNotesSchema, tasksAfter, withTask } from "./task-notes.js";
+import { refusalKey, type TaskNotes, taskNotesSchema, tasksAfter, withTask } from "./task-notes.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
 export type SessionHead =
@@ -39,6 +39,8 @@ export interface HeadFacts {
   spent: [number, number][];
   /** The tasks of the current phase that are noted as done. Missing if there are none. */
   tasks?: TaskNotes | undefined;
+  /** Identifies the steps ahead that were refused since the phase was entered, as far as the log has them. */
+  refused?: string[] | undefined;
   /** The last submission at the current phase, and whether the next one is merged over it. */
   submission?: { version: number; merge: boolean } | undefined;
   /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
@@ -69,6 +71,7 @@ const common = {
   attempts: z.int().check(z.nonnegative()),
   spent: z.array(z.tuple([z.int(), z.int()])),
   tasks: z.optional(taskNotesSchema),
+  refused: z.optional(z.array(z.string())),
   submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
   due: z.optional(z.object({ tick: rangesSchema, untick: rangesSchema })),
   awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
@@ -164,6 +167,8 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { status: "active", ...facts, ...passed(facts, event.position) };
     case "gate_failed":
       return { status: "active", ...facts, ...failedOnce(facts), submission: { version, merge: false } };
+    case "step_refused":
+      return { ...head, refused: [...(facts.refused ?? []), refusalKey(event)] };
     case "task_completed":
       // A question to a person stays: the note changes nothing that was asked.
       return { ...head, tasks: withTask(facts.tasks, event) };
@@ -241,7 +246,8 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
  */
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
-  const { completed, skipped, attempts, spent, tasks, submission, due, baseline, createdAt, phaseStartedAt } = head;
+  const { completed, skipped, attempts, spent, tasks, refused, submission, due, baseline, createdAt, phaseStartedAt } =
+    head;
   return {
     workflowType,
     revision,
@@ -255,6 +261,7 @@ function factsOf(head: SessionHead): HeadFacts {
     attempts,
     spent,
     ...(tasks === undefined ? {} : { tasks }),
+    ...(refused === undefined ? {} : { refused }),
     ...(submission === undefined ? {} : { submission }),
     ...(due === undefined ? {} : { due }),
     ...(baseline === undefined ? {} : { baseline }),
@@ -263,12 +270,13 @@ function factsOf(head: SessionHead): HeadFacts {
   };
 }
 
-/** Enters a phase: no attempts, nothing submitted, no task done, new snapshots. */
+/** Enters a phase: no attempts, nothing submitted, no task done, nothing refused, new snapshots. */
 function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
   return {
     phase,
     position,
     attempts: 0,
+    refused: undefined,
     tasks: undefined,
     submission: undefined,
     baseline: version,

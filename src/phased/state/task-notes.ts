@@ -1,6 +1,7 @@
 /**
- * What is noted about the tasks of the current phase: which are done, and the last note. It helps whoever continues, and is
- * no claim towards the gate. A plan sync and a migration keep what is still true.
+ * What is noted of a visit to a phase: which tasks are done, the last note, and the steps ahead that were refused. It
+ * helps whoever continues or watches, and is no claim towards the gate. A plan sync and a migration keep of the tasks
+ * what is still true.
  */
 
 import * as z from "zod/mini";
@@ -14,6 +15,37 @@ export interface TaskNotes {
   done: [from: number, to: number][];
   /** The last note, and the number of its task; without it if a sync has changed that task. */
   last?: { task?: number | undefined; note: string } | undefined;
+}
+
+/** A step ahead that was refused. */
+export interface StepRefused {
+  /** The current phase. */
+  readonly phase: number;
+  /** The operation of the engine: `getPhase`, `completePhase` and the like. */
+  readonly operation: string;
+  /** The code of the error: `PHASE_LOCKED`, `TASK_LOCKED` or `PHASE_ALREADY_COMPLETED`. */
+  readonly code: string;
+  /** The phase that was asked for. */
+  readonly requested?: number | undefined;
+  /** The task that was asked for. */
+  readonly task?: number | undefined;
+}
+
+/** How many distinct refused steps the log keeps of each visit to a phase; all are notified and counted. */
+const REFUSALS_MAX = 10;
+
+/** Identifies a refused step among those of its phase. */
+export function refusalKey({ operation, requested, task }: StepRefused): string {
+  return [operation, requested, task].filter((part) => part !== undefined).join(" ");
+}
+
+/** Returns true if the log keeps a refused step: the first of its kind in this visit to the phase, up to a limit. */
+export function isRefusalKept(
+  head: { readonly refused?: readonly string[] | undefined },
+  refused: StepRefused,
+): boolean {
+  const known = head.refused ?? [];
+  return known.length < REFUSALS_MAX && !known.includes(refusalKey(refused));
 }
 
 /** Checks stored notes. */

@@ -63,6 +63,8 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
       return decideApproval(head, command, context);
     case "completeTask":
       return completeTask(head, command, context);
+    case "refuseStep":
+      return [{ type: "step_refused", ...command.refused }];
     case "pause":
       return pause(head, command, context);
     case "resume":

@@ -158,7 +158,7 @@ const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
 };
 
 /** Returns the action for a command of the engine; undefined if agents have none. */
-function actionOf(command: string): Action | undefined {
+export function actionOf(command: string): Action | undefined {
   if (Object.hasOwn(ACTIONS_BY_NAME, command)) return ACTIONS_BY_NAME[command];
   return isAction(command) ? command : undefined;
 }

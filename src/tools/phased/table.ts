@@ -56,13 +56,18 @@ const WORKFLOW: Product<ToolContext, Action> = {
   shrink: ({ actions }) => ({ kept: KEPT, next: (answer, leftOut) => callThatShows(answer, leftOut, actions) }),
 };
 
+/** Refuses evidence for a phase behind the current one; any other call for such a phase is no step ahead. */
+const LATE = "PHASE_ALREADY_COMPLETED";
+
 /** Executes a call, and counts it. Never rejects. */
 export async function dispatchCounted(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
   const begun = performance.now();
   const { body } = await dispatch(WORKFLOW, context, input);
   const { status, action: name, ...rest } = body;
   const isSuccess = status === "success";
-  context.metrics.record(isAction(name) ? name : "unknown", performance.now() - begun, isSuccess);
+  const { code } = body;
+  const isRefused = code === "PHASE_LOCKED" || code === "TASK_LOCKED" || (code === LATE && name === "complete_phase");
+  context.metrics.record(isAction(name) ? name : "unknown", performance.now() - begun, isSuccess, isRefused);
   return { status: isSuccess ? "success" : "error", action: String(name), ...rest };
 }
 

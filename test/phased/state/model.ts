@@ -71,6 +71,7 @@ export class Model {
       case "syncPlan":
         return this.#migrate(command.structure);
       case "planTicked":
+      case "refuseStep":
         return true;
       case "delete":
         this.status = "deleted";
