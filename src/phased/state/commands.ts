@@ -119,7 +119,7 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
 }
 
 function hasTasks({ position }: SessionHead, { phases }: WorkflowStructure): boolean {
-  return (phases[position]?.tasks.length ?? 0) > 0;
+  return phases[position]?.tasks.length !== 0;
 }
 
 /** Returns the phases that a rollback may go to; in a completed session, all of them. */

@@ -83,10 +83,11 @@ export function keptTasks(
   before: WorkflowStructure,
   { structure: after, tasks: pairs }: { readonly structure: WorkflowStructure; readonly tasks?: TaskPairs | undefined },
 ): { tasks?: [number, number][] } {
-  const [was, now] = [before.phases[position]?.tasks ?? [], after.phases[position]?.tasks ?? []];
+  const [was, now] = [before.phases[position]?.tasks, after.phases[position]?.tasks];
+  if (noted === undefined || was === undefined || now === undefined) return {};
   const isNamed = (name: string) => now.filter((task) => task.name === name).length === 1;
   const kept = was.flatMap((task): [number, number][] => {
-    if (!inRanges(noted?.done ?? [], task.number)) return [];
+    if (!inRanges(noted.done, task.number)) return [];
     const byPlan = pairs?.find(([from]) => from === task.number)?.[1];
     const same = now.find(({ number, name }) =>
       pairs === undefined ? name === task.name && (number === task.number || isNamed(name)) : number === byPlan,
