@@ -24,7 +24,7 @@ const SUITES = [
   "import-time",
 ];
 /** What has a table of its own. */
-const SECTIONS = ["contention"];
+const SECTIONS = ["contention", "answers"];
 const chosen = process.argv.slice(2);
 const isChosen = (name) => chosen.length === 0 || chosen.includes(name);
 const load = () => loadavg()[0].toFixed(1);

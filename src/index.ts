@@ -27,6 +27,8 @@ export type {
   ResumeResult,
   RetryResult,
   RollbackResult,
+  TaskRequest,
+  TaskResult,
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
 export type { NamedDocument } from "./phased/documents.js";
@@ -36,12 +38,14 @@ export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
+export type { StepRefusal } from "./phased/refusals.js";
 export type { Session } from "./phased/session.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
 export type {
   DocumentView,
   FullStateView,
+  PhaseTask,
   PhaseView,
   SessionFacts,
   StateView,

@@ -164,6 +164,8 @@ const PHASED: Levels<keyof EngineNotifications> = {
   waiverRequested: "info",
   waiverGranted: "info",
   waiverDenied: "info",
+  stepRefused: "warn",
+  taskCompleted: "debug",
   gateOverridden: "info",
   phaseSkipped: "info",
   paused: "info",

@@ -144,7 +144,9 @@ function awaitingFields(awaiting: Awaited | undefined): Field[] {
 async function phasedReport(engine: Engine, sessionId: string, stream: Writable): Promise<Report> {
   const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
   const { head, structure, updatedAt, awaiting, unapproved, awaitingWaiver, waiverDenied, waived } = view;
+  const { note: lastNote } = view;
   const { workflowType, revision, target, status, phase, createdAt } = head;
+  const tasks = status === "completed" ? [] : view.tasks;
   const note = head.status === "paused" ? head.note : undefined;
   const phases = structure.phases.map(({ number, name }) => ({
     number,
@@ -160,6 +162,8 @@ async function phasedReport(engine: Engine, sessionId: string, stream: Writable)
     ...(awaitingWaiver === undefined ? {} : { awaitingWaiver }),
     ...(waiverDenied === undefined ? {} : { waiverDenied }),
     ...(waived === undefined ? {} : { waived }),
+    ...(tasks.length === 0 ? {} : { tasks: tasks.map(({ number, name, done }) => ({ number, name, done })) }),
+    ...(lastNote === undefined ? {} : { lastNote }),
     ...{ createdAt, updatedAt, phases },
   };
   const fields: Field[] = [
@@ -168,6 +172,11 @@ async function phasedReport(engine: Engine, sessionId: string, stream: Writable)
     ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],
+    ["tasks", tasksText(tasks)],
+    [
+      "last note",
+      lastNote && `${lastNote.task === undefined ? "" : `task ${lastNote.task}: `}${printable(lastNote.note)}`,
+    ],
     ["note", note && printable(note)],
     ["approval", unapproved && printable(unapproved.message)],
     ...awaitingFields(awaiting),
@@ -175,6 +184,14 @@ async function phasedReport(engine: Engine, sessionId: string, stream: Writable)
   ];
   const lines = phases.flatMap((one, index) => phaseLines(one, index === phases.length - 1, stream));
   return { json, fields, lines, isUnapproved: unapproved !== undefined };
+}
+
+/** Returns which tasks of the current phase are done; undefined if none is. */
+function tasksText(tasks: StateView["tasks"]): string | undefined {
+  const done = tasks.filter((task) => task.done).map(({ number }) => number);
+  if (done.length === 0) return undefined;
+  const next = tasks.find((task) => !task.done);
+  return `${done.length} of ${tasks.length} done (${done.join(", ")})${next === undefined ? "" : `, next is ${next.number}: ${printable(next.name)}`}`;
 }
 
 const MARKS = {

@@ -39,6 +39,13 @@ export function claimedIds(evidence: JsonObject): string[] {
   return listed(evidence).filter((id) => typeof id === "string");
 }
 
+/** Returns the numbers, from 1, of the items of the validation gate that evidence claims as true. */
+export function claimedItems(items: readonly string[], evidence: JsonObject): number[] {
+  const given = own(evidence, ITEMS_FIELD);
+  if (!isJsonObject(given)) return [];
+  return readClaims(items, given).claims.flatMap((claim) => (itemProblem(claim) === undefined ? [claim.number] : []));
+}
+
 /** The field of evidence that names the completed tasks. */
 export const TASKS_FIELD = "tasks_completed";
 
@@ -117,6 +124,11 @@ interface Claims {
 const UNKNOWN_MAX = 100;
 
 function unclaimed(items: readonly string[], given: JsonObject): Problem[] {
+  const { claims, unknown } = readClaims(items, given);
+  return [...claims.flatMap((claim) => itemProblem(claim) ?? []), ...unknown];
+}
+
+function readClaims(items: readonly string[], given: JsonObject): { claims: Claims[]; unknown: Problem[] } {
   const claims = items.map((text, index): Claims => ({ number: index + 1, text, values: [] }));
   const known = byName(claims);
   const unknown: Problem[] = [];
@@ -129,7 +141,7 @@ function unclaimed(items: readonly string[], given: JsonObject): Problem[] {
       else claim.values.push(value);
     }
   }
-  return [...claims.flatMap((claim) => itemProblem(claim) ?? []), ...unknown];
+  return { claims, unknown };
 }
 
 /** Indexes the items by number, and by text where the text is not a number itself. */

@@ -1,6 +1,6 @@
 /**
- * The operations on phased sessions that depend on nothing but the session's state: pause, resume, retry,
- * rollback, override, skip, migrate and delete. Each first checks that the phase it will return can be
+ * The operations on phased sessions that depend on nothing but the session's state: tasks that are done, pause,
+ * resume, retry, rollback, override, skip, migrate and delete. Each first checks that the phase it will return can be
  * read: otherwise the call would change the session and then fail.
  */
 
@@ -15,8 +15,21 @@ import type { PhasedSession } from "./pinned.js";
 import { requireWorkflow } from "./start.js";
 import type { Actor } from "./state/commands.js";
 import type { EventOf, SessionEvent } from "./state/events.js";
+import type { SessionHead } from "./state/head.js";
+import { inRanges } from "./state/ranges.js";
+import type { TaskPairs } from "./state/task-notes.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
-import { type PhaseView, type StateView, viewPhase, viewState, viewText } from "./views.js";
+import {
+  factsOf,
+  type PhaseTask,
+  type PhaseView,
+  phaseTasks,
+  type SessionFacts,
+  type StateView,
+  viewPhase,
+  viewState,
+  viewText,
+} from "./views.js";
 
 /** A call that may be repeated. */
 export interface Keyed {
@@ -98,10 +111,64 @@ export interface MoveResult {
   readonly nextPhase: PhaseDefinition | null;
 }
 
+/** Notes a task as done. */
+export interface TaskRequest extends Keyed {
+  /** What whoever continues should know; at most 2,000 characters. */
+  readonly note?: string;
+}
+
+/** A task that is noted as done. */
+export interface TaskResult extends SessionFacts {
+  /** The task's phase. */
+  readonly phase: PhaseDefinition;
+  /** The task's number. */
+  readonly task: number;
+  /** The phase's tasks, as they stand now. */
+  readonly tasks: readonly PhaseTask[];
+  /** True if it was noted before, by this call or another one: then nothing was written. */
+  readonly replayed: boolean;
+}
+
 /** A deleted session. */
 export interface DeleteResult {
   /** The id, which is never used again. */
   readonly sessionId: SessionId;
+}
+
+/**
+ * Notes a task of the current phase as done, in one commit. If that is noted already, with the same note or without a
+ * new one, nothing is written. A task that may not be read yet can't be done.
+ */
+export async function completeTask(
+  context: EngineContext,
+  id: string,
+  { phase, task, note, idempotencyKey }: TaskRequest & { readonly phase: number; readonly task: number },
+): Promise<TaskResult> {
+  const loaded = await loadSession(context, id);
+  const { session, structure, unapproved } = loaded;
+  if (unapproved !== undefined) throw notAccepted(unapproved);
+  const current = structure.phases[session.head.position];
+  const found = current?.number === phase ? current.tasks.find(({ number }) => number === task) : undefined;
+  if (found?.plan !== undefined)
+    await (await loadPlanned()).viewPlannedTask(context, loaded, requirePhase(structure, phase), found);
+  const command = { type: "completeTask", phase, task, ...(note === undefined ? {} : { note }) } as const;
+  const isNew = ({ head }: PhasedSession) =>
+    head.phase !== phase || head.status !== "active" || !isNoted(head, task, note);
+  const outcome = await executeCommand(context, id, command, idempotencyKey, isNew);
+  const now = await loadSession(context, id);
+  return {
+    ...factsOf(context, now.session),
+    phase: requirePhase(now.structure, phase),
+    task,
+    tasks: await phaseTasks(context, now, requirePhase(now.structure, phase)),
+    replayed: outcome?.replayed ?? true,
+  };
+}
+
+/** Returns true if a task is noted as done, and its note is the last one or missing. */
+function isNoted({ tasks }: SessionHead, task: number, note: string | undefined): boolean {
+  if (!inRanges(tasks?.done ?? [], task)) return false;
+  return note === undefined || (tasks?.last?.task === task && tasks.last.note === note);
 }
 
 export async function pause(
@@ -174,9 +241,9 @@ export async function migrate(
   const { session, structure: pinned, unapproved } = await loadSession(context, id);
   if (unapproved !== undefined) throw notAccepted(unapproved);
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
-  const structure = await withPlan(context, session, pinned, newest);
+  const { structure, tasks } = await withPlan(context, session, pinned, newest);
   await requireVerifiers(structure, context.options.verifiers);
-  await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
+  await executeCommand(context, id, { type: "migrate", structure, by, tasks }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }
 
@@ -241,15 +308,15 @@ async function lastProblems(
   return events.flatMap((event) => (event.type === "gate_failed" ? event.problems : []));
 }
 
-/** Returns the newest definition with the current plan, if there is one. */
+/** Returns the newest definition with the current plan, if there is one, and which tasks are still in the phase. */
 async function withPlan(
   context: EngineContext,
   session: PhasedSession,
   pinned: WorkflowStructure,
   newest: WorkflowStructure,
-): Promise<WorkflowStructure> {
-  if (pinned.plan === undefined && newest.dynamic === undefined) return newest;
-  if (session.head.status === "completed") return pinned;
+): Promise<{ readonly structure: WorkflowStructure; readonly tasks?: TaskPairs }> {
+  if (pinned.plan === undefined && newest.dynamic === undefined) return { structure: newest };
+  if (session.head.status === "completed") return { structure: pinned };
   const { rereadPlan } = await loadPlanned();
-  return (await rereadPlan(context, session, pinned, newest, "migrate")).structure;
+  return rereadPlan(context, session, pinned, newest, "migrate");
 }

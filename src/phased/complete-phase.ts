@@ -102,8 +102,7 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     const { judged, begun, payloads } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
-    const stood = tickedBefore === undefined ? {} : { stood: tickedBefore };
-    const command = { type: "completePhase", phase: number, ...judged, ...stood, waived } as const;
+    const command = { type: "completePhase", phase: number, ...judged, ...tickedBefore, waived } as const;
     return withBegun({ command, structure, limits: context.options.limits }, begun, payloads);
   };
 }

@@ -30,6 +30,8 @@ import type {
   ResumeResult,
   RetryResult,
   RollbackResult,
+  TaskRequest,
+  TaskResult,
 } from "./commands.js";
 import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
@@ -37,6 +39,7 @@ import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
+import type { StepRefusal } from "./refusals.js";
 import { type LoadedPhased, Session } from "./session.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
@@ -200,6 +203,17 @@ export class Engine {
   }
 
   /**
+   * Notes a task of the current phase as done, for whoever continues the work. It is no claim towards the gate.
+   * @throws {PhasegateError} as {@link Session.completeTask} does.
+   */
+  async completeTask(
+    sessionId: string,
+    { phase, task, ...request }: TaskRequest & { readonly phase: number; readonly task: number },
+  ): Promise<TaskResult> {
+    return this.session(sessionId).completeTask(phase, task, request);
+  }
+
+  /**
    * Submits evidence to the gate of the current phase.
    * @throws {PhasegateError} `EVIDENCE_UNSAFE` when the evidence is not plain JSON.
    * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `limits.maxEvidenceBytes`.
@@ -322,6 +336,11 @@ export class Engine {
     return this.session(sessionId).history();
   }
 
+  /** Returns the steps ahead that were refused, oldest first; see {@link Session.refusals}. */
+  async refusals(sessionId: string): Promise<readonly StepRefusal[]> {
+    return this.session(sessionId).refusals();
+  }
+
   /** Returns every failure at a gate, oldest first. */
   async errors(sessionId: string): Promise<readonly GateFailure[]> {
     return this.session(sessionId).errors();
@@ -356,12 +375,9 @@ export class Engine {
    */
   async retryPhase(
     sessionId: string,
-    {
-      phase,
-      ...request
-    }: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: "agent" | "host" },
+    request: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: "agent" | "host" },
   ): Promise<RetryResult> {
-    return this.session(sessionId).retryPhase(phase, request);
+    return this.session(sessionId).retryPhase(request.phase, request);
   }
 
   /**

@@ -5,6 +5,7 @@ import type { Problem } from "../gate/verdict.js";
 import { Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
+import type { StepRefused } from "./state/task-notes.js";
 
 /** The session of a notification. */
 export interface SessionNotification {
@@ -65,6 +66,17 @@ export interface EngineNotifications {
   waiverGranted: SessionNotification & PersonsDecision;
   /** A person has denied the waiver that a session waits for. */
   waiverDenied: SessionNotification & PersonsDecision;
+  /**
+   * A step ahead was refused: a phase or task that is locked, or evidence for a phase that is not the current one. Comes
+   * with every such call; the log has each distinct one of a visit to a phase, at most ten.
+   */
+  stepRefused: SessionNotification & StepRefused & { readonly message: string };
+  /** A task of the current phase was noted as done. */
+  taskCompleted: SessionNotification & {
+    readonly phase: number;
+    readonly task: number;
+    readonly note?: string | undefined;
+  };
   /** The host has passed a gate without evidence. */
   gateOverridden: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
   /** The host has skipped a phase. */

@@ -19,6 +19,7 @@
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked
  * - commands.ts: every command but a start and a submission, such as rollback and pause
+ * - refusals.ts: which refused steps are notified and recorded
  * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told
  * - context.ts: how a session is loaded, how a command is executed, and when ticks are written and missing snapshots taken
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
@@ -36,7 +37,7 @@ import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
 import { readEvents } from "./artifacts.js";
-import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
+import { completeTask, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
@@ -44,6 +45,7 @@ import { cleanup, isAccepted, listSessions } from "./lists.js";
 import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
+import { noteRefusal, stepRefusals } from "./refusals.js";
 import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
@@ -55,6 +57,7 @@ import { startOptions, viewArtifact, viewDocument, viewFullState, viewPhase, vie
 export const phased = {
   cleanup,
   completePhase,
+  completeTask,
   decide,
   decideWaiver,
   deleteSession,
@@ -66,6 +69,7 @@ export const phased = {
   loadSession,
   migrate,
   movePast,
+  noteRefusal,
   pause,
   phaseHistory,
   readCommit: readPhasedCommit,
@@ -77,6 +81,7 @@ export const phased = {
   sessionNotFound,
   startOptions,
   startSession,
+  stepRefusals,
   viewArtifact,
   viewDocument,
   viewFullState,
@@ -147,6 +152,8 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
       const { phase, attempt, problems } = event;
       return notifications.notify("gateFailed", { ...of, phase, attempt, problems });
     }
+    case "task_completed":
+      return notifications.notify("taskCompleted", { ...of, phase: event.phase, task: event.task, note: event.note });
     case "gate_overridden":
       return notifications.notify("gateOverridden", { ...of, phase: event.phase, by: event.by, reason: event.reason });
     case "phase_skipped":

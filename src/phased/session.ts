@@ -25,11 +25,14 @@ import type {
   ResumeResult,
   RetryResult,
   RollbackResult,
+  TaskRequest,
+  TaskResult,
 } from "./commands.js";
 import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
+import type { StepRefusal } from "./refusals.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 
@@ -112,6 +115,23 @@ export class Session<
   document(path: string): Promise<DocumentView> {
     return this.#run("getDocument", async ({ phased, context }) =>
       phased.viewDocument(context, await phased.loadSession(context, this.id), path),
+    );
+  }
+
+  /**
+   * Notes a task of the current phase as done, for whoever continues the work. It is no claim towards the gate, and counts
+   * as no attempt. Noting it again changes nothing.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
+   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
+   *   open.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
+   */
+  completeTask(phase: Phase, task: number, request: TaskRequest = {}): Promise<TaskResult> {
+    return this.#run("completeTask", ({ phased, context }) =>
+      phased.completeTask(context, this.id, { phase, task, ...request }),
     );
   }
 
@@ -258,6 +278,16 @@ export class Session<
     );
   }
 
+  /**
+   * Returns the steps ahead that were refused, oldest first: each distinct one of a visit to a phase, at most ten of a
+   * visit. `metrics` counts all.
+   */
+  refusals(): Promise<readonly StepRefusal[]> {
+    return this.#run("refusals", async ({ phased, context }) =>
+      phased.stepRefusals(await this.#events(phased, context)),
+    );
+  }
+
   /** Returns every failure at a gate, oldest first. */
   errors(): Promise<readonly GateFailure[]> {
     return this.#run("errors", async ({ phased, context }) => phased.gateFailures(await this.#events(phased, context)));
@@ -395,8 +425,13 @@ export class Session<
     succeeded?: (outcome: T) => boolean,
   ): Promise<T> {
     const workflowType = this.#workflowType;
-    if (workflowType === undefined) return this.#operations.run(operation, work, succeeded);
-    const own = ({ phased, context }: LoadedPhased) => work({ phased, context: { ...context, workflowType } });
+    const own = ({ phased, context: shared }: LoadedPhased) => {
+      const context = workflowType === undefined ? shared : { ...shared, workflowType };
+      return work({ phased, context }).catch(async (error: unknown) => {
+        await phased.noteRefusal(context, this.id, operation, error);
+        throw error;
+      });
+    };
     return this.#operations.run(operation, own, succeeded);
   }
 }

@@ -3,7 +3,6 @@
  * only, and nothing behind an approval that this host does not accept.
  */
 
-import { PhasegateError } from "../errors.js";
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
@@ -19,8 +18,8 @@ import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import { gateAsked, loadPlanned, requirePhase } from "./context.js";
 import { findDocument, type NamedDocument, namedDocuments, textPath } from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
-import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
-import { exhausted, isWaiverOpen, readingRefusal } from "./state/commands.js";
+import type { PlannedPhaseView, PlannedTaskView, PlanView, TaskProgress } from "./plan/view.js";
+import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
@@ -59,6 +58,18 @@ export interface DocumentView extends SessionFacts {
   readonly documents: readonly NamedDocument[];
 }
 
+/** A task of a phase, for whoever continues the work. */
+export interface PhaseTask {
+  /** The task's number in its phase. */
+  readonly number: number;
+  /** The task's name. */
+  readonly name: string;
+  /** True if it is noted as done; in a plan, also if it is ticked there, or its phase has passed. */
+  readonly done: boolean;
+  /** True if it can be done now: it is not done, and no dependency is open. */
+  readonly ready: boolean;
+}
+
 /** A text with the facts that were read from it. */
 export interface TextView {
   /** The text with its revision. */
@@ -69,6 +80,11 @@ export interface TextView {
   readonly leftOut: readonly string[];
   /** True if the text has changed since the session was started. */
   readonly contentChanged: boolean;
+  /**
+   * For a task from a plan: its text without what the phase's other tasks share. For a phase: its text without what it
+   * shares with the plan's first phase. Missing where little is shared.
+   */
+  readonly own?: string;
 }
 
 /** A phase as an agent may see it. */
@@ -77,10 +93,14 @@ export interface PhaseView extends SessionFacts, TextView, WaiversView {
   readonly documents: readonly NamedDocument[];
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
+  /** What the texts of its tasks share, with placeholders for what is a task's own. Missing if that is little. */
+  readonly shared?: string;
   /** The type of the session's workflow. */
   readonly workflowType: string;
   /** The requested phase: the current one, or a completed one. The current one without what is waived. */
   readonly phase: PhaseDefinition;
+  /** Its tasks, and which of them are done. */
+  readonly tasks: readonly PhaseTask[];
   /** The names of earlier phases' artifacts, by phase. */
   readonly artifacts: ReadonlyMap<number, readonly string[]>;
   /** The approval that the session waits for, if it does. */
@@ -95,6 +115,8 @@ export interface TaskView extends SessionFacts, TextView {
   readonly plan?: PlannedTaskView;
   /** The phase of the task. */
   readonly phase: PhaseDefinition;
+  /** The tasks of that phase, and which of them are done. */
+  readonly tasks: readonly PhaseTask[];
   /** The requested task. */
   readonly task: TaskDefinition;
 }
@@ -125,6 +147,10 @@ export interface StateView extends SessionFacts, WaiversView {
   readonly skippedPhases: readonly number[];
   /** The numbers of the completed phases at which something was waived. */
   readonly waivedPhases: readonly number[];
+  /** The tasks of the current phase, and which of them are done. */
+  readonly tasks: readonly PhaseTask[];
+  /** The last note on a task of the current phase; without the task if a sync has changed it. */
+  readonly note?: { readonly task?: number | undefined; readonly note: string };
   /** The plan that its phases come from, if they do. */
   readonly plan?: PlanView;
   /** The approval that the session waits for, if it does. */
@@ -170,6 +196,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     ...factsOf(context, session),
     workflowType: head.workflowType,
     phase: gate === phase.gate ? phase : { ...phase, gate },
+    tasks: tasksOf(head, structure, phase, plan?.tasks),
     artifacts: await context.artifactNames.before(session, number),
     ...text,
     documents: await namedDocuments(context, loaded, textPath(structure, phase), text.content),
@@ -197,6 +224,7 @@ export async function viewTask(
     ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
     phase,
+    tasks: tasksOf(session.head, structure, phase, plan?.tasks),
     task,
     ...text,
     documents: await namedDocuments(context, loaded, textPath(structure, phase, task), text.content),
@@ -220,6 +248,17 @@ export async function viewDocument(
   const content = isText ? filled(read, { target: session.head.target, plan: structure.plan?.path }) : read;
   const documents = await namedDocuments(context, loaded, document.path, content);
   return { ...factsOf(context, session), path: document.path, content, documents };
+}
+
+/** Returns the tasks of a phase, by the session and its current plan. */
+export async function phaseTasks(
+  context: EngineContext,
+  loaded: LoadedSession,
+  phase: PhaseDefinition,
+): Promise<readonly PhaseTask[]> {
+  const { session, structure } = loaded;
+  const plan = phase.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
+  return tasksOf(session.head, structure, phase, plan?.tasks);
 }
 
 /** Limits how many texts' facts are cached, by revision. */
@@ -325,19 +364,11 @@ export function factsOf(
   };
 }
 
-function taskNotFound(phase: PhaseDefinition, task: number): PhasegateError<"TASK_NOT_FOUND"> {
-  const valid = phase.tasks.map(({ number }) => number);
-  return new PhasegateError("TASK_NOT_FOUND", `phase ${phase.number} has no task ${task}`, {
-    remedy:
-      valid.length === 0 ? "This phase has no tasks: its content says what to do." : `Use one of: ${valid.join(", ")}.`,
-    details: { phase: phase.number, task, valid },
-  });
-}
-
 function stateOf(context: EngineContext, { session, structure }: LoadedSession): StateView {
   const { version, hash, head, at } = session;
   const numbers = (ranges: Ranges) =>
     structure.phases.filter((_, position) => inRanges(ranges, position)).map(({ number }) => number);
+  const current = structure.phases[head.position];
   return {
     ...factsOf(context, session),
     version,
@@ -348,7 +379,27 @@ function stateOf(context: EngineContext, { session, structure }: LoadedSession):
     completedPhases: numbers(head.completed),
     skippedPhases: numbers(head.skipped),
     waivedPhases: numbers(head.withWaivers ?? []),
+    tasks: current === undefined ? [] : tasksOf(head, structure, current),
+    ...(head.tasks?.last === undefined ? {} : { note: head.tasks.last }),
   };
+}
+
+/** Returns the tasks of a phase; `planned` is what its plan says of them. */
+function tasksOf(
+  head: SessionHead,
+  { phases }: WorkflowStructure,
+  phase: PhaseDefinition,
+  planned: readonly TaskProgress[] = [],
+): readonly PhaseTask[] {
+  if (planned.length > 0) {
+    return planned.map(({ number, name, state, ready }) => ({ number, name, done: state === "done", ready }));
+  }
+  const isCurrent = phase.number === head.phase && !inRanges(head.completed, head.position);
+  const isPassed = !isCurrent && inRanges(head.completed, phases.indexOf(phase));
+  return phase.tasks.map(({ number, name }) => {
+    const done = isPassed || (isCurrent && inRanges(head.tasks?.done ?? [], number));
+    return { number, name, done, ready: !done };
+  });
 }
 
 /** Adds what the head does not have: the plan, the awaited approval and the last denial. */
@@ -366,7 +417,12 @@ async function withMore(context: EngineContext, loaded: LoadedSession): Promise<
 }
 
 async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
-  const { livePlan } = await loadPlanned();
-  const live = await livePlan(context, loaded);
-  return { ...stateOf(context, loaded), ...(live === undefined ? {} : { plan: live.view }) };
+  const { viewPlannedPhase } = await loadPlanned();
+  const { head } = loaded.session;
+  const state = stateOf(context, loaded);
+  const current = requirePhase(loaded.structure, head.phase);
+  const live = await viewPlannedPhase(context, loaded, current);
+  if (live === undefined) return state;
+  const { tasks, ...plan } = live;
+  return { ...state, tasks: tasksOf(head, loaded.structure, current, tasks), plan };
 }

@@ -117,6 +117,11 @@ export interface TickRequest {
   readonly criteria: boolean;
   /** `false` removes ticks. */
   readonly done: boolean;
+  /**
+   * Items of validation gates whose boxes are ticked too: the number of the phase in the source, and the places of its
+   * items, from 0. A parser may ignore them.
+   */
+  readonly items?: readonly { readonly phase: number; readonly places: readonly number[] }[];
 }
 
 /** A parser that reads sources of one kind as plans. A host registers its own under a name. */

@@ -1,7 +1,7 @@
 /** The built-in parsers of plans, by name. */
 import { DIALECT_NAMES } from "./drafts.js";
 import { parsePlan } from "./parse-plan.js";
-import type { Plan, SourceParser, TickRequest } from "./plan.js";
+import type { Plan, PlanItem, SourceParser, TickRequest } from "./plan.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";
 
@@ -21,8 +21,15 @@ export const builtInParsers: Readonly<Record<string, SourceParser>> = {
 function markdownParser(dialect?: string): SourceParser {
   return {
     parse: (text, file) => parsePlan(text, { file, ...(dialect === undefined ? {} : { dialect }) }),
-    tick: (text, plan, request) => tickTasks(text, tasksOf(plan, request), request),
+    tick: (text, plan, request) => tickTasks(text, tasksOf(plan, request), request, itemsOf(plan, request)),
   };
+}
+
+function itemsOf(plan: Plan, { items = [] }: TickRequest): PlanItem[] {
+  return items.flatMap(({ phase, places }) => {
+    const gate = plan.phases.find(({ number }) => number === phase)?.validationGate ?? [];
+    return places.flatMap((place) => gate[place] ?? []);
+  });
 }
 
 function tasksOf(plan: Plan, { tasks }: TickRequest) {

@@ -1,7 +1,7 @@
 /** Writes ticks into a tasks.md: the character between the brackets changes, and nothing else. */
 import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
-import type { Checkbox, Plan, PlanTask } from "./plan.js";
+import type { Checkbox, Plan, PlanItem, PlanTask } from "./plan.js";
 import { isTicked } from "./task-line.js";
 
 /** The options of {@link tickTask}. */
@@ -25,13 +25,19 @@ export function tickTask(markdown: string, plan: Plan, taskId: string, options: 
   return tickTasks(markdown, [task], options);
 }
 
-/** Returns the source with all these tasks ticked. */
-export function tickTasks(markdown: string, tasks: readonly PlanTask[], options: TickOptions = {}): string {
+/** Returns the source with all these tasks and items of validation gates ticked. */
+export function tickTasks(
+  markdown: string,
+  tasks: readonly PlanTask[],
+  options: TickOptions = {},
+  items: readonly PlanItem[] = [],
+): string {
   const { criteria = false, done = true } = options;
-  const boxes = tasks.flatMap((task) => [
+  const ofTasks = tasks.flatMap((task) => [
     ...(task.checkbox === undefined ? [] : [task.checkbox]),
     ...(criteria ? task.acceptanceCriteria.flatMap((item) => item.checkbox ?? []) : []),
   ]);
+  const boxes = [...ofTasks, ...items.flatMap((item) => item.checkbox ?? [])];
   return withEdits(
     markdown,
     boxes.flatMap((box) => editOf(markdown, box, done) ?? []),

@@ -38,6 +38,7 @@ export class Operations<Context> {
     this.#running += 1;
     const begun = performance.now();
     let success = false;
+    let refused = false;
     try {
       const loading = this.#options.context();
       // No await once it is loaded, so that an operation begins with the call.
@@ -45,10 +46,11 @@ export class Operations<Context> {
       success = succeeded?.(outcome) ?? true;
       return outcome;
     } catch (error) {
+      refused = isPhasegateError(error) && isStepAhead(operation, error);
       throw this.#toKnownError(operation, error);
     } finally {
       this.#running -= 1;
-      this.metrics.record(operation, performance.now() - begun, success);
+      this.metrics.record(operation, performance.now() - begun, success, refused);
     }
   }
 
@@ -86,6 +88,8 @@ export interface OperationMetrics {
   readonly count: number;
   /** Calls that threw, and submissions that a gate refused. */
   readonly errors: number;
+  /** Those of them that were refused as a step ahead: of a locked phase or task, or evidence for another phase. */
+  readonly refused: number;
   /** The mean duration of all calls. */
   readonly mean: number;
   /** The median of the last 512 calls. */
@@ -94,9 +98,19 @@ export interface OperationMetrics {
   readonly p95: number;
 }
 
+/**
+ * Returns true if an error refuses a step ahead: a phase or task that is locked, or evidence for a phase that is not the
+ * current one.
+ */
+export function isStepAhead(operation: string, { code }: Pick<AnyPhasegateError, "code">): boolean {
+  if (code === "PHASE_ALREADY_COMPLETED") return operation === "completePhase";
+  return code === "PHASE_LOCKED" || code === "TASK_LOCKED";
+}
+
 interface Series {
   count: number;
   errors: number;
+  refused: number;
   total: number;
   readonly recent: Float64Array;
 }
@@ -109,16 +123,17 @@ export class Metrics {
   readonly #series = new Map<string, Series>();
 
   /** Adds one call. */
-  record(operation: string, milliseconds: number, succeeded: boolean): void {
+  record(operation: string, milliseconds: number, succeeded: boolean, refused = false): void {
     let series = this.#series.get(operation);
     if (series === undefined) {
-      series = { count: 0, errors: 0, total: 0, recent: new Float64Array(SAMPLES) };
+      series = { count: 0, errors: 0, refused: 0, total: 0, recent: new Float64Array(SAMPLES) };
       this.#series.set(operation, series);
     }
     series.recent[series.count % SAMPLES] = milliseconds;
     series.count += 1;
     series.total += milliseconds;
     if (!succeeded) series.errors += 1;
+    if (refused) series.refused += 1;
   }
 
   /** Returns the statistics of every operation that was called. */
@@ -127,9 +142,9 @@ export class Metrics {
   }
 }
 
-function figures({ count, errors, total, recent }: Series): OperationMetrics {
+function figures({ count, errors, refused, total, recent }: Series): OperationMetrics {
   const sorted = recent.slice(0, Math.min(count, SAMPLES)).sort();
-  return { count, errors, mean: total / count, p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
+  return { count, errors, refused, mean: total / count, p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
 }
 
 /** Returns the nearest-rank quantile of sorted samples. */

@@ -3,11 +3,13 @@
  * a plan.
  */
 import {
+  findPlaceholders,
   isProse,
-  type PHASE_PLACEHOLDERS,
-  type TASK_PLACEHOLDERS,
+  PHASE_PLACEHOLDERS,
+  TASK_PLACEHOLDERS,
   TEMPLATE_PLACEHOLDER,
   TEXT_PLACEHOLDER,
+  type TemplateKind,
   type TextValues,
   textValue,
 } from "../workflow/placeholders.js";
@@ -150,6 +152,67 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
   };
 }
 
+/** The placeholders that differ from phase to phase, or from task to task. Each answer of a tool names the next call. */
+const OWN: Readonly<Record<TemplateKind, ReadonlySet<string>>> = {
+  phase: new Set<string>(PHASE_PLACEHOLDERS.filter((name) => name !== "NEXT_PHASE_NUMBER")),
+  task: new Set<string>(TASK_PLACEHOLDERS.filter((name) => name !== "NEXT_TASK_NUMBER" && !name.startsWith("PHASE_"))),
+};
+
+/** The fewest characters that texts must share for a split to be worth it. */
+const SHARED_LEAST = 200;
+
+/**
+ * Splits a template in two: the blocks that show something of a phase or task for the first time, and those that are the
+ * same for every one. Each part keeps the headings of its blocks. Undefined if a split saves little.
+ */
+export function splitTemplate(
+  template: string,
+  kind: TemplateKind,
+): { readonly own: string; readonly shared: string } | undefined {
+  const [own, shared]: [string[], string[]] = [[], []];
+  const shown = new Set<string>();
+  let heading: string | undefined;
+  const headed = new Map<string[], string>();
+  for (const block of blocksOf(template)) {
+    const news = findPlaceholders(block).filter(({ name }) => OWN[kind].has(name) && !shown.has(name));
+    for (const { name } of news) shown.add(name);
+    if (HEADING.test(block) && news.length === 0) heading = block;
+    else {
+      const part = news.length > 0 ? own : shared;
+      if (heading !== undefined && headed.get(part) !== heading) part.push(heading);
+      if (heading !== undefined) headed.set(part, heading);
+      part.push(block);
+      if (HEADING.test(block)) heading = undefined;
+    }
+  }
+  const text = shared.join("\n\n");
+  return text.length < SHARED_LEAST ? undefined : { own: own.join("\n\n"), shared: text };
+}
+
+const HEADING = /^#{1,6}\s/;
+const FENCE = /^\s*(?:```|~~~)/;
+
+/** Returns headings, paragraphs, lists and code samples. Rules between sections are left out. */
+function blocksOf(template: string): string[] {
+  const blocks: string[] = [];
+  let lines: string[] = [];
+  let isCode = false;
+  const end = () => {
+    const block = lines.join("\n").trimEnd();
+    if (block.trim() !== "" && !/^\s*(?:-{3,}|\*{3,}|_{3,})\s*$/.test(block)) blocks.push(block);
+    lines = [];
+  };
+  for (const line of template.split("\n")) {
+    if (FENCE.test(line)) isCode = !isCode;
+    const isBlank = !isCode && line.trim() === "";
+    if (isBlank || (!isCode && HEADING.test(line))) end();
+    if (!isBlank) lines.push(line);
+    if (!isCode && HEADING.test(line)) end();
+  }
+  end();
+  return blocks;
+}
+
 /** Returns the text of a phase from a plan; `next` is the number of the next phase, if there is one. */
 export function renderPhase(
   template: string,
@@ -168,4 +231,10 @@ export function renderTask(
   own: TextValues,
 ): FilledText {
   return fillTemplate(template, taskValues(phase, task), own);
+}
+
+/** Returns the text that all tasks of a phase share, with the placeholders for what is a task's own as they are. */
+export function renderShared(template: string, { number, name }: PhaseDefinition, own: TextValues): string {
+  const kept = Object.fromEntries(TASK_PLACEHOLDERS.map((placeholder) => [placeholder, `[${placeholder}]`]));
+  return fillTemplate(template, { ...kept, PHASE_NUMBER: number, PHASE_NAME: name }, own).text;
 }

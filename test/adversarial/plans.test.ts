@@ -89,6 +89,16 @@ describe("the gate of a plan's phase", () => {
     await lieThenTruth({}, [/Task 1\.1 is not in 'tasks_completed'/, /Not claimed: item 2 .*: Somebody has read/]);
   });
 
+  it("does not accept a task that is noted as done as a claim, and ticks nothing for it", async () => {
+    const { lieThenTruth, tool, id, text } = await aPlan();
+    for (const task_number of [1, 2]) {
+      const noted = await tool.dispatch({ action: "complete_task", session_id: id, phase: 1, task_number });
+      expect(noted).toMatchObject({ status: "success" });
+    }
+    expect(await text()).toBe(PLAN);
+    await lieThenTruth({}, [/Task 1\.1 is not in 'tasks_completed'/]);
+  });
+
   it("accepts no unknown ids, and suggests the right one", async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { ...TRUTH, tasks_completed: ["1.1", "1.20", "all of them", "*"] };

@@ -31,6 +31,19 @@ describe("a session", () => {
     await accepts(TRUTH);
   });
 
+  it("keeps its log short in a flood of refused calls, and counts them", async () => {
+    const { accepts, engine, id, claim, tool } = await aGate({ gate: GATE });
+    const before = (await engine.getState(id)).version;
+    for (let call = 0; call < 25; call += 1) {
+      await claim({ done: true }, 2);
+      await tool.dispatch({ action: "get_task", session_id: id, phase: 2, task_number: call });
+    }
+    const { version } = await engine.getState(id);
+    expect(version - before).toBe(2);
+    expect(engine.metrics()).toMatchObject({ completePhase: { refused: 25 }, getTask: { refused: 25 } });
+    await accepts(TRUTH);
+  });
+
   it("refuses to complete a phase twice", async () => {
     const { accepts, claim } = await aGate({ gate: GATE });
     await accepts(TRUTH);

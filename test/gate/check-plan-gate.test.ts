@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import { claimedItems } from "../../src/gate/plan-gate.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { PlanGate } from "../../src/workflow/structure.js";
 
@@ -205,4 +206,10 @@ describe("the gate of a phase of a plan", () => {
       }),
     );
   });
+});
+
+it("gives the numbers of the items that evidence claims as true, by number or text", () => {
+  expect(claimedItems(gate.items, { validation_gate: { 1: true, "Docs are read": true } })).toEqual([1, 2]);
+  expect(claimedItems(gate.items, { validation_gate: { 1: true, 2: false } })).toEqual([1]);
+  for (const evidence of [{}, { validation_gate: [true] }]) expect(claimedItems(gate.items, evidence)).toEqual([]);
 });

@@ -26,7 +26,8 @@ it("examples of evidence, as an agent gets them, pass the schema that they come 
     ],
   });
   const { ask } = await connectInMemory(makeEngine({}, [workflow]).engine);
-  const { session_id, phase_content } = await ask({ action: "start", workflow_type: "examples", target_file: "a.ts" });
+  const { session_id } = await ask({ action: "start", workflow_type: "examples", target_file: "a.ts" });
+  const { phase_content } = await ask({ action: "get_phase", session_id });
   const { evidence_example: evidence } = Object(phase_content).checkpoint;
   expect(Object.keys(evidence)).toEqual(Object.keys(FIELDS));
   const wrong = await ask({ action: "complete_phase", session_id, phase: 1, evidence: {} });

@@ -30,7 +30,7 @@ const fields = (count: number) =>
 const wide = defineWorkflow({
   ...{ type: "wide", revision: "1", name: "Wide", description: "More fields than an answer can show" },
   phases: [
-    { number: 1, name: "Wide", content: "one text", gate: { evidence: fields(900) } },
+    { number: 1, name: "Wide", content: "one text", gate: { evidence: fields(2500) } },
     { number: 2, name: "Open", content: "# Open" },
   ],
 });

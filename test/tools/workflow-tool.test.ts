@@ -36,6 +36,51 @@ function makeTool(
   return { ...made, tool, dispatch, call, refused, start };
 }
 
+describe("complete_task", () => {
+  it("says which tasks are done and which is next, and so does a brief state, for whoever continues", async () => {
+    const { call, start } = makeTool();
+    const id = await start();
+    expect(await call({ action: "get_state", session_id: id, brief: true })).toMatchObject({
+      ...{ tasks_done: "none", tasks_left: 2, next_task: 1 },
+    });
+    const noted = { action: "complete_task", session_id: id, phase: 1, task_number: 1, note: "n".repeat(1500) };
+    const next = { action: "get_task", session_id: id, phase: 1, task_number: 2 };
+    expect(await call(noted)).toMatchObject({ tasks_done: "1", tasks_left: 1, next_task: 2, next });
+    expect(await call(noted)).toMatchObject({ replayed: true, next });
+    const brief = await call({ action: "get_state", session_id: id, brief: true });
+    expect(brief).toMatchObject({
+      tasks_done: "1",
+      next_task: 2,
+      last_note: { task: 1, note: expect.stringMatching(/^n+…$/) },
+    });
+    expect(JSON.stringify(brief).length).toBeLessThanOrEqual(1600);
+    expect(await call({ action: "get_state", session_id: id })).toMatchObject({ last_note: { note: noted.note } });
+    const phase = await call({ action: "get_phase", session_id: id });
+    expect(phase).toMatchObject({ phase_content: { tasks_done: [1] }, next });
+    expect(await call({ action: "complete_task", session_id: id, phase: 1, task_number: 2 })).toMatchObject({
+      ...{ tasks_done: "1-2", tasks_left: 0, next_task: null, next: { action: "complete_phase", phase: 1 } },
+    });
+    expect(await call({ action: "get_task", session_id: id, phase: 1, task_number: 1 })).toMatchObject({
+      next: { action: "complete_phase" },
+    });
+  });
+
+  it("is refused like get_task, in the tool's words", async () => {
+    const { call, refused, start } = makeTool();
+    const id = await start();
+    const of = (phase: number, task_number: number) => ({
+      action: "complete_task",
+      session_id: id,
+      phase,
+      task_number,
+    });
+    expect(await refused(of(2, 1))).toMatchObject({ code: "PHASE_LOCKED", current_phase_content: { phase_number: 1 } });
+    expect(await refused(of(1, 9))).toMatchObject({ code: "TASK_NOT_FOUND", next: { action: "get_phase" } });
+    await call({ action: "pause", session_id: id });
+    expect(await refused(of(1, 1))).toMatchObject({ code: "INVALID_TRANSITION", next: { action: "resume" } });
+  });
+});
+
 describe("every action", () => {
   it("list_workflows returns metadata, filtered by category, with a warning for an unknown category", async () => {
     const { call } = makeTool();
@@ -127,8 +172,12 @@ describe("every action", () => {
     expect(first).toMatchObject({
       phase: 1,
       task_number: 1,
-      task_content: { title: "Write the code", execution_steps: [{ step: 1, description: "Write" }] },
+      task_content: { title: "Write the code", content: expect.stringContaining("### Step 1: Write") },
     });
+    // The text has them.
+    for (const key of ["execution_steps", "artifacts_to_produce", "description"]) {
+      expect(first.task_content).not.toHaveProperty(key);
+    }
     expect(first.task_content).toMatchObject(said);
     const second = await call(first.next as Answer);
     expect(second.task_content).not.toHaveProperty("execution_steps");

@@ -92,7 +92,7 @@ export function arrangePhases(
 }
 
 /** Matches the phases of a session that come from a plan with the current plan. */
-function matchPhases(pinned: readonly PhaseDefinition[], live: readonly PlanPhase[]): PhaseMatches {
+export function matchPhases(pinned: readonly PhaseDefinition[], live: readonly PlanPhase[]): PhaseMatches {
   const matches = new Map<PhaseDefinition, PlanPhase>();
   const taken = new Set<PlanPhase>();
   const rules: readonly ((phase: PhaseDefinition, candidate: PlanPhase) => boolean)[] = [

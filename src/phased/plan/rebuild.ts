@@ -4,12 +4,15 @@
  */
 
 import { PhasegateError } from "../../errors.js";
+import type { PlanPhase } from "../../plan/plan.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
 import type { Actor } from "../state/commands.js";
 import type { PlanChange } from "../state/events.js";
+import type { TaskPairs } from "../state/task-notes.js";
 import { type Comparison, comparePlan } from "./compare.js";
+import { matchTasks, type TaskMatches } from "./match.js";
 import { buildPhases, checkPinned, planPin, type UsablePlan, usablePlan } from "./pin.js";
 
 /** A new structure for a session, with its differences. */
@@ -19,6 +22,8 @@ export interface Rebuilt extends Comparison {
   readonly takenAway: readonly PlanChange[];
   /** The old and new positions of the phases that still exist, from the current one on. */
   readonly places: readonly (readonly [from: number, to: number])[];
+  /** The old and new numbers of the current phase's tasks; missing if the phase is not from the plan. */
+  readonly tasks?: TaskPairs;
 }
 
 /**
@@ -93,7 +98,19 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
     const at = now === undefined ? -1 : ahead.indexOf(now);
     return at < 0 ? [] : [[from, statics.length + done.length + at] as const];
   });
-  return { ...comparison, structure, places, takenAway: takenAway(pinned, structure, position) };
+  const current = pinned.phases[position];
+  const now = current?.plan === undefined ? undefined : matchTasks(pinned.phases, usable.reading.plan.phases, matches);
+  const tasks = now && { tasks: pairsOfTasks(current, now, ahead[0]) };
+  return { ...comparison, ...tasks, structure, places, takenAway: takenAway(pinned, structure, position) };
+}
+
+/** Returns the tasks of the current phase that are still in it, by their old and new numbers. */
+function pairsOfTasks(was: PhaseDefinition | undefined, matches: TaskMatches, now: PlanPhase | undefined): TaskPairs {
+  return (was?.tasks ?? []).flatMap((task) => {
+    const found = matches.get(task);
+    const place = found === undefined ? -1 : (now?.tasks.indexOf(found) ?? -1);
+    return place < 0 ? [] : [[task.number, place + 1] as const];
+  });
 }
 
 interface Asked {

@@ -72,6 +72,7 @@ export async function syncPlan(
       by,
       changes: changesByKind(rebuilt.changes, rebuilt.takenAway),
       places: rebuilt.places,
+      tasks: rebuilt.tasks,
     } as const;
     const structure = await context.pinned.structure(session);
     return { command: { command, structure, limits: context.options.limits } };

@@ -5,20 +5,20 @@
  */
 
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { claimedIds } from "../../gate/plan-gate.js";
-import type { Plan, PlanTask } from "../../plan/plan.js";
-import { isTicked } from "../../plan/task-line.js";
-import type { SourceParser } from "../../ports/content-provider.js";
+import { claimedIds, claimedItems } from "../../gate/plan-gate.js";
 import { audienceOf } from "../../runtime/notifier.js";
-import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
-import { loadEvidence, readEvents } from "../artifacts.js";
+import { isJsonObject } from "../../workflow/json.js";
+import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
+import { loadEvidence, loadValue, readEvents } from "../artifacts.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
+import type { CommandOf } from "../state/commands.js";
 import type { EventOf, SessionEvent } from "../state/events.js";
 import { type DueTicks, dueAfterTicks } from "../state/head.js";
 import { inRanges, numbersIn } from "../state/ranges.js";
-import { matchTasks, type TaskMatches } from "./match.js";
+import { matchTasks } from "./match.js";
 import { findParser, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
+import { canTick, type DueParts, itemsShown, type Known, showsDone, type TickedText, tickText } from "./tick-text.js";
 
 /** Limits how often ticks that become due during a write are written by the same call. */
 const ROUNDS_MAX = 5;
@@ -50,16 +50,19 @@ export async function writeDueTicks(
   return { session, ticks };
 }
 
+/** What of a phase was already ticked in its plan: tasks by their pinned ids, items of its validation gate by number. */
+type Stood = Pick<CommandOf<"completePhase">, "stood" | "stoodItems">;
+
 /**
- * Returns the tasks of a phase that were already ticked in the plan, by their pinned ids: by a person, or
- * by another session. Undefined if that can't be determined: then all ticks count as the session's own.
+ * Returns what of a phase was already ticked in the plan, by a person or by another session. Undefined if
+ * that can't be determined: then all ticks count as the session's own.
  */
 export async function tickedBefore(
   { options }: EngineContext,
   { head }: PhasedSession,
   structure: WorkflowStructure,
   phase: PhaseDefinition,
-): Promise<readonly string[] | undefined> {
+): Promise<Stood | undefined> {
   const { dynamic, plan: pin, phases } = structure;
   if (dynamic === undefined || pin?.ticked !== true || phase.plan === undefined) return undefined;
   // A tick may be one that the session has yet to remove.
@@ -67,7 +70,8 @@ export async function tickedBefore(
   try {
     const { reading } = await readSource(options, structure, dynamic, pin.path, true);
     const now = matchTasks(phases, reading.plan.phases);
-    return phase.tasks.flatMap((task) => (showsDone(now.get(task)) && task.plan !== undefined ? [task.plan.id] : []));
+    const stood = phase.tasks.flatMap((task) => (showsDone(now.get(task)) && task.plan ? [task.plan.id] : []));
+    return { stood, stoodItems: itemsShown(reading.plan, phase, phases) };
   } catch {
     // The write of the ticks reports why the plan can't be read.
     return undefined;
@@ -94,7 +98,7 @@ async function writeTicks(
   const { dynamic, plan } = structure;
   const nothing = { ticked: [], unticked: [], missing: [], unwritable: [] };
   if (dynamic === undefined || plan === undefined) return nothing;
-  const tasks = await dueTasks(context, session, structure, due, recent);
+  const tasks = await dueParts(context, session, structure, due, recent);
   const plans = requirePlans(context.options, structure);
   const parser = await findParser(context.options, structure, dynamic);
   if (!canTick(parser)) return nothing;
@@ -123,20 +127,20 @@ interface Pass {
 }
 
 /**
- * Returns the tasks to tick and to untick: those that accepted evidence has claimed. `recent` is a commit
+ * Returns what to tick and to untick: tasks and items of gates that accepted evidence has claimed. `recent` is a commit
  * that may contain everything needed; otherwise the whole log is read.
  */
-async function dueTasks(
+async function dueParts(
   context: EngineContext,
   session: PhasedSession,
   structure: WorkflowStructure,
   due: DueTicks,
   recent?: PhasedCommit,
-): Promise<DueTasks> {
+): Promise<DueParts> {
   // A newer commit may have changed which tasks are claimed.
   const newest = recent?.version === session.version ? recent : undefined;
   const passes = onlyPass(due, structure, newest) ?? (await allPasses(context, session));
-  const claimed = async (pass: Pass) => claimedTasks(context, session, pass);
+  const claimed = async (pass: Pass) => claimedParts(context, session, pass);
   const valid = passes.filter(
     (pass, index) =>
       inRanges(session.head.completed, pass.event.position) &&
@@ -147,8 +151,8 @@ async function dueTasks(
     (pass) => inRanges(due.untick, pass.event.position) && !valid.includes(pass) && pass.ticksRemoved !== true,
   );
   return {
-    tick: (await Promise.all(tick.map(claimed))).flat(),
-    untick: (await Promise.all(untick.map(async (pass) => (await claimed(pass)).filter(isOwn(pass))))).flat(),
+    tick: joined(await Promise.all(tick.map(claimed))),
+    untick: joined(await Promise.all(untick.map(async (pass) => ownOf(pass, await claimed(pass))))),
   };
 }
 
@@ -200,20 +204,31 @@ function isTickedPass(event: SessionEvent): event is EventOf<"gate_passed"> {
   return event.type === "gate_passed" && event.ticks === true;
 }
 
-/** Returns the tasks of the phase that its evidence names: an optional one may be missing. */
-async function claimedTasks(
+function joined(parts: readonly Known[]): Known {
+  return { tasks: parts.flatMap(({ tasks }) => tasks), items: parts.flatMap(({ items }) => items) };
+}
+
+/** Returns the tasks of the phase that its evidence names, and the items of its gate that it claims. */
+async function claimedParts(
   context: EngineContext,
   { sessionId }: PhasedSession,
   { event, version, phase, phases }: Pass,
-): Promise<KnownTask[]> {
-  const evidence = await loadEvidence(context, { sessionId, version }, event.evidence);
+): Promise<Known> {
+  // The output has plain claims where they were submitted with proofs.
+  const given = event.output && (await loadValue(context, { sessionId, version }, event.output));
+  const evidence = isJsonObject(given) ? given : await loadEvidence(context, { sessionId, version }, event.evidence);
   const claims = new Set(claimedIds(evidence));
-  return phase.tasks.filter(({ plan }) => plan !== undefined && claims.has(plan.id)).map((task) => ({ task, phases }));
+  const tasks = phase.tasks.filter(({ plan }) => plan !== undefined && claims.has(plan.id));
+  const items = phase.gate.kind === "plan" ? claimedItems(phase.gate.items, evidence) : [];
+  return { tasks: tasks.map((task) => ({ task, phases })), items: items.map((item) => ({ phase, phases, item })) };
 }
 
-/** Returns a test for tasks that the session has ticked itself: those not ticked before, by a person or elsewhere. */
-function isOwn({ event: { stood: tickedBefore = [] } }: Pass): (known: KnownTask) => boolean {
-  return ({ task }) => task.plan === undefined || !tickedBefore.includes(task.plan.id);
+/** Returns what the session has ticked itself: not what was ticked before, by a person or elsewhere. */
+function ownOf({ event: { stood = [], stoodItems = [] } }: Pass, { tasks, items }: Known): Known {
+  return {
+    tasks: tasks.filter(({ task }) => task.plan === undefined || !stood.includes(task.plan.id)),
+    items: items.filter(({ item }) => !stoodItems.includes(item)),
+  };
 }
 
 /** Records what was written, unless another process has recorded it. */
@@ -271,123 +286,4 @@ function pendingReason(
   if (isPhasegateError(error) && audienceOf(error) === "guard") notifications.report("write plan", error);
   notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
   return reason;
-}
-
-/** A pinned task, with the phases that were pinned with it. */
-interface KnownTask {
-  readonly task: TaskDefinition;
-  readonly phases: readonly PhaseDefinition[];
-}
-
-/** Tasks to tick and to untick. */
-interface DueTasks {
-  readonly tick: readonly KnownTask[];
-  readonly untick: readonly KnownTask[];
-}
-
-/** A text with its ticks, and the tasks that show them, by their ids in the text. */
-interface TickedText {
-  readonly text: string;
-  readonly ticked: readonly string[];
-  readonly unticked: readonly string[];
-  /** Tasks that the text no longer has, by their former ids. */
-  readonly missing: readonly string[];
-  /** Tasks without a checkbox in the text. */
-  readonly unwritable: readonly string[];
-}
-
-type TickingParser = SourceParser & Required<Pick<SourceParser, "tick">>;
-
-/** Returns true if a parser can write ticks. */
-function canTick(parser: SourceParser): parser is TickingParser {
-  return parser.tick !== undefined;
-}
-
-/** Writes ticks into the current text; everything else in it stays. */
-function tickText(
-  parser: TickingParser,
-  before: string,
-  file: string,
-  due: DueTasks,
-  tickCriteria: boolean,
-): TickedText {
-  const { plan } = parser.parse(before, file);
-  const find = finder(plan);
-  const ticked = due.tick.flatMap((task) => find(task) ?? []);
-  const unticked = due.untick.flatMap((task) => find(task) ?? []).filter((task) => !ticked.includes(task));
-  const writing = new Writing(parser, file, before, plan);
-  for (const [tasks, done] of [[unticked, false] as const, [ticked, true] as const]) {
-    // A task without a checkbox is shown as done by the checkboxes of its criteria.
-    const withCriteria = (task: PlanTask) => tickCriteria || task.checkbox === undefined;
-    for (const criteria of [true, false]) {
-      writing.tick(ids(tasks.filter((task) => withCriteria(task) === criteria)), criteria, done);
-    }
-  }
-  const after = new Map(writing.plan().phases.flatMap(({ tasks }) => tasks.map((task) => [task.id, task] as const)));
-  const shows = (done: boolean) => (id: string) => showsDone(after.get(id)) === done;
-  const [done, open] = [ids(ticked), ids(unticked)];
-  const missing = [...due.tick, ...due.untick].filter((task) => find(task) === undefined);
-  return {
-    text: writing.text,
-    ticked: done.filter(shows(true)),
-    unticked: open.filter(shows(false)),
-    missing: [...new Set(missing.map(({ task }) => task.plan?.id ?? task.name))],
-    unwritable: [...done.filter(shows(false)), ...open.filter(shows(true))],
-  };
-}
-
-/** Returns true if the text shows a task as done: by its checkbox, or by those of its criteria if it has none. */
-function showsDone(task: PlanTask | undefined): boolean {
-  if (task === undefined || task.state === "done") return task !== undefined;
-  const boxes = task.checkbox === undefined ? task.acceptanceCriteria.flatMap(({ checkbox }) => checkbox ?? []) : [];
-  return boxes.length > 0 && boxes.every(({ mark }) => isTicked(mark));
-}
-
-function finder(plan: Plan): (known: KnownTask) => PlanTask | undefined {
-  const known = new Map<readonly PhaseDefinition[], TaskMatches>();
-  return ({ task, phases }) => {
-    const matches = known.get(phases) ?? matchTasks(phases, plan.phases);
-    known.set(phases, matches);
-    return matches.get(task);
-  };
-}
-
-/** A text that is being ticked. */
-class Writing {
-  text: string;
-  private readonly parser: TickingParser;
-  private readonly file: string;
-  private read: Plan | undefined;
-
-  constructor(parser: TickingParser, file: string, text: string, plan: Plan) {
-    this.parser = parser;
-    this.file = file;
-    this.text = text;
-    this.read = plan;
-  }
-
-  /** Positions move with each change, so the text is read again. */
-  plan(): Plan {
-    this.read ??= this.parser.parse(this.text, this.file).plan;
-    return this.read;
-  }
-
-  /** Ticks tasks together; if that fails, one by one, so that one task does not stop the others. */
-  tick(tasks: readonly string[], criteria: boolean, done: boolean): void {
-    if (tasks.length === 0) return;
-    try {
-      const text = this.parser.tick(this.text, this.plan(), { tasks, criteria, done });
-      if (text !== this.text) this.read = undefined;
-      this.text = text;
-    } catch (error) {
-      // The parser has written a text that is no plan: fewer tasks would not help.
-      if (isPhasegateError(error, "PLAN_PARSE") && error.cause === undefined) throw error;
-      // A single task that can't be ticked is reported as unwritable, because the text does not show it.
-      if (tasks.length > 1) for (const task of tasks) this.tick([task], criteria, done);
-    }
-  }
-}
-
-function ids(tasks: readonly PlanTask[]): string[] {
-  return [...new Set(tasks.map(({ id }) => id))];
 }

@@ -7,7 +7,7 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
-import { renderPhase, renderTask } from "../../template/template.js";
+import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
 import { revisionOf } from "../../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
@@ -44,8 +44,8 @@ export interface TaskProgress {
   /** The task's name. */
   readonly name: string;
   /**
-   * Done if its phase has passed, unless the task is optional; otherwise what the source says now. A tick
-   * there is not a claim at the gate.
+   * Done if it is noted as done, or its phase has passed, unless the task is optional; otherwise what the source says
+   * now. Neither a note nor a tick is a claim at the gate.
    */
   readonly state: TaskState;
   /** Ids of the tasks that must be done first. */
@@ -135,15 +135,15 @@ interface RenderedText {
   readonly leftOut: readonly string[];
   /** True if the template has changed since the phase was pinned. */
   readonly contentChanged: boolean;
+  /** See {@link TextView.own}. */
+  readonly own?: string;
+  /** See {@link PhaseView.shared}. */
+  readonly shared?: string;
 }
 
-interface Kept {
-  /** The revision of the template. */
-  readonly template: string;
-  readonly target: string;
-  readonly content: Content;
-  readonly facts: MarkdownFacts;
-  readonly leftOut: readonly string[];
+interface Kept extends Omit<RenderedText, "contentChanged"> {
+  /** The revisions of the templates, and the session's target. */
+  readonly made: string;
 }
 
 const textsOf = new WeakMap<WorkflowStructure, RecentMap<PhaseDefinition | TaskDefinition, Kept>>();
@@ -166,13 +166,49 @@ export async function renderedText(
   const template = await options.content.text(structure.type, { template: task === undefined ? "phase" : "task" });
   const texts = textsOf.get(structure) ?? new RecentMap<PhaseDefinition | TaskDefinition, Kept>(TEXTS_KEPT);
   textsOf.set(structure, texts);
+  const forTasks = task === undefined ? await taskTemplate(options, structure, phase) : template;
+  const made = `${template.revision} ${forTasks?.revision} ${target}`;
   let kept = texts.get(part);
-  if (kept?.template !== template.revision || kept.target !== target) {
-    kept = { template: template.revision, target, ...render(template, structure, target, phase, task) };
+  if (kept?.made !== made) {
+    const parts = partsOf(template.text, forTasks?.text, structure, target, phase, task);
+    kept = { made, ...render(template, structure, target, phase, task), ...parts };
     texts.set(part, kept);
   }
-  const { content, facts, leftOut } = kept;
-  return { content, facts, leftOut, contentChanged: part.textRevision !== template.revision };
+  const { made: _, ...text } = kept;
+  return { ...text, contentChanged: part.textRevision !== template.revision };
+}
+
+/** Returns the template for a phase's tasks; undefined if it can't be read: then its tasks say so. */
+async function taskTemplate(
+  { content }: EngineContext["options"],
+  { type }: WorkflowStructure,
+  { tasks }: PhaseDefinition,
+): Promise<Content | undefined> {
+  try {
+    return tasks.length < 2 ? undefined : await content.text(type, { template: "task" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns what a text has of its own, and for a phase what its tasks share. The plan's first phase has its whole text. */
+function partsOf(
+  template: string,
+  forTasks: string | undefined,
+  { phases, plan }: WorkflowStructure,
+  target: string,
+  phase: PhaseDefinition,
+  task: TaskDefinition | undefined,
+): Pick<RenderedText, "own" | "shared"> {
+  const values = { target, plan: plan?.path };
+  const tasks = phase.tasks.length < 2 || forTasks === undefined ? undefined : splitTemplate(forTasks, "task");
+  if (task !== undefined) return tasks === undefined ? {} : { own: renderTask(tasks.own, phase, task, values).text };
+  const isFirst = phases.find((other) => other.plan !== undefined) === phase;
+  const split = isFirst ? undefined : splitTemplate(template, "phase");
+  return {
+    ...(split === undefined ? {} : { own: renderPhase(split.own, phase, undefined, values).text }),
+    ...(tasks === undefined ? {} : { shared: renderShared(tasks.shared, phase, values) }),
+  };
 }
 
 function changedSince(
@@ -193,13 +229,17 @@ function taskStandings(
   live: Plan | undefined,
 ): TaskProgress[] {
   const now = live === undefined ? undefined : matchTasks(phases, live.phases);
-  const homes = new Map<string, { readonly done: boolean; readonly task: TaskDefinition }>();
+  const homes = new Map<string, { readonly done: boolean; readonly noted: boolean; readonly task: TaskDefinition }>();
   for (const [position, { tasks }] of phases.entries()) {
     const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
-    for (const task of tasks) if (task.plan !== undefined) homes.set(task.plan.id, { done, task });
+    const noted = position === head.position && !done ? (head.tasks?.done ?? []) : [];
+    for (const task of tasks) {
+      if (task.plan !== undefined) homes.set(task.plan.id, { done, noted: inRanges(noted, task.number), task });
+    }
   }
   const stateOf = (id: string): TaskState => {
     const home = homes.get(id);
+    if (home?.noted === true) return "done";
     // Only its tick shows if an optional task was claimed.
     if (home?.done === true && home.task.plan?.optional !== true) return "done";
     const task = home === undefined ? undefined : now?.get(home.task);
@@ -228,7 +268,7 @@ function checkOrder(
   const ready = tasks.filter((other) => other.ready).map(({ number }) => number);
   const first = ready.length === 0 ? "" : ` Ready now: ${ready.join(", ")}.`;
   throw new PhasegateError("TASK_LOCKED", `task ${id} needs ${open.join(", ")}, which is not done`, {
-    remedy: `Do ${open.join(", ")} first. It counts as done when its phase has passed, or once a person has ticked it in ${path}.${first}`,
+    remedy: `Do ${open.join(", ")} first. It counts as done once it is noted as done, its phase has passed, or a person has ticked it in ${path}.${first}`,
     details: { phase, task, open, ready },
   });
 }

@@ -9,10 +9,11 @@ import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
 import { waivable } from "../../gate/waivers.js";
 import type { JsonObject } from "../../workflow/json.js";
-import type { WorkflowStructure } from "../../workflow/structure.js";
+import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification, Waived } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 import { inRanges } from "./ranges.js";
+import type { StepRefused, TaskPairs } from "./task-notes.js";
 
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -50,7 +51,10 @@ export type SessionCommand =
       readonly waived?: readonly Waived[];
       /** Where the claims can be seen. */
       readonly proofs?: readonly Proof[];
+      /** Items of its validation gate that were already ticked there, by number. */
+      readonly stoodItems?: readonly number[];
     }
+  | { readonly type: "completeTask"; readonly phase: number; readonly task: number; readonly note?: string }
   | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
   | ({ readonly type: "deny"; readonly note: string } & PersonsWord)
   | {
@@ -61,6 +65,7 @@ export type SessionCommand =
     }
   | ({ readonly type: "waive"; readonly note?: string } & WaiverWord)
   | ({ readonly type: "denyWaiver"; readonly note: string } & WaiverWord)
+  | { readonly type: "refuseStep"; readonly refused: StepRefused }
   | { readonly type: "pause"; readonly note?: string }
   | { readonly type: "resume" }
   | { readonly type: "retryPhase"; readonly phase: number; readonly resetEvidence: boolean; readonly by: Actor }
@@ -73,7 +78,13 @@ export type SessionCommand =
     }
   | { readonly type: "overrideGate"; readonly phase: number; readonly by: string; readonly reason: string }
   | { readonly type: "skipPhase"; readonly phase: number; readonly by: string; readonly reason: string }
-  | { readonly type: "migrate"; readonly structure: WorkflowStructure; readonly by: string }
+  | {
+      readonly type: "migrate";
+      readonly structure: WorkflowStructure;
+      readonly by: string;
+      /** See `syncPlan`. */
+      readonly tasks?: TaskPairs | undefined;
+    }
   | {
       readonly type: "syncPlan";
       readonly structure: WorkflowStructure;
@@ -81,6 +92,8 @@ export type SessionCommand =
       readonly changes: PlanChanges;
       /** The old and new positions of the phases that the plan still has, from the current one on. */
       readonly places: readonly (readonly [from: number, to: number])[];
+      /** The old and new numbers of the current phase's tasks; missing if the phase is not from a plan. */
+      readonly tasks?: TaskPairs | undefined;
     }
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
   /** Takes the snapshots that nobody took when they were due. */
@@ -109,6 +122,7 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
     case "active":
       return [
         "completePhase",
+        ...(hasTasks(head, structure) ? (["completeTask"] as const) : []),
         ...(head.awaiting === undefined ? [] : (["approve", "deny"] as const)),
         ...waiverCommands(head, structure),
         "pause",
@@ -145,6 +159,10 @@ export function isWaiverOpen({ waiver, status }: SessionHead): boolean {
   return waiver !== undefined && waiver.denied !== true && status !== "completed" && status !== "deleted";
 }
 
+function hasTasks({ position }: SessionHead, { phases }: WorkflowStructure): boolean {
+  return phases[position]?.tasks.length !== 0;
+}
+
 /** Returns the phases that a rollback may go to; in a completed session, all of them. */
 export function rollbackTargets(head: SessionHead, structure: WorkflowStructure): number[] {
   const first = structure.phases.findIndex(({ number }) => number === structure.startPhase);
@@ -172,6 +190,33 @@ export function submissionRefusal(
   if (position > head.position) return phaseLocked(phase, head.phase);
   if (position < head.position) return behind(head, phase, structure);
   return exhausted(head, limits);
+}
+
+/** Returns the reason why a task of a phase can't be noted as done now; undefined if it can. */
+export function taskRefusal(
+  head: SessionHead,
+  phase: number,
+  task: number,
+  structure: WorkflowStructure,
+): AnyPhasegateError | undefined {
+  if (positionOf(structure, phase) < 0) return phaseOutOfRange(structure, phase);
+  if (head.status !== "active") return invalidTransition(head, structure, "completeTask");
+  const current = structure.phases[head.position];
+  if (current?.number !== phase) return notCurrent(head, phase, structure);
+  return current.tasks.some(({ number }) => number === task) ? undefined : taskNotFound(current, task);
+}
+
+/** Returns the error for a task that its phase does not have. */
+export function taskNotFound(
+  { number: phase, tasks }: PhaseDefinition,
+  task: number,
+): PhasegateError<"TASK_NOT_FOUND"> {
+  const valid = tasks.map(({ number }) => number);
+  return new PhasegateError("TASK_NOT_FOUND", `phase ${phase} has no task ${task}`, {
+    remedy:
+      valid.length === 0 ? "This phase has no tasks: its content says what to do." : `Use one of: ${valid.join(", ")}.`,
+    details: { phase, task, valid },
+  });
 }
 
 /**

@@ -42,7 +42,7 @@ export function completePhase(
 ): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output, verification, waived = [], proofs = [], stood = [] } = command;
+  const { phase, evidence, verdict, output, verification, waived = [], proofs = [], ...marks } = command;
   const attempt = head.attempts + 1;
   const verified = verification === undefined ? {} : { verification: [...verification] };
   if (!verdict.passed) {
@@ -58,7 +58,7 @@ export function completePhase(
   };
   const accepted = { phase, position, attempt, evidence, ...extras };
   const approval = approvalOf(context.structure.phases[position]?.gate);
-  if (approval === undefined) return gatePassed(accepted, context, stood);
+  if (approval === undefined) return gatePassed(accepted, context, marks);
   const { evidenceHash } = command;
   if (evidenceHash === undefined) throw new Error("an approval must be bound to the hash of its evidence");
   return [{ type: "approval_requested", ...accepted, ...approval, evidenceHash }];
@@ -159,12 +159,16 @@ function gateFailed(
 }
 
 function gatePassed(
-  accepted: Omit<EventOf<"gate_passed">, "type" | "ticks" | "stood">,
+  accepted: Omit<EventOf<"gate_passed">, "type" | "ticks" | "stood" | "stoodItems">,
   context: TransitionContext,
-  stood: readonly string[] = [],
+  { stood = [], stoodItems = [] }: Pick<CommandOf<"completePhase">, "stood" | "stoodItems"> = {},
 ): Events {
   const ticks = isTicked(accepted.position, context) ? ({ ticks: true } as const) : {};
-  const marks = { ...ticks, ...(stood.length === 0 ? {} : { stood: [...stood] }) };
+  const marks = {
+    ...ticks,
+    ...(stood.length === 0 ? {} : { stood: [...stood] }),
+    ...(stoodItems.length === 0 ? {} : { stoodItems: [...stoodItems] }),
+  };
   return [{ type: "gate_passed", ...accepted, ...marks }, ahead(accepted.position, context)];
 }
 

@@ -9,6 +9,7 @@ import { problemSchema } from "../../gate/verdict.js";
 import { approvalSchema } from "../../workflow/gate-definition.js";
 import { storedObjectSchema, storedValueSchema } from "../../workflow/json.js";
 import { structureSchema } from "../../workflow/structure.js";
+import { rangesSchema } from "./ranges.js";
 
 /** The version of the format of events and heads. */
 export const SESSION_SCHEMA = 1;
@@ -81,6 +82,7 @@ const answered = {
 };
 
 const decided = { ...answered, evidenceHash: z.string() };
+const taskPairs = { tasks: z.optional(z.array(z.tuple([z.int(), z.int()]))) };
 
 const actor = z.enum(["agent", "host"]);
 
@@ -119,9 +121,6 @@ const planChangesSchema = z.object({
   takenAway: list,
 });
 
-/** Checks stored ranges. */
-export const rangesSchema = z.array(z.tuple([z.int(), z.int()]));
-
 /** Checks a stored event. */
 export const sessionEventSchema = z.discriminatedUnion("type", [
   z.object({
@@ -148,7 +147,17 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     ...accepted,
     ticks: z.optional(z.literal(true)),
     stood: z.optional(texts),
+    stoodItems: z.optional(z.array(z.int())),
   }),
+  z.object({
+    type: z.literal("step_refused"),
+    phase,
+    operation: z.string(),
+    code: z.string(),
+    requested: z.optional(z.int()),
+    task: z.optional(z.int()),
+  }),
+  z.object({ type: z.literal("task_completed"), phase, task: z.int(), note: text }),
   z.object({
     type: z.literal("gate_failed"),
     phase,
@@ -173,7 +182,14 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("completed") }),
   z.object({ type: z.literal("failed"), phase, attempts: z.int() }),
-  z.object({ type: z.literal("migrated"), structure: structureSchema, position, by: z.string(), ...begun }),
+  z.object({
+    type: z.literal("migrated"),
+    structure: structureSchema,
+    position,
+    by: z.string(),
+    ...begun,
+    ...taskPairs,
+  }),
   z.object({
     type: z.literal("plan_synced"),
     structure: structureSchema,
@@ -181,6 +197,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     by: actor,
     changes: planChangesSchema,
     places: z.optional(z.array(z.tuple([position, position]))),
+    ...taskPairs,
   }),
   z.object({
     type: z.literal("plan_ticked"),

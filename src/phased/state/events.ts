@@ -120,6 +120,8 @@ export type SessionEvent =
       ticks?: true | undefined;
       /** The ids of its tasks that were already ticked in the plan: a rollback keeps their ticks. */
       stood?: string[] | undefined;
+      /** The items of its validation gate whose boxes were already ticked, by number, from 1: their ticks are kept too. */
+      stoodItems?: number[] | undefined;
     }
   /** Evidence did not pass its gate. */
   | {
@@ -129,6 +131,29 @@ export type SessionEvent =
       evidence: StoredValue<JsonObject>;
       problems: Problem[];
       verification?: Verification[] | undefined;
+    }
+  /** A task of the current phase is noted as done. The gate does not ask for it. */
+  | {
+      type: "task_completed";
+      phase: number;
+      /** The task's number in its phase. */
+      task: number;
+      /** What whoever continues should know. */
+      note?: string | undefined;
+    }
+  /** A step ahead was refused, for the first time in this visit to the phase. */
+  | {
+      type: "step_refused";
+      /** The current phase. */
+      phase: number;
+      /** The operation of the engine: `getPhase`, `completePhase` and the like. */
+      operation: string;
+      /** The code of the error. */
+      code: string;
+      /** The phase that was asked for. */
+      requested?: number | undefined;
+      /** The task that was asked for. */
+      task?: number | undefined;
     }
   /** The host let the session pass without evidence. */
   | { type: "gate_overridden"; phase: number; position: number; by: string; reason: string }
@@ -167,6 +192,8 @@ export type SessionEvent =
       position: number;
       by: string;
       snapshots?: Snapshot[] | undefined;
+      /** The old and new numbers of the tasks that stay noted as done. */
+      tasks?: [number, number][] | undefined;
     }
   /** The session adopted the edits of its plan. */
   | {
@@ -177,6 +204,8 @@ export type SessionEvent =
       changes: PlanChanges;
       /** The old and new positions of phases with failed attempts, from the current phase on. */
       places?: [number, number][] | undefined;
+      /** The old and new numbers of the tasks that stay noted as done. */
+      tasks?: [number, number][] | undefined;
     }
   /** Ticks were written into the plan. */
   | {

@@ -1,9 +1,9 @@
 /** The head of a session: all that the next transition needs. Events are trusted when they are applied. */
 
 import * as z from "zod/mini";
-import { rangesSchema } from "./event-schemas.js";
 import type { EventOf, SessionEvent } from "./events.js";
-import { addToRanges, cutRanges, inRanges, joinRanges, type Ranges } from "./ranges.js";
+import { addToRanges, cutRanges, inRanges, joinRanges, type Ranges, rangesSchema } from "./ranges.js";
+import { refusalKey, type TaskNotes, taskNotesSchema, tasksAfter, withTask } from "./task-notes.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
 export type SessionHead =
@@ -37,6 +37,10 @@ export interface HeadFacts {
   attempts: number;
   /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
   spent: [number, number][];
+  /** The tasks of the current phase that are noted as done. Missing if there are none. */
+  tasks?: TaskNotes | undefined;
+  /** Identifies the steps ahead that were refused since the phase was entered, as far as the log has them. */
+  refused?: string[] | undefined;
   /** The last submission at the current phase, and whether the next one is merged over it. */
   submission?: { version: number; merge: boolean } | undefined;
   /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
@@ -72,6 +76,8 @@ const common = {
   skipped: rangesSchema,
   attempts: z.int().check(z.nonnegative()),
   spent: z.array(z.tuple([z.int(), z.int()])),
+  tasks: z.optional(taskNotesSchema),
+  refused: z.optional(z.array(z.string())),
   submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
   due: z.optional(z.object({ tick: rangesSchema, untick: rangesSchema })),
   awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
@@ -178,8 +184,19 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { status: "active", ...facts, ...passed(facts, event.position) };
     case "gate_failed":
       return { status: "active", ...facts, ...failedOnce(facts), submission: { version, merge: false } };
+    case "step_refused":
+      return { ...head, refused: [...(facts.refused ?? []), refusalKey(event)] };
+    case "task_completed":
+      // A question to a person stays: the note changes nothing that was asked.
+      return { ...head, tasks: withTask(facts.tasks, event) };
     case "phase_skipped":
-      return { status: "active", ...facts, skipped: addToRanges(facts.skipped, event.position), attempts: 0 };
+      return {
+        status: "active",
+        ...facts,
+        skipped: addToRanges(facts.skipped, event.position),
+        attempts: 0,
+        tasks: undefined,
+      };
     case "paused":
       return {
         status: "paused",
@@ -248,7 +265,8 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
  */
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
-  const { completed, skipped, attempts, spent, submission, due, baseline, createdAt, phaseStartedAt } = head;
+  const { completed, skipped, attempts, spent, tasks, refused, submission, due, baseline, createdAt, phaseStartedAt } =
+    head;
   const { waiver, waived, withWaivers } = head;
   return {
     workflowType,
@@ -262,6 +280,8 @@ function factsOf(head: SessionHead): HeadFacts {
     skipped,
     attempts,
     spent,
+    ...(tasks === undefined ? {} : { tasks }),
+    ...(refused === undefined ? {} : { refused }),
     ...(submission === undefined ? {} : { submission }),
     ...(due === undefined ? {} : { due }),
     ...(waiver === undefined ? {} : { waiver }),
@@ -276,9 +296,19 @@ function factsOf(head: SessionHead): HeadFacts {
 /** Waivers end with the visit to their phase; and when its gate may be another one. */
 const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
 
-/** Enters a phase: no attempts, nothing submitted, new snapshots. */
+/** Enters a phase: no attempts, nothing submitted, no task done, nothing refused, nothing waived, new snapshots. */
 function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
-  return { ...NO_WAIVERS, phase, position, attempts: 0, submission: undefined, baseline: version, phaseStartedAt: at };
+  return {
+    ...NO_WAIVERS,
+    phase,
+    position,
+    attempts: 0,
+    refused: undefined,
+    tasks: undefined,
+    submission: undefined,
+    baseline: version,
+    phaseStartedAt: at,
+  };
 }
 
 /** Completes a phase and forgets its failures. */
@@ -286,6 +316,7 @@ function passed(facts: HeadFacts, position: number) {
   return {
     completed: addToRanges(facts.completed, position),
     attempts: 0,
+    tasks: undefined,
     spent: facts.spent.filter(([place]) => place !== position),
     ...NO_WAIVERS,
   };
@@ -343,6 +374,7 @@ function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_s
     position,
     total: structure.phases.length,
     ...NO_WAIVERS,
+    tasks: tasksAfter(facts.tasks, event.tasks),
     spent: spentAfter(facts.spent, position, event.type === "plan_synced" ? (event.places ?? []) : []),
   };
 }

@@ -1,7 +1,12 @@
 /**
- * Sets of integers as ascending, disjoint, inclusive ranges. Heads keep the positions of completed phases so, since a
- * head is part of every commit and positions are usually consecutive.
+ * Sets of positions and of tasks' numbers as ascending, disjoint, inclusive ranges. A head is part of every commit, and
+ * such numbers are usually consecutive.
  */
+
+import * as z from "zod/mini";
+
+/** Checks stored ranges. */
+export const rangesSchema = z.array(z.tuple([z.int(), z.int()]));
 
 /** A set of integers. */
 export type Ranges = [number, number][];

@@ -15,6 +15,7 @@ import {
   rollbackTargets,
   type SessionCommand,
   type TransitionContext,
+  taskRefusal,
   tooLong,
 } from "./commands.js";
 import {
@@ -31,6 +32,7 @@ import type { EventOf, SessionEvent } from "./events.js";
 import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
 import { inRanges } from "./ranges.js";
+import { keptTasks } from "./task-notes.js";
 
 /** The outcome of a command: events and the new head, or the reason for a refusal. */
 type Transition =
@@ -65,6 +67,10 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "waive":
     case "denyWaiver":
       return decideWaiver(head, command);
+    case "completeTask":
+      return completeTask(head, command, context);
+    case "refuseStep":
+      return [{ type: "step_refused", ...command.refused }];
     case "pause":
       return pause(head, command, context);
     case "resume":
@@ -114,6 +120,18 @@ function notFound(): AnyPhasegateError {
     remedy: "Start a session first.",
     details: { field: "session_id" },
   });
+}
+
+/** Notes a task of the current phase as done. It counts as no attempt, and the gate does not ask for it. */
+function completeTask(
+  head: SessionHead,
+  { phase, task, note }: CommandOf<"completeTask">,
+  { structure }: TransitionContext,
+): Decided {
+  const refusal = taskRefusal(head, phase, task, structure);
+  if (refusal !== undefined) return refusal;
+  if (note === undefined) return [{ type: "task_completed", phase, task }];
+  return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "task_completed", phase, task, note }];
 }
 
 function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
@@ -180,7 +198,8 @@ function migration(
 ): readonly [EventOf<"migrated">] | AnyPhasegateError {
   const { structure, by } = command;
   const refusal = moveRefusal(head, structure, context, "migrate");
-  return refusal ?? [{ type: "migrated", structure, position: head.position, by, ...begunOf(context) }];
+  const tasks = keptTasks(head, context.structure, command);
+  return refusal ?? [{ type: "migrated", structure, position: head.position, by, ...begunOf(context), ...tasks }];
 }
 
 function moveRefusal(
@@ -214,8 +233,9 @@ function planSync(
   const { structure, by, changes } = command;
   const refusal = moveRefusal(head, structure, context, "syncPlan");
   const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
+  const kept = keptTasks(head, context.structure, command);
   const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
-  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes, ...places }];
+  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes, ...places, ...kept }];
 }
 
 function remove({ reason }: CommandOf<"delete">): Decided {

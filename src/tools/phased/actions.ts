@@ -34,6 +34,7 @@ export const PARAMETERS = {
   status: z.enum(["active", "paused", "completed", "failed"]),
   reason: z.string(),
   fields: z.array(z.string()).check(z.describe("what can't be met")),
+  note: z.string(),
   checkpoint_note: z.string(),
   reset_evidence: z.boolean(),
   to_phase: z.int().check(z.describe("an earlier phase")),
@@ -62,6 +63,13 @@ export const REQUESTS = {
   get_phase: z.strictObject({ session_id, phase: z.optional(phase), cursor }),
   get_task: z.strictObject({ session_id, phase, task_number, cursor }),
   get_document: z.strictObject({ session_id, path, cursor }),
+  complete_task: z.strictObject({
+    session_id,
+    phase,
+    task_number,
+    note: z.optional(PARAMETERS.note),
+    idempotency_key,
+  }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
   request_waiver: z.strictObject({
     session_id,
@@ -96,6 +104,7 @@ export type Action =
   | "get_phase"
   | "get_task"
   | "get_document"
+  | "complete_task"
   | "complete_phase"
   | "request_waiver"
   | "get_state"
@@ -147,6 +156,7 @@ const EXAMPLES: Record<Parameter, unknown> = {
   status: "active",
   reason: "no longer needed",
   fields: ["tests_pass"],
+  note: "the parser is done, its tests are not",
   checkpoint_note: "waiting for review",
   reset_evidence: true,
   to_phase: 1,
@@ -175,6 +185,7 @@ export function toolDescription(actions: readonly Action[]): string {
     "Runs phase-gated workflows. You see one phase at a time and pass its checkpoint with evidence; phases can't be skipped.",
     ...(way.length > 1 ? [`${way.join(" → ")}; do the work of each phase, repeat until workflow_complete.`] : []),
     "Every answer's `next` is the call to make.",
+    ...(given("complete_task") ? ["complete_task notes a finished task, so that work can go on from there."] : []),
     ...(given("list_sessions", "get_state") ? ["After a context loss: list_sessions, then get_state with brief."] : []),
     `Actions: ${actions.join(", ")}.`,
   ].join("\n");

@@ -129,7 +129,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
 
 /** Returns the short form of a phase in the answer to a passed gate. */
 function phaseHeading(phase: PhaseDefinition): WireObject {
-  return compact({ phase_number: phase.number, title: phase.name, description: phase.purpose ?? phase.plan?.goal });
+  return { phase_number: phase.number, title: phase.name };
 }
 
 /** Limits the problems in an answer; `get_errors` has all. */

@@ -2,6 +2,7 @@
 
 import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
+import type { StepRefusal } from "../../phased/refusals.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { shown } from "../../workflow/names.js";
@@ -10,6 +11,7 @@ import { keyed } from "../request.js";
 import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { nextCall, phaseCall, replayNews } from "./next-call.js";
+import { actionOf } from "./refusals.js";
 import { historyEntry, sessionEntry, verificationNews } from "./shapes.js";
 
 /** The budget for what surrounds a list's items. */
@@ -120,11 +122,15 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
 const SESSIONS_ENVELOPE = 600;
 
 export async function getErrors(context: ToolContext, params: ParametersOf<"get_errors">): Promise<WireObject> {
-  const failures = await context.engine.errors(params.session_id);
+  const { engine } = context;
+  const [failures, refusals] = await Promise.all([
+    engine.errors(params.session_id),
+    engine.refusals(params.session_id),
+  ]);
   const shown = failures.map(({ problems, ...failure }) => {
     return { ...failure, problems: conceal(problems, failure.reveal ?? "fields") };
   });
-  const errors = shown.map(({ phase, attempt, at, problems, verification, reveal }) => ({
+  const failed = shown.map(({ phase, attempt, at, problems, verification, reveal }) => ({
     phase,
     attempt,
     timestamp: at,
@@ -137,6 +143,9 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
     },
     remediation: `Submit evidence for phase ${phase} that has what is named here`,
   }));
+  const errors = [...failed, ...refusals.map(refusalEntry)].sort((one, other) =>
+    one.timestamp < other.timestamp ? -1 : Number(one.timestamp > other.timestamp),
+  );
   const page = pageItems(errors, context.maxChars - SESSIONS_ENVELOPE, params.cursor);
   return compact({
     status: "success",
@@ -148,6 +157,19 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
     cursor: page.cursor,
     next: nextPage("get_errors", params.session_id, page.cursor),
   });
+}
+
+/** Returns a step ahead that was refused. */
+function refusalEntry({ phase, at, operation, code, requested, task }: StepRefusal) {
+  const place = task === undefined ? `phase ${requested}` : `task ${task} of phase ${requested}`;
+  return {
+    phase,
+    timestamp: at,
+    error_type: "StateError",
+    code,
+    message: `${actionOf(operation) ?? operation} of ${place} was refused in phase ${phase}`,
+    remediation: task === undefined ? `Work on phase ${phase}` : "Do the tasks that it depends on first",
+  };
 }
 
 export async function getHistory(context: ToolContext, params: ParametersOf<"get_history">): Promise<WireObject> {
@@ -166,10 +188,12 @@ export async function getHistory(context: ToolContext, params: ParametersOf<"get
 }
 
 export async function getMetrics(context: ToolContext): Promise<WireObject> {
-  const metrics = Object.entries(context.metrics.report()).map(([action, { count, errors, mean, p50, p95 }]) => [
-    action,
-    { count, errors, mean_ms: rounded(mean), p50_ms: rounded(p50), p95_ms: rounded(p95) },
-  ]);
+  const metrics = Object.entries(context.metrics.report()).map(
+    ([action, { count, errors, refused, mean, p50, p95 }]) => [
+      action,
+      { count, errors, refused, mean_ms: rounded(mean), p50_ms: rounded(p50), p95_ms: rounded(p95) },
+    ],
+  );
   return {
     status: "success",
     action: "get_metrics",

@@ -6,7 +6,7 @@
 import { revealOf } from "../../gate/check-gate.js";
 import { evidenceNames } from "../../gate/format.js";
 import type { SessionHead } from "../../phased/state/head.js";
-import type { UnapprovedView } from "../../phased/views.js";
+import type { PhaseTask, UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
 
@@ -64,38 +64,34 @@ export function replayNews(replayed: boolean, { currentPhase, status }: CallStat
   return replayed ? { replayed, session_now: { current_phase: currentPhase, session_status: status } } : {};
 }
 
-/** The order of a phase's tasks, if they come from a plan. */
-interface TaskOrder {
-  readonly number: number;
-  readonly state: string;
-  readonly ready: boolean;
-}
-
 /**
- * Returns the next call in a phase that was read: its first task, or its gate; from an earlier phase, the
- * current one.
+ * Returns the next call in a phase that was read: its first task that is not done, or its gate; from an earlier phase,
+ * the current one.
  */
 export function callInPhase(
   { sessionId, currentPhase }: CallState,
   phase: PhaseDefinition,
-  tasks: readonly TaskOrder[] = [],
+  tasks: readonly PhaseTask[],
 ): NextCall {
   if (phase.number !== currentPhase) return phaseCall(sessionId);
-  const isDone = tasks.length > 0 && tasks.every(({ state }) => state === "done");
-  const first = tasks.find(({ ready }) => ready) ?? tasks.find(({ state }) => state !== "done");
-  const task = isDone ? undefined : (first ?? phase.tasks[0]);
+  const task = nextTask(tasks);
   return task === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, task.number);
 }
 
-/** Returns the next call after a task: the task after it, or the phase's gate. */
+/** Returns the task to do next; undefined if all are done. */
+export function nextTask(tasks: readonly PhaseTask[]): PhaseTask | undefined {
+  return tasks.find(({ ready }) => ready) ?? tasks.find(({ done }) => !done);
+}
+
+/** Returns the next call after a task: the task after it that is not done, or the phase's gate. */
 export function callAfterTask(
   { sessionId, currentPhase }: CallState,
   phase: PhaseDefinition,
   task: number,
-  tasks: readonly TaskOrder[] = [],
+  tasks: readonly PhaseTask[],
 ): NextCall {
   if (phase.number !== currentPhase) return phaseCall(sessionId);
-  const isDone = (number: number) => tasks.some((other) => other.number === number && other.state === "done");
+  const isDone = (number: number) => tasks.some((other) => other.number === number && other.done);
   const position = phase.tasks.findIndex(({ number }) => number === task);
   const following = phase.tasks.slice(position + 1).find(({ number }) => !isDone(number));
   return following === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, following.number);
@@ -160,8 +156,8 @@ function blanks({ gate }: PhaseDefinition): WireObject {
       return { "<what was done>": "<result>" };
     case "schema": {
       const names = evidenceNames(gate).slice(0, BLANKS_MAX);
-      if (names.length === 0) return { "<see checkpoint.evidence_schema>": "<value>" };
-      return named(names, "<see checkpoint.evidence_schema>");
+      if (names.length === 0) return { "<see evidence_schema in get_phase>": "<value>" };
+      return named(names, "<see evidence_schema in get_phase>");
     }
     case "fields": {
       if (revealOf(gate) === "none") return { "<what was done>": "<result>" };
@@ -171,7 +167,7 @@ function blanks({ gate }: PhaseDefinition): WireObject {
       return Object.fromEntries(required.map(({ name, type }) => [name, blank(name, type)]));
     }
     case "plan":
-      return named(evidenceNames(gate), "<see checkpoint.evidence_schema>");
+      return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
   }
 }
 

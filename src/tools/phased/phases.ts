@@ -4,7 +4,7 @@
  */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import type { PhaseView, StateView } from "../../phased/views.js";
+import type { PhaseTask, PhaseView, StateView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, fits, type WireObject } from "../wire.js";
@@ -15,6 +15,7 @@ import {
   callAfterTask,
   callInPhase,
   nextCall,
+  nextTask,
   phaseCall,
   replayNews,
   unrecordedNews,
@@ -67,6 +68,7 @@ export async function getPhase(context: ToolContext, params: ParametersOf<"get_p
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.getTask(sessionId, phase, number);
+  const text = (context.actions.includes("get_phase") ? view.own : undefined) ?? view.content.text;
   const answer = {
     status: "success",
     action: "get_task",
@@ -74,13 +76,36 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     phase,
     task_number: number,
     ...(view.plan === undefined ? {} : taskNews(view.plan)),
-    task_content: taskContent(view),
+    task_content: taskContent(view, text),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
-    next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.plan?.tasks)),
+    next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.tasks)),
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
-  return withText(context, compact(answer), "task_content", view.content.text, again, cursor);
+  return withText(context, compact(answer), "task_content", text, again, cursor);
+}
+
+/** Returns the text of a phase without what the plan's first phase has, and with what its tasks share. */
+function phaseText({ content, own, shared }: PhaseView): string {
+  const text = own ?? content.text;
+  return shared === undefined ? text : `${text.trimEnd()}\n\n---\n\n**For each task of this phase:**\n\n${shared}`;
+}
+
+export async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
+  const { session_id: sessionId, phase, task_number: task, note, idempotency_key: key } = params;
+  const request = { phase, task, ...(note === undefined ? {} : { note }), ...keyed(key) };
+  const result = await context.engine.completeTask(sessionId, request);
+  return compact({
+    status: "success",
+    action: "complete_task",
+    ...replayNews(result.replayed, result),
+    session_id: sessionId,
+    phase,
+    task_number: task,
+    ...tasksNews(result.tasks),
+    blocked: blockedBy(result),
+    next: nextCall(result, () => callInPhase(result, result.phase, result.tasks)),
+  });
 }
 
 export async function getDocument(context: ToolContext, params: ParametersOf<"get_document">): Promise<WireObject> {
@@ -154,17 +179,17 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     ...fields,
     ...approvalNews(view.awaiting),
     ...waiverNews(view),
-    phase_content: phaseContent(view),
+    phase_content: phaseContent(view, fields.action === "get_phase" || !context.actions.includes("get_phase")),
     ...planNews(context, sessionId, view.plan),
     ...unrecordedNews(view),
     blocked: blockedBy(view),
-    next: nextCall(state, () => callInPhase(view, phase, view.plan?.tasks)),
+    next: nextCall(state, () => callInPhase(view, phase, view.tasks)),
   };
   return withText(
     context,
     compact(answer),
     "phase_content",
-    view.content.text,
+    phaseText(view),
     phaseCall(sessionId, phase.number),
     cursor,
   );
@@ -224,6 +249,8 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     created_at: head.createdAt,
     last_updated: state.updatedAt,
     attempts: head.attempts,
+    ...tasksNews(state.tasks),
+    last_note: state.note,
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
     ...waiverNews(state),
@@ -290,6 +317,8 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
+    ...tasksNews(state.tasks),
+    last_note: state.note && { ...state.note, note: brief(state.note.note, 200) },
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
     ...waiverNews(state),
@@ -300,6 +329,17 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
     next: next(state),
   });
+}
+
+/** Returns which tasks of the phase are done, and which one is next; nothing for a phase without tasks. */
+function tasksNews(tasks: readonly PhaseTask[]): WireObject {
+  if (tasks.length === 0) return {};
+  const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
+  return {
+    tasks_done: brief(rangesText(done), 200),
+    tasks_left: tasks.length - done.length,
+    next_task: nextTask(tasks)?.number ?? null,
+  };
 }
 
 function sessionFields({ sessionId, head }: StateView): WireObject {

@@ -145,6 +145,7 @@ const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
   getTask: "get_task",
   getDocument: "get_document",
   completePhase: "complete_phase",
+  completeTask: "complete_task",
   getState: "get_state",
   getFullState: "get_state",
   artifact: "get_state",
@@ -159,7 +160,7 @@ const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
 };
 
 /** Returns the action for a command of the engine; undefined if agents have none. */
-function actionOf(command: string): Action | undefined {
+export function actionOf(command: string): Action | undefined {
   if (Object.hasOwn(ACTIONS_BY_NAME, command)) return ACTIONS_BY_NAME[command];
   return isAction(command) ? command : undefined;
 }

@@ -15,21 +15,31 @@ import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
 import { brief, compact, type WireObject } from "../wire.js";
+import { evidenceNote } from "./evidence-note.js";
 
-/** Returns a phase without its text, which the caller pages. */
-export function phaseContent(view: PhaseView): WireObject {
-  const { phase, facts, content, contentChanged, leftOut, artifacts, plan, documents } = view;
+/**
+ * Returns a phase without its text, which the caller pages. `isWhole` is false where the answer can refer to `get_phase`
+ * for the checkpoint and the artifacts.
+ */
+export function phaseContent(view: PhaseView, isWhole: boolean): WireObject {
+  const { phase, facts, content, contentChanged, leftOut, artifacts, plan, tasks, documents } = view;
+  const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
   return compact({
     phase_number: phase.number,
     title: phase.name,
     description: phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description),
     estimated_duration: phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration,
     tasks: phase.plan === undefined ? phase.tasks.map(taskLabel) : plan?.tasks.map(taskEntry),
-    checkpoint: checkpoint(phase, facts.validation),
-    artifacts_from_previous_phases: artifactNames(artifacts),
+    tasks_done: phase.plan === undefined && done.length > 0 ? done : undefined,
+    checkpoint: isWhole
+      ? checkpoint(phase, facts.validation)
+      : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
+    evidence_note: evidenceNote(`${view.own ?? content.text}\n${view.shared ?? ""}`, phase.gate),
+    artifacts_from_previous_phases: isWhole ? artifactNames(artifacts) : undefined,
     ...documentNames(documents),
     content_changed: contentChanged || undefined,
     note: leftOutNote(leftOut),
+    shared: view.own === undefined ? undefined : "see get_phase of the plan's first phase",
     sources: content.sources,
     tokens: content.tokens,
   });
@@ -45,22 +55,22 @@ function leftOutNote(leftOut: readonly string[]): string | undefined {
 }
 
 /** Returns a task without its text. */
-export function taskContent({ task, facts, content, contentChanged, leftOut, documents }: TaskView): WireObject {
+export function taskContent(view: TaskView, text: string): WireObject {
+  const { phase, task, facts, content, contentChanged, leftOut, documents } = view;
+  const { purpose, plan } = task;
+  // Steps, artifacts and the like are in the text.
+  const isOwn = text !== content.text;
+  const unlessIn = (fact: string | undefined) => (fact !== undefined && text.includes(fact) ? undefined : fact);
   return compact({
     title: facts.title ?? task.name,
-    description: task.purpose ?? excerpt(facts.description),
-    execution_steps: unlessLong(
-      facts.executionSteps?.map(({ step, description, command, expectedOutput }) =>
-        compact({ step, command, description, expected_output: expectedOutput }),
-      ),
-    ),
-    artifacts_to_produce: unlessLong(facts.artifactsToProduce),
-    estimated_duration: task.plan?.estimatedTime ?? facts.estimatedDuration,
+    description: unlessIn(purpose),
+    estimated_duration: unlessIn(plan?.estimatedTime),
     ...documentNames(documents),
     content_changed: contentChanged || undefined,
     note: leftOutNote(leftOut),
-    sources: content.sources,
-    tokens: content.tokens,
+    evidence_note: evidenceNote(text, phase.gate),
+    // What all tasks share is in get_phase, sources included.
+    ...(isOwn ? { shared: "see get_phase" } : { sources: content.sources, tokens: content.tokens }),
   });
 }
 
@@ -257,14 +267,12 @@ function shortExample(gate: GateDefinition): JsonObject | undefined {
   return example !== undefined && JSON.stringify(example).length <= LIST_MAX ? example : undefined;
 }
 
-/** Limits the earlier phases whose artifacts are named; the others are counted. */
-const ARTIFACTS_NAMED = 20;
-
+/** Names the artifacts of the last phase that has some; those of earlier ones were named in the phases after them. */
 function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
-  const named = [...artifacts].slice(-ARTIFACTS_NAMED);
-  const entries = Object.fromEntries(named.map(([number, names]) => [`phase_${number}`, names]));
-  const earlier = artifacts.size - named.length;
-  return earlier === 0 ? entries : { ...entries, earlier: `${earlier} more phases: see get_state` };
+  const [newest, ...earlier] = [...artifacts].reverse();
+  if (newest === undefined) return {};
+  const named = { [`phase_${newest[0]}`]: newest[1] };
+  return earlier.length === 0 ? named : { ...named, earlier: `${earlier.length} more: get_state with a phase` };
 }
 
 /** Returns the same with the time and digest of each check, and the first lines of passed checks. */

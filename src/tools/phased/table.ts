@@ -9,7 +9,18 @@ import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowRespons
 import { complete } from "./complete.js";
 import { deleteSession, getErrors, getHistory, getMetrics, listSessions, listWorkflows, pause } from "./lists.js";
 import { errorsCall, phaseCall } from "./next-call.js";
-import { getDocument, getPhase, getSession, getState, getTask, resume, retryPhase, rollback, start } from "./phases.js";
+import {
+  completeTask,
+  getDocument,
+  getPhase,
+  getSession,
+  getState,
+  getTask,
+  resume,
+  retryPhase,
+  rollback,
+  start,
+} from "./phases.js";
 import { syncPlan } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
 import { phaseContent } from "./shapes.js";
@@ -22,6 +33,7 @@ const WORKFLOW: Product<ToolContext, Action> = {
     get_phase: action(REQUESTS.get_phase, getPhase, "own"),
     get_task: action(REQUESTS.get_task, getTask, "own"),
     get_document: action(REQUESTS.get_document, getDocument, "own"),
+    complete_task: action(REQUESTS.complete_task, completeTask),
     complete_phase: action(REQUESTS.complete_phase, complete),
     request_waiver: action(REQUESTS.request_waiver, requestWaiver),
     get_state: action(REQUESTS.get_state, getState, "own"),
@@ -48,13 +60,18 @@ const WORKFLOW: Product<ToolContext, Action> = {
   shrink: ({ actions }) => ({ kept: KEPT, next: (answer, leftOut) => callThatShows(answer, leftOut, actions) }),
 };
 
+/** Refuses evidence for a phase behind the current one; any other call for such a phase is no step ahead. */
+const LATE = "PHASE_ALREADY_COMPLETED";
+
 /** Executes a call, and counts it. Never rejects. */
 export async function dispatchCounted(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
   const begun = performance.now();
   const { body } = await dispatch(WORKFLOW, context, input);
   const { status, action: name, ...rest } = body;
   const isSuccess = status === "success";
-  context.metrics.record(isAction(name) ? name : "unknown", performance.now() - begun, isSuccess);
+  const { code } = body;
+  const isRefused = code === "PHASE_LOCKED" || code === "TASK_LOCKED" || (code === LATE && name === "complete_phase");
+  context.metrics.record(isAction(name) ? name : "unknown", performance.now() - begun, isSuccess, isRefused);
   return { status: isSuccess ? "success" : "error", action: String(name), ...rest };
 }
 
@@ -109,7 +126,7 @@ async function withCurrentPhase({ engine, maxChars }: ToolContext, refusal: Wire
   const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
   const whole = {
     ...refusal,
-    current_phase_content: { ...phaseContent(view), content: view.content.text },
+    current_phase_content: { ...phaseContent(view, false), content: view.content.text },
     progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
   };
   if (fits(whole, maxChars)) return whole;

@@ -7,7 +7,7 @@
  * - next-call.ts: what an agent is told to call next
  * - phases.ts, lists.ts, plan.ts: what reading and moving actions answer
  * - complete.ts: what an agent is told after a gate
- * - shapes.ts: how the engine's views look on the wire
+ * - shapes.ts: how the engine's views look on the wire; evidence-note.ts: when a text contradicts its gate
  */
 
 import { PhasegateError } from "../../errors.js";

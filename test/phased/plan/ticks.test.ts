@@ -5,8 +5,10 @@ import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
 import { claims, makePlanned, PLAN, PLAN_PATH, tickedIn } from "../../support/planned.js";
 
-const ONE = ["Task 1.1: Write the lexer", "Task 1.2: Write the parser", "Task 1.3: Write the docs"];
-const TWO = ["Task 2.1: Write the printer", "Task 2.2: Write the colours"];
+/** The boxes of a phase's validation gate are ticked with its tasks. */
+const GATE = ["All tests pass", "The docs are read by somebody"];
+const ONE = ["Task 1.1: Write the lexer", "Task 1.2: Write the parser", "Task 1.3: Write the docs", ...GATE];
+const TWO = ["Task 2.1: Write the printer", "Task 2.2: Write the colours", "Round trips"];
 
 /** Two phases; the second task of the first is optional. */
 const withOptional = {
@@ -62,7 +64,7 @@ describe("a passed gate of a phase of a plan", () => {
   it("ticks criteria too if the workflow requires it, or if a task has no box of its own", async () => {
     const all = makePlanned({ config: { tick_criteria: true } });
     await all.start(2);
-    expect(tickedIn(all.text())).toHaveLength(6);
+    expect(tickedIn(all.text())).toHaveLength(8);
     const headings = "### Phase 1: A\n\n#### Task 1.1: One\n\n**Acceptance Criteria**:\n- [ ] Good\n- [ ] Better\n";
     const some = makePlanned({ plan: headings });
     const sessionId = await some.start(1);
@@ -99,7 +101,7 @@ describe("a passed gate of a phase of a plan", () => {
         .replace("**Task 1.3**: Write the docs", "**Task 1.3**: Write better docs"),
     );
     expect(await pass(sessionId, 1)).toMatchObject({ ticks: { ticked: ["1.4", "1.3"], missing: ["1.2"] } });
-    expect(tickedIn(text())).toEqual(["Task 1.4: Write the lexer", "Task 1.3: Write better docs"]);
+    expect(tickedIn(text())).toEqual(["Task 1.4: Write the lexer", "Task 1.3: Write better docs", ...GATE]);
     expect(told).toMatchObject([{ sessionId, ticked: ["1.4", "1.3"], unticked: [], missing: ["1.2"] }]);
   });
 
@@ -151,7 +153,7 @@ describe("a passed gate of a phase of a plan", () => {
       "a phase inserted in front, and all numbers moved",
       (text: string) => inFront(text),
       { ticked: ["2.1", "2.2", "2.3"], missing: [] },
-      ["Task 2.1: Write the lexer", "Task 2.2: Write the parser", "Task 2.3: Write the docs"],
+      ["Task 2.1: Write the lexer", "Task 2.2: Write the parser", "Task 2.3: Write the docs", ...GATE],
     ],
     [
       "a task moved to another phase, and its id given to another one",
@@ -160,13 +162,13 @@ describe("a passed gate of a phase of a plan", () => {
           .replace("**Task 1.2**: Write the parser", "**Task 1.2**: Write the linter")
           .replace("- [ ] **Task 2.1**", "- [ ] **Task 2.3**: Write the parser\n- [ ] **Task 2.1**"),
       { ticked: ["1.1", "2.3", "1.3"], missing: [] },
-      ["Task 1.1: Write the lexer", "Task 1.3: Write the docs", "Task 2.3: Write the parser"],
+      ["Task 1.1: Write the lexer", "Task 1.3: Write the docs", ...GATE, "Task 2.3: Write the parser"],
     ],
     [
       "a removed task whose id is now in another phase",
       (text: string) => inFront(text).replace("- [ ] **Task 2.1**: Write the lexer\n", ""),
       { ticked: ["2.2", "2.3"], missing: ["1.1"] },
-      ["Task 2.2: Write the parser", "Task 2.3: Write the docs"],
+      ["Task 2.2: Write the parser", "Task 2.3: Write the docs", ...GATE],
     ],
     [
       "two renamed tasks",
@@ -176,13 +178,13 @@ describe("a passed gate of a phase of a plan", () => {
           .replace("Write the docs", "Write the lexer")
           .replace(": X", ": Write the docs"),
       { ticked: ["1.3", "1.2", "1.1"], missing: [] },
-      ["Task 1.1: Write the docs", "Task 1.2: Write the parser", "Task 1.3: Write the lexer"],
+      ["Task 1.1: Write the docs", "Task 1.2: Write the parser", "Task 1.3: Write the lexer", ...GATE],
     ],
     [
       "a name that several tasks have",
       (text: string) => text.replace("Write the printer", "Write the lexer").replace("**Task 1.1**", "**Task 1.0**"),
       { ticked: ["1.0", "1.2", "1.3"], missing: [] },
-      ["Task 1.0: Write the lexer", "Task 1.2: Write the parser", "Task 1.3: Write the docs"],
+      ["Task 1.0: Write the lexer", "Task 1.2: Write the parser", "Task 1.3: Write the docs", ...GATE],
     ],
   ])("ticks the right tasks in an edited plan: %s", async (_, change, ticks, lines) => {
     const { start, pass, edit, text, engine } = makePlanned();
@@ -408,6 +410,31 @@ describe("a rollback", () => {
     await engine.rollback(other, { to: 1 });
     expect(tickedIn(text())).toEqual(ONE.slice(0, 2));
     expect(await engine.audit(other)).toMatchObject({ intact: true });
+  });
+
+  it("keeps the boxes of the validation gate that were ticked before, also where the gate was edited", async () => {
+    const { engine, start, edit, text, pass } = makePlanned();
+    const sessionId = await start(1);
+    edit((now) => now.replace("- [ ] The docs are read", "- [x] The docs are read"));
+    await pass(sessionId, 1);
+    edit((now) => now.replace("- [x] All tests pass\n", "- [ ] Nobody waits\n- [x] All tests pass\n"));
+    expect(tickedIn(text())).toEqual(ONE);
+    await engine.rollback(sessionId, { to: 1 });
+    expect(tickedIn(text())).toEqual([GATE[1]]);
+    edit((now) => now.replace("- [ ] All tests pass\n", ""));
+    await pass(sessionId, 1);
+    expect(tickedIn(text())).toEqual([...ONE.slice(0, 3), GATE[1]]);
+  });
+
+  it("of a plan whose items have the same text, or no box, ticks what there is", async () => {
+    const twice = PLAN.replace("- [ ] The docs are read by somebody", "- [ ] All tests pass\n- A person has read it");
+    const { engine, start, text } = makePlanned({ plan: twice });
+    const claimed = { ...claims[1], validation_gate: { 1: true, 2: true, 3: true } };
+    const sessionId = await start(1);
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence: claimed })).toMatchObject({ passed: true });
+    expect(tickedIn(text())).toEqual([...ONE.slice(0, 3), "All tests pass", "All tests pass"]);
+    await engine.rollback(sessionId, { to: 1 });
+    expect(tickedIn(text())).toEqual([]);
   });
 
   it("to a phase that is then claimed differently leads to the ticks of the second claim", async () => {

@@ -67,6 +67,9 @@ export class Model {
         this.asksWaiver = false;
         if (command.type === "waive") this.waived += 1;
         return true;
+      case "completeTask":
+        if (this.status !== "active" || command.phase !== this.phase) return false;
+        return this.#current().tasks.some(({ number }) => number === command.task);
       case "pause":
         return this.#move("active", "paused");
       case "resume":
@@ -91,6 +94,7 @@ export class Model {
         return this.#migrate(command.structure);
       case "planTicked":
       case "takeSnapshots":
+      case "refuseStep":
         return true;
       case "delete":
         this.status = "deleted";

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { rangesSchema } from "../../../src/phased/state/event-schemas.js";
-import { addToRanges, cutRanges, inRanges, type Ranges } from "../../../src/phased/state/ranges.js";
+import { addToRanges, cutRanges, inRanges, type Ranges, rangesSchema } from "../../../src/phased/state/ranges.js";
 
 const place = fc.nat({ max: 20 });
 const setOf = (ranges: Ranges) =>

@@ -638,3 +638,36 @@ describe("snapshots that are taken late", () => {
     expect(transition(state, { type: "takeSnapshots" }, context)).toMatchObject({ events: [{ snapshots: [] }] });
   });
 });
+
+describe("a task", () => {
+  const note = (phase: number, task: number, text?: string) =>
+    ({ type: "completeTask", phase, task, ...(text === undefined ? {} : { note: text }) }) as const;
+  const tasks = [1, 2].map((number) => ({ number, name: `t${number}` }));
+  const worked = structureOf([phaseOf(1, { tasks }), 2]);
+
+  it("is noted as done in the current phase alone, and offered where there are tasks", () => {
+    const run = Run.started(worked);
+    expect(allowedCommands(run.state, worked)).toContain("completeTask");
+    run.do(note(1, 2), note(1, 1, "half"), note(1, 1));
+    expect(run.state.tasks).toEqual({ done: [[1, 2]], last: { task: 1, note: "half" } });
+    expect(run.refused(note(2, 1)).code).toBe("PHASE_LOCKED");
+    expect(run.refused(note(3, 1)).code).toBe("PHASE_OUT_OF_RANGE");
+    expect(run.refused(note(1, 3))).toMatchObject({ code: "TASK_NOT_FOUND", remedy: "Use one of: 1, 2." });
+    expect(run.refused(note(1, 1, "x".repeat(2001)))).toMatchObject({ code: "INVALID_INPUT" });
+    run.do(submit(1));
+    expect(run.state.tasks).toBeUndefined();
+    expect(allowedCommands(run.state, worked)).not.toContain("completeTask");
+    expect(run.refused(note(2, 1))).toMatchObject({
+      remedy: "This phase has no tasks: its content says what to do.",
+    });
+  });
+
+  it("stays noted in a migration only under a name that one task has", () => {
+    const by = "host";
+    const names = ["t2", "t1", "t2"].map((name, index) => ({ number: index + 1, name }));
+    const moved = structureOf([phaseOf(1, { tasks: names }), 2]);
+    const run = Run.started(worked).do(note(1, 1, "n"), note(1, 2), { type: "migrate", structure: moved, by });
+    // There are two `t2` now, one of them in the old place of the other.
+    expect(run.state.tasks).toEqual({ done: [[2, 2]], last: { task: 2, note: "n" } });
+  });
+});

@@ -1,0 +1,184 @@
+/**
+ * Writes ticks into the text of a plan: of tasks, and of the items of validation gates. Both are found in the current
+ * text, which may have been edited since they were pinned. Pure.
+ */
+
+import { isPhasegateError } from "../../errors.js";
+import type { Plan, PlanItem, PlanTask, TickRequest } from "../../plan/plan.js";
+import { isTicked } from "../../plan/task-line.js";
+import type { SourceParser } from "../../ports/content-provider.js";
+import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
+import { matchPhases, matchTasks, type TaskMatches } from "./match.js";
+
+/** A pinned task, with the phases that were pinned with it. */
+export interface KnownTask {
+  readonly task: TaskDefinition;
+  readonly phases: readonly PhaseDefinition[];
+}
+
+/** An item of a phase's validation gate, by number, from 1. */
+export interface KnownItem {
+  readonly phase: PhaseDefinition;
+  readonly phases: readonly PhaseDefinition[];
+  readonly item: number;
+}
+
+/** Tasks, and items of validation gates. */
+export interface Known {
+  readonly tasks: readonly KnownTask[];
+  readonly items: readonly KnownItem[];
+}
+
+/** What is ticked and unticked. */
+export interface DueParts {
+  readonly tick: Known;
+  readonly untick: Known;
+}
+
+/** A text with its ticks, and the tasks that show them, by their ids in the text. */
+export interface TickedText {
+  readonly text: string;
+  readonly ticked: readonly string[];
+  readonly unticked: readonly string[];
+  /** Tasks that the text no longer has, by their former ids. */
+  readonly missing: readonly string[];
+  /** Tasks without a checkbox in the text. */
+  readonly unwritable: readonly string[];
+}
+
+type TickingParser = SourceParser & Required<Pick<SourceParser, "tick">>;
+
+/** Returns true if a parser can write ticks. */
+export function canTick(parser: SourceParser): parser is TickingParser {
+  return parser.tick !== undefined;
+}
+
+/** Writes ticks into the current text; everything else in it stays. */
+export function tickText(
+  parser: TickingParser,
+  before: string,
+  file: string,
+  due: DueParts,
+  tickCriteria: boolean,
+): TickedText {
+  const { plan } = parser.parse(before, file);
+  const find = finder(plan);
+  const ticked = due.tick.tasks.flatMap((task) => find(task) ?? []);
+  const unticked = due.untick.tasks.flatMap((task) => find(task) ?? []).filter((task) => !ticked.includes(task));
+  const writing = new Writing(parser, file, before, plan);
+  writing.tickItems(itemsIn(plan, due.untick.items), false);
+  writing.tickItems(itemsIn(plan, due.tick.items), true);
+  for (const [tasks, done] of [[unticked, false] as const, [ticked, true] as const]) {
+    // A task without a checkbox is shown as done by the checkboxes of its criteria.
+    const withCriteria = (task: PlanTask) => tickCriteria || task.checkbox === undefined;
+    for (const criteria of [true, false]) {
+      writing.tick(ids(tasks.filter((task) => withCriteria(task) === criteria)), criteria, done);
+    }
+  }
+  const after = new Map(writing.plan().phases.flatMap(({ tasks }) => tasks.map((task) => [task.id, task] as const)));
+  const shows = (done: boolean) => (id: string) => showsDone(after.get(id)) === done;
+  const [done, open] = [ids(ticked), ids(unticked)];
+  const missing = [...due.tick.tasks, ...due.untick.tasks].filter((task) => find(task) === undefined);
+  return {
+    text: writing.text,
+    ticked: done.filter(shows(true)),
+    unticked: open.filter(shows(false)),
+    missing: [...new Set(missing.map(({ task }) => task.plan?.id ?? task.name))],
+    unwritable: [...done.filter(shows(false)), ...open.filter(shows(true))],
+  };
+}
+
+/** Returns true if the text shows a task as done: by its checkbox, or by those of its criteria if it has none. */
+export function showsDone(task: PlanTask | undefined): boolean {
+  if (task === undefined || task.state === "done") return task !== undefined;
+  const boxes = task.checkbox === undefined ? task.acceptanceCriteria.flatMap(({ checkbox }) => checkbox ?? []) : [];
+  return boxes.length > 0 && boxes.every(({ mark }) => isTicked(mark));
+}
+
+function finder(plan: Plan): (known: KnownTask) => PlanTask | undefined {
+  const known = new Map<readonly PhaseDefinition[], TaskMatches>();
+  return ({ task, phases }) => {
+    const matches = known.get(phases) ?? matchTasks(phases, plan.phases);
+    known.set(phases, matches);
+    return matches.get(task);
+  };
+}
+
+/** Returns the numbers, from 1, of the items of a phase's gate that the current plan shows as ticked. */
+export function itemsShown(
+  { phases: live }: Plan,
+  phase: PhaseDefinition,
+  phases: readonly PhaseDefinition[],
+): number[] {
+  const gate = matchPhases(phases, live).get(phase)?.validationGate ?? [];
+  const isSet = (place: number | undefined) => place !== undefined && isTicked(gate[place]?.checkbox?.mark ?? "");
+  return placesOf(phase, gate).flatMap((place, index) => (isSet(place) ? [index + 1] : []));
+}
+
+/** Returns where items of gates are in the current plan; the boxes of items that are gone stay as they are. */
+function itemsIn({ phases: live }: Plan, items: readonly KnownItem[]): NonNullable<TickRequest["items"]> {
+  return items.flatMap(({ phase, phases, item }) => {
+    const now = matchPhases(phases, live).get(phase);
+    const place = now && placesOf(phase, now.validationGate)[item - 1];
+    return now === undefined || place === undefined ? [] : [{ phase: now.number, places: [place] }];
+  });
+}
+
+/** Returns the current place of each pinned item of a phase's gate: the same text, the first of it for the first. */
+function placesOf({ gate }: PhaseDefinition, now: readonly PlanItem[]): (number | undefined)[] {
+  const free = new Map<string, number[]>();
+  for (const [place, { text }] of now.entries()) free.set(text, [...(free.get(text) ?? []), place]);
+  return gate.kind === "plan" ? gate.items.map((text) => free.get(text)?.shift()) : [];
+}
+
+/** A text that is being ticked. */
+class Writing {
+  text: string;
+  private readonly parser: TickingParser;
+  private readonly file: string;
+  private read: Plan | undefined;
+
+  constructor(parser: TickingParser, file: string, text: string, plan: Plan) {
+    this.parser = parser;
+    this.file = file;
+    this.text = text;
+    this.read = plan;
+  }
+
+  /** Positions move with each change, so the text is read again. */
+  plan(): Plan {
+    this.read ??= this.parser.parse(this.text, this.file).plan;
+    return this.read;
+  }
+
+  /** Ticks items of validation gates. That is for readers alone, so it fails without a word. */
+  tickItems(items: NonNullable<TickRequest["items"]>, done: boolean): void {
+    if (items.length === 0) return;
+    try {
+      const text = this.parser.tick(this.text, this.plan(), { tasks: [], criteria: false, done, items });
+      if (text !== this.text) this.read = undefined;
+      this.text = text;
+    } catch (error) {
+      if (isPhasegateError(error, "PLAN_PARSE") && error.cause === undefined) throw error;
+    }
+  }
+
+  /** Ticks tasks together; if that fails, one by one, so that one task does not stop the others. */
+  tick(tasks: readonly string[], criteria: boolean, done: boolean): void {
+    if (tasks.length === 0) return;
+    try {
+      const text = this.parser.tick(this.text, this.plan(), { tasks, criteria, done });
+      if (text !== this.text) this.read = undefined;
+      this.text = text;
+    } catch (error) {
+      // The parser has written a text that is no plan: fewer tasks would not help.
+      if (isPhasegateError(error, "PLAN_PARSE") && error.cause === undefined) throw error;
+      // A single task that can't be ticked is reported as unwritable, because the text does not show it.
+      if (tasks.length > 1) for (const task of tasks) this.tick([task], criteria, done);
+    }
+  }
+}
+
+function ids(tasks: readonly PlanTask[]): string[] {
+  return [...new Set(tasks.map(({ id }) => id))];
+}

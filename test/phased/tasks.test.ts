@@ -1,0 +1,250 @@
+import * as fc from "fast-check";
+import type { EngineNotifications } from "phasegate";
+import { defineWorkflow } from "phasegate";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { makePlanned, PLAN, PLAN_PATH } from "../support/planned.js";
+import { built, twoPhases } from "../support/workflows.js";
+
+type Tasks = readonly { readonly number: number; readonly done: boolean }[];
+const done = (tasks: Tasks) => tasks.filter((task) => task.done).map(({ number }) => number);
+
+describe("a task that is done", () => {
+  it("is one commit, survives a new engine, and counts as no attempt", async () => {
+    const { engine, storage } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const told: EngineNotifications["taskCompleted"][] = [];
+    engine.on("taskCompleted", (task) => told.push(task));
+    const before = await engine.getState(sessionId);
+    const answer = await engine.completeTask(sessionId, { phase: 1, task: 1, note: "the parser is left" });
+    expect(answer).toMatchObject({ task: 1, replayed: false, currentPhase: 1, phase: { number: 1 } });
+    expect(answer.tasks).toMatchObject([
+      { number: 1, name: "write the code", done: true, ready: false },
+      { number: 2, name: "test it", done: false, ready: true },
+    ]);
+    const again = makeEngine({ storage });
+    const state = await again.engine.getState(sessionId);
+    expect(state).toMatchObject({ version: before.version + 1, note: { task: 1, note: "the parser is left" } });
+    expect(state.head).toMatchObject({ attempts: 0, spent: [], tasks: { done: [[1, 1]] } });
+    expect(done((await again.engine.getPhase(sessionId)).tasks)).toEqual([1]);
+    expect(done((await again.engine.getTask(sessionId, 1, 2)).tasks)).toEqual([1]);
+    expect(told).toMatchObject([{ sessionId, phase: 1, task: 1, note: "the parser is left" }]);
+    expect(await again.engine.audit(sessionId)).toMatchObject({ intact: true });
+  });
+
+  it("is noted once: a repeated call writes nothing, another note is written", async () => {
+    const { engine } = makeEngine();
+    const session = engine.session(twoPhases, await startTwoPhases(engine));
+    const keyed = { note: "one", idempotencyKey: "k" };
+    expect(await session.completeTask(1, 1, keyed)).toMatchObject({ replayed: false });
+    const { version } = await session.state();
+    for (const request of [keyed, { note: "one" }, {}]) {
+      expect(await session.completeTask(1, 1, request)).toMatchObject({ replayed: true });
+    }
+    expect(await session.state()).toMatchObject({ version });
+    expect(await failure(session.completeTask(1, 2, { idempotencyKey: "k" }))).toMatchObject({
+      code: "IDEMPOTENCY_KEY_REUSED",
+    });
+    await session.completeTask(1, 2);
+    expect(await session.state()).toMatchObject({ note: { task: 1, note: "one" } });
+    await session.completeTask(1, 1, { note: "two" });
+    expect(await session.state()).toMatchObject({ version: version + 2, note: { task: 1, note: "two" } });
+  });
+
+  it("is no claim: the gate judges the evidence alone, with and without it", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    for (const task of [1, 2]) await engine.completeTask(sessionId, { phase: 1, task });
+    const wrong = { phase: 1, evidence: { summary: "" } };
+    expect(await engine.completePhase(sessionId, wrong)).toMatchObject({ passed: false });
+    expect(done((await engine.getState(sessionId)).tasks)).toEqual([1, 2]);
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect((await engine.getState(sessionId)).head.tasks).toBeUndefined();
+    expect(done((await engine.getPhase(sessionId, 1)).tasks)).toEqual([1, 2]);
+  });
+
+  it("is open again after a rollback, and when the host has skipped or passed its phase", async () => {
+    const { engine } = makeEngine();
+    const ways = [
+      (id: string) => engine.skipPhase(id, { phase: 1, by: "host", reason: "seen" }),
+      (id: string) => engine.overrideGate(id, { phase: 1, by: "host", reason: "seen" }),
+      (id: string) => engine.completePhase(id, { phase: 1, evidence: built }),
+    ];
+    for (const move of ways) {
+      const sessionId = await startTwoPhases(engine);
+      await engine.completeTask(sessionId, { phase: 1, task: 2, note: "n" });
+      await move(sessionId);
+      expect((await engine.getState(sessionId)).note).toBeUndefined();
+      await engine.rollback(sessionId, { to: 1 });
+      expect(done((await engine.getState(sessionId)).tasks)).toEqual([]);
+    }
+  });
+
+  it("stays through a pause and a retry", async () => {
+    const { engine } = makeEngine({ limits: { maxAttempts: 1 } });
+    const sessionId = await startTwoPhases(engine);
+    await engine.completeTask(sessionId, { phase: 1, task: 1 });
+    await engine.pause(sessionId);
+    await engine.resume(sessionId);
+    await engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    expect(await failure(engine.completeTask(sessionId, { phase: 1, task: 2 }))).toMatchObject({
+      code: "INVALID_TRANSITION",
+      message: "completeTask is not possible: the session is failed",
+    });
+    await engine.retryPhase(sessionId, { phase: 1, resetEvidence: true });
+    expect(done((await engine.getState(sessionId)).tasks)).toEqual([1]);
+  });
+
+  it.each([
+    ["of a phase ahead", 2, 1, "", "PHASE_LOCKED"],
+    ["of no phase", 9, 1, "", "PHASE_OUT_OF_RANGE"],
+    ["that does not exist", 1, 7, "", "TASK_NOT_FOUND"],
+    ["with a long note", 1, 1, "x".repeat(2001), "INVALID_INPUT"],
+  ])("is refused: one %s", async (_, phase, task, note, code) => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    expect(await failure(engine.completeTask(sessionId, { phase, task, note }))).toMatchObject({ code });
+    expect((await engine.getState(sessionId)).head.tasks).toBeUndefined();
+  });
+
+  it("is refused in a phase behind, even if it was noted there", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    await engine.completeTask(sessionId, { phase: 1, task: 1 });
+    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    expect(await failure(engine.completeTask(sessionId, { phase: 1, task: 1 }))).toMatchObject({
+      code: "PHASE_ALREADY_COMPLETED",
+    });
+  });
+
+  it("leaves a question to a person open", async () => {
+    const asking = defineWorkflow({
+      ...{ type: "asking", revision: "1", name: "Asking", description: "Asks" },
+      phases: [
+        {
+          ...{ number: 1, name: "One", content: "# One", tasks: [{ name: "a", content: "# A" }] },
+          gate: { evidence: z.object({ ok: z.literal(true) }), approval: { prompt: "Well?" } },
+        },
+      ],
+    });
+    const { engine } = makeEngine({ allowUnsignedApprovals: true }, [asking]);
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "a" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { ok: true } });
+    await engine.completeTask(sessionId, { phase: 1, task: 1 });
+    const asked = await engine.getApproval(sessionId);
+    expect(asked).toBeDefined();
+    const { evidenceHash = "" } = asked ?? {};
+    expect(await engine.approve(sessionId, { by: "ann", evidenceHash })).toMatchObject({ passed: true });
+  });
+
+  it("keeps the head small for any order of tasks", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 30 }), async (numbers) => {
+        const tasks = Array.from({ length: 12 }, (_, index) => ({ name: `t${index}`, content: "# T" }));
+        const many = defineWorkflow({
+          ...{ type: "many", revision: "1", name: "Many", description: "Many tasks" },
+          phases: [{ number: 1, name: "One", content: "# One", tasks }],
+        });
+        const { engine } = makeEngine({}, [many]);
+        const { sessionId, version } = await engine.start({ workflowType: "many", target: "a" }).then(async (made) => ({
+          sessionId: made.sessionId,
+          version: (await engine.getState(made.sessionId)).version,
+        }));
+        for (const task of numbers) await engine.completeTask(sessionId, { phase: 1, task });
+        const state = await engine.getState(sessionId);
+        expect(done(state.tasks)).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+        expect(state.version).toBe(version + new Set(numbers).size);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe("a task of a plan that is done", () => {
+  it("is no tick before the gate has passed, and opens the tasks that depend on it", async () => {
+    const { engine, start, text } = makePlanned({ config: { enforce_dependencies: true } });
+    const sessionId = await start(1);
+    const locked = await failure(engine.completeTask(sessionId, { phase: 1, task: 2 }));
+    expect(locked).toMatchObject({ code: "TASK_LOCKED", details: { open: ["1.1"], ready: [1, 3] } });
+    await engine.completeTask(sessionId, { phase: 1, task: 1 });
+    expect(text()).toBe(PLAN);
+    const { plan, tasks } = await engine.getPhase(sessionId);
+    expect(plan?.tasks).toMatchObject([{ state: "done" }, { state: "pending", ready: true }, { state: "pending" }]);
+    expect(done(tasks)).toEqual([1]);
+    expect((await engine.getTask(sessionId, 1, 2)).plan?.task).toMatchObject({ open: [] });
+    await engine.completeTask(sessionId, { phase: 1, task: 2 });
+    expect(done((await engine.getState(sessionId)).tasks)).toEqual([1, 2]);
+    expect(text()).toBe(PLAN);
+  });
+
+  it("stays done through a sync if it asks for the same, under its new number", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(1);
+    for (const task of [1, 2]) await engine.completeTask(sessionId, { phase: 1, task, note: `note ${task}` });
+    edit((text) => text.replace("- [ ] **Task 1.1**", "- [ ] **Task 1.0**: Think\n- [ ] **Task 1.1**"));
+    await engine.syncPlan(sessionId);
+    const moved = await engine.getState(sessionId);
+    expect(done(moved.tasks)).toEqual([2, 3]);
+    expect(moved.note).toEqual({ task: 3, note: "note 2" });
+    edit((text) => text.replace("Write the parser", "Write a parser").replace("Knows all tokens", "Knows most tokens"));
+    await engine.syncPlan(sessionId);
+    expect(done((await engine.getState(sessionId)).tasks)).toEqual([3]);
+    edit((text) => text.replace("Builds a tree", "Builds two trees"));
+    await engine.syncPlan(sessionId);
+    const open = await engine.getState(sessionId);
+    expect(done(open.tasks)).toEqual([]);
+    expect(open.note).toEqual({ note: "note 2" });
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+  });
+
+  it("is open again if the sync has moved it out of the phase, and without a note nothing is left", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(1);
+    await engine.completeTask(sessionId, { phase: 1, task: 3 });
+    const line = "- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n";
+    edit((text) => text.replace(line, "").replace("- [ ] **Task 2.1**", `${line}- [ ] **Task 2.1**`));
+    await engine.syncPlan(sessionId);
+    expect((await engine.getState(sessionId)).head.tasks).toBeUndefined();
+  });
+
+  it("stays done in a static phase while the plan behind it is synced, and through a migration", async () => {
+    const files = {
+      "phases/0/task-1-look.md": "# Task 1: Look\n",
+      "phases/0/task-2-ask.md": "# Task 2: Ask\n",
+    };
+    const { engine, start, edit } = makePlanned({ files });
+    const sessionId = await start();
+    await engine.completeTask(sessionId, { phase: 0, task: 2 });
+    edit((text) => text.replace("Write the printer", "Write a printer"));
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: true, path: PLAN_PATH });
+    expect(done((await engine.getState(sessionId)).tasks)).toEqual([2]);
+    await engine.migrate(sessionId, { by: "host" });
+    expect(done((await engine.getState(sessionId)).tasks)).toEqual([2]);
+  });
+});
+
+it("a migration keeps tasks by their names, unless their text has changed", async () => {
+  const { engine, storage } = makeEngine();
+  const sessionId = await startTwoPhases(engine);
+  for (const task of [1, 2]) await engine.completeTask(sessionId, { phase: 1, task });
+  const { phases } = twoPhases.definition.structure;
+  const tasks = [
+    { name: "think", content: "# Task: Think\n" },
+    { name: "write the code", content: "# Task 1: Write more code\n" },
+    { name: "test it", content: "# Task 2: Test it\n" },
+  ];
+  const other = defineWorkflow({
+    ...{ type: "two_phases", revision: "2", name: "Two phases", description: "Newer" },
+    phases: phases.map(({ number, name }) => ({
+      number,
+      name,
+      content: `# ${name}`,
+      ...(number === 1 ? { tasks } : {}),
+    })),
+  });
+  const newer = makeEngine({ storage }, [twoPhases, other]);
+  await newer.engine.migrate(sessionId, { by: "host" });
+  expect(done((await newer.engine.getState(sessionId)).tasks)).toEqual([3]);
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { workflowTool } from "../support/fits-schema.js";
+import { makePlanned } from "../support/planned.js";
+
+type Answer = Record<string, unknown>;
+
+const RULES = "Query the standards, then write the code and its tests. ".repeat(6).trim();
+const files = {
+  "phases/dynamic/phase-template.md": `# Phase [PHASE_NUMBER]: [PHASE_NAME]\n\n[PHASE_DESCRIPTION]\n\n## Approach\n\nONE BY ONE. ${RULES}\n`,
+  "phases/dynamic/task-template.md": `# Task [TASK_ID]: [TASK_NAME]\n\n[ACCEPTANCE_CRITERIA]\n\n## Rules\n\nIN ALL. ${RULES}\n`,
+};
+
+function makeTool(actions?: readonly "get_task"[]) {
+  const made = makePlanned({ files });
+  const tool = workflowTool(made.engine, actions === undefined ? {} : { actions });
+  const ask = async (input: Answer): Promise<Answer> => await tool.dispatch(input);
+  return { ...made, ask };
+}
+
+const contentOf = ({ phase_content, task_content }: Answer) =>
+  String((Object(phase_content ?? task_content) as { content?: unknown }).content);
+
+describe("what answers share is given once", () => {
+  it("a phase from a plan has the text of all its tasks, and a task its own", async () => {
+    const { ask, start, pass, engine } = makeTool();
+    const session_id = await start(1);
+    const phase = await ask({ action: "get_phase", session_id });
+    expect(contentOf(phase)).toMatch(/ONE BY ONE.*For each task of this phase.*IN ALL/s);
+    const task = await ask({ action: "get_task", session_id, phase: 1, task_number: 1 });
+    expect(contentOf(task)).toBe("# Task 1.1: Write the lexer\n\n- [ ] Knows all tokens\n- [ ] Says where they stand");
+    expect(task).toMatchObject({ task_content: { shared: "see get_phase" } });
+    expect((await engine.getTask(session_id, 1, 1)).content.text).toContain("IN ALL");
+    await pass(session_id, 1);
+    const second = await ask({ action: "get_phase", session_id });
+    expect(contentOf(second)).not.toContain("ONE BY ONE");
+    expect(contentOf(second)).toMatch(/^# Phase 2: Print\n\nWrite the output\n.*IN ALL/s);
+    expect(second).toMatchObject({ phase_content: { shared: "see get_phase of the plan's first phase" } });
+  });
+
+  it("a task has its whole text where agents have no get_phase", async () => {
+    const { ask, start } = makeTool(["get_task"]);
+    const session_id = await start(1);
+    expect(contentOf(await ask({ action: "get_task", session_id, phase: 1, task_number: 1 }))).toContain("IN ALL");
+  });
+
+  it("a template for tasks that can't be read stops no phase", async () => {
+    const { engine, content, start } = makeTool();
+    const session_id = await start(1);
+    const text = content.text.bind(content);
+    content.text = async (type, part) => {
+      if ("template" in part && part.template === "task") throw new Error("gone");
+      return text(type, part);
+    };
+    expect((await engine.getPhase(session_id)).shared).toBeUndefined();
+  });
+
+  it("get_phase alone has the whole checkpoint and the artifacts, of the newest phase by name", async () => {
+    const { ask, start } = makeTool();
+    const session_id = await start(2);
+    const phase = await ask({ action: "get_phase", session_id });
+    expect(phase).toMatchObject({
+      phase_content: {
+        checkpoint: { evidence_schema: expect.any(Object), evidence_example: expect.any(Object) },
+        artifacts_from_previous_phases: {
+          phase_1: ["tasks_completed", "validation_gate"],
+          earlier: "1 more: get_state with a phase",
+        },
+      },
+    });
+    const back = await ask({ action: "rollback", session_id, to_phase: 1 });
+    const { phase_content } = back;
+    expect(phase_content).toMatchObject({
+      checkpoint: { required_evidence: ["tasks_completed", "validation_gate"], details: "see get_phase" },
+    });
+    expect(phase_content).not.toHaveProperty("artifacts_from_previous_phases");
+  });
+});
