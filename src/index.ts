@@ -30,7 +30,7 @@ export type {
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
 export { createEngine, type Engine, type EvidenceByPhase } from "./phased/engine.js";
-export type { CompleteResult } from "./phased/gate-answer.js";
+export type { CompleteResult, SkippedPhase } from "./phased/gate-answer.js";
 export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "./phased/lists.js";
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
@@ -38,7 +38,15 @@ export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
 export type { Session } from "./phased/session.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
-export type { FullStateView, PhaseView, SessionFacts, StateView, TaskView, TextView } from "./phased/views.js";
+export type {
+  FullStateView,
+  PhaseSkip,
+  PhaseView,
+  SessionFacts,
+  StateView,
+  TaskView,
+  TextView,
+} from "./phased/views.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";
 export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
 export type { SessionStatus, SessionSummary, StorageAdapter } from "./ports/storage-adapter.js";

@@ -201,11 +201,12 @@ const ATTEMPT_STYLES = {
 } as const satisfies Record<PhaseAttempt["status"], string>;
 
 function attemptLines(attempt: PhaseAttempt, stream: Writable): string[] {
-  const { attempt: number, status, startedAt, durationSeconds, problems = [], verification = [] } = attempt;
+  const { attempt: number, status, startedAt, durationSeconds, problems = [], verification = [], reason, by } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   return [
     `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`,
+    ...(reason === undefined ? [] : [`  · ${printable(reason)} (${printable(by ?? "")})`]),
     ...problems.map(({ message }) => `  · ${printable(message)}`),
     ...verification.flatMap((result) => resultLines(result, stream)).map((line) => `  ${line}`),
   ];

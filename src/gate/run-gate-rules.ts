@@ -87,7 +87,7 @@ const NO_SESSION = new SessionValue();
 function variablesOf(
   read: readonly FieldDefinition[],
   evidence: JsonObject,
-  { artifacts = {}, plan = {}, session }: RuleSurroundings,
+  { artifacts = {}, plan = {}, session, options = {} }: RuleSurroundings,
 ): Variables {
   const given = new EvidenceValue();
   for (const { name, type } of read) {
@@ -95,7 +95,7 @@ function variablesOf(
     if (value !== undefined) given.set(name, ruleValue(value, type));
   }
   const known = session === undefined ? NO_SESSION : sessionValue(session);
-  return { evidence: given, artifacts, plan, session: known, value: undefined, params: undefined };
+  return { evidence: given, artifacts, plan, session: known, options, value: undefined, params: undefined };
 }
 
 /** Returns the submitted value of a field; `null` counts as nothing. */

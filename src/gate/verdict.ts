@@ -76,6 +76,8 @@ export interface RuleSurroundings {
   readonly plan?: JsonObject;
   /** The session that the evidence is for. */
   readonly session?: RuleSession;
+  /** The options that the session was started with. */
+  readonly options?: JsonObject;
 }
 
 /** The compiled rules of one gate; can be run any number of times. */

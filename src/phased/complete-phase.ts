@@ -14,6 +14,7 @@ import { type Judged, judge } from "../gate/judge.js";
 import { hasRules } from "../gate/verdict.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
+import type { Skips } from "../rules/options.js";
 import type { JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
@@ -22,7 +23,7 @@ import { checkWorkflow, execute, loadPlanned, requirePhase, sessionNotFound } fr
 import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
-import { submissionRefusal } from "./state/commands.js";
+import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, ValueRef, Verification } from "./state/events.js";
 import { type Begun, beginPhase, withBegun } from "./verify/snapshots.js";
@@ -69,6 +70,7 @@ interface Evaluation {
   };
   readonly payloads: readonly Payload[];
   readonly begun: Begun | undefined;
+  readonly skips: Skips | undefined;
 }
 
 /**
@@ -89,12 +91,12 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     if (evaluation?.dependsOn !== dependsOn) {
       evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
     }
-    const { judged, begun, payloads } = evaluation;
+    const { judged, begun, payloads, skips } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
     const stood = tickedBefore === undefined ? {} : { stood: tickedBefore };
     const command = { type: "completePhase", phase: number, ...judged, ...stood } as const;
-    return withBegun({ command, structure, limits: context.options.limits }, begun, payloads);
+    return withBegun({ command, structure, limits: context.options.limits, skips }, begun, payloads);
   };
 }
 
@@ -158,6 +160,8 @@ async function evaluate(
   });
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
+  const skips = isLeft ? await context.pinned.skips(session, structure) : undefined;
+  const next = landing(position + 1, structure, skips);
   return {
     judged: {
       ...judged,
@@ -166,7 +170,8 @@ async function evaluate(
       ...(asksPerson ? { evidenceHash: hashEvidence(evidence) } : {}),
     },
     payloads: output === undefined ? stored.payloads : [...stored.payloads, ...output.payloads],
-    begun: isLeft ? await beginPhase(context, session, structure, position + 1) : undefined,
+    begun: isLeft ? await beginPhase(context, session, structure, next) : undefined,
+    skips,
   };
 }
 

@@ -4,13 +4,24 @@
  * repeated call finds the same session.
  */
 
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
+import {
+  type CheckedOptions,
+  checkBySchema,
+  describeOptions,
+  issueProblems,
+  namingProblems,
+  type Skips,
+  skipFault,
+  skipsWith,
+} from "../rules/options.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
-import type { JsonObject } from "../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import {
   isWorkflowType,
   nearest,
@@ -21,14 +32,17 @@ import {
   shown,
 } from "../workflow/names.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { asJson } from "./artifacts.js";
 import { loadPlanned, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
+import { landing } from "./state/commands.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
-import { type PhaseView, viewPhase, viewText } from "./views.js";
+import { type PhaseView, readText, viewPhase } from "./views.js";
 
 /** Starts a session. */
 export interface StartRequest {
@@ -39,7 +53,10 @@ export interface StartRequest {
    * that it has none: then the default is `.`, the project itself.
    */
   readonly target?: string;
-  /** Stored with the session, at most 64 KiB of JSON. Default: none. */
+  /**
+   * Options that the workflow reads: its rules, its texts and its verifiers. Checked by the schema that it declares, and
+   * stored with the session; at most 64 KiB of JSON. Default: none.
+   */
   readonly options?: Readonly<Record<string, unknown>>;
   /** A repeated call with the same key returns the same session. */
   readonly idempotencyKey?: string;
@@ -53,8 +70,15 @@ export interface StartResult {
   readonly workflowType: string;
   /** The subject of the work: a path relative to the project root. */
   readonly target: string;
-  /** The current phase: the first one, unless an earlier call has started the session. */
+  /** The options of the session, with the defaults that the workflow declares. */
+  readonly options: JsonObject;
+  /**
+   * The current phase: the first one that is not skipped, unless an earlier call has started the session. The last one if
+   * all are skipped: the session is then completed.
+   */
   readonly phase: PhaseView;
+  /** The phases that the workflow's rules skipped at the start. None if missing. */
+  readonly skipped?: readonly SkippedPhase[];
   /** Other sessions on the same workflow and target that are not completed, newest first. */
   readonly openSessions: readonly SessionSummary[];
   /** The plan that its phases come from, if they do. */
@@ -80,24 +104,28 @@ export async function startSession(context: EngineContext, request: StartRequest
   const { options } = context;
   const definition = await requireWorkflow(options, request.workflowType);
   const target = await checkTarget(options, request.target, definition.structure);
-  const settings = checkOptions(request.options ?? {});
+  const given = checkOptions(request.options ?? {});
   const key = request.idempotencyKey;
-  const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, settings]);
+  const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, given]);
+  const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options.verifiers);
-  const first = structure.phases.find(({ number }) => number === structure.startPhase);
-  if (first !== undefined) await viewText(context, structure, first);
+  await requireRules(structure);
+  const entry = await entryOf(structure, settings);
+  const first = structure.phases[entry.position] ?? structure.phases.at(-1);
+  if (first !== undefined) await readText(context, structure, first);
   await checkSessionLimit(context, structure.type, target, keyed);
   const others = await openSessionsOn(context, structure.type, target);
-  const started = await appendStart(context, structure, target, settings, keyed);
+  const started = await appendStart(context, structure, { target, settings, entry }, keyed);
   if (!started.replayed) context.pinned.remember(started, structure);
   const session = await sessionNow(context, started);
   const loaded = { session, structure: await context.pinned.structure(session) };
   const phase = await viewPhase(context, loaded, session.head.phase);
   const { sessionId, replayed } = started;
   const openSessions = others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX);
-  const plan = startedPlan(loaded.structure, warnings);
-  return { sessionId, workflowType: structure.type, target, phase, openSessions, replayed, ...plan };
+  const more = { ...skippedIn(started.events, loaded.structure), ...startedPlan(loaded.structure, warnings) };
+  const current = { options: await context.pinned.options(sessionId), phase, openSessions, replayed, ...more };
+  return { sessionId, workflowType: structure.type, target, ...current };
 }
 
 /** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */
@@ -146,6 +174,89 @@ function checkOptions(options: unknown): JsonObject {
       cause: error,
     });
   }
+}
+
+/**
+ * Returns the options with their defaults, by the schema that the workflow declares. The path of a plan is an option that
+ * the schema need not have. Throws `INVALID_INPUT` with everything that is wrong with them.
+ */
+async function acceptedOptions(definition: WorkflowDefinition, given: JsonObject): Promise<JsonObject> {
+  const { optionsSchema, dynamic, type } = definition.structure;
+  if (definition.options === undefined && optionsSchema === undefined) return given;
+  const key = dynamic?.sourcePathKey;
+  const isDeclared = (name: string) => isJsonObject(optionsSchema?.properties) && name in optionsSchema.properties;
+  const isApart = ([name]: readonly [string, JsonValue]) => name === key && !isDeclared(name);
+  const own = Object.fromEntries(Object.entries(given).filter((entry) => !isApart(entry)));
+  const checked =
+    definition.options === undefined
+      ? await checkBySchema(optionsSchema ?? {}, own)
+      : await checkInCode(definition.structure, definition.options, own);
+  if (checked.ok) return { ...Object.fromEntries(Object.entries(given).filter(isApart)), ...checked.options };
+  const known = Object.entries(describeOptions(optionsSchema ?? {})).map(([name, about]) => `${name} (${about})`);
+  const remedy = known.length === 0 ? "Correct the options." : `It reads these options: ${known.join("; ")}.`;
+  throw new PhasegateError("INVALID_INPUT", `${type} can't be started so: ${checked.problems.join("; ")}`, {
+    remedy: remedy.length > REMEDY_MAX ? `${remedy.slice(0, REMEDY_MAX)}…` : remedy,
+    details: { field: "options" },
+  });
+}
+
+/** The longest list of options in an error, in characters. */
+const REMEDY_MAX = 1500;
+
+async function checkInCode(
+  { type, optionsSchema = {} }: WorkflowStructure,
+  schema: StandardSchemaV1,
+  given: JsonObject,
+): Promise<CheckedOptions> {
+  const naming = namingProblems(optionsSchema, given);
+  const result = await schema["~standard"].validate(given);
+  if (result.issues) {
+    // What is wrong with a name is said better above.
+    const isOther = ({ path = [] }: StandardSchemaV1.Issue) => path.some((key) => String(key) in given);
+    const issues = naming.length === 0 ? result.issues : result.issues.filter(isOther);
+    return { ok: false, problems: [...naming, ...issueProblems(issues)] };
+  }
+  const options = asJson(result.value);
+  if (isJsonObject(options)) return { ok: true, options };
+  const problem = "the output of the options' schema is not a JSON object";
+  throw new PhasegateError("DEFINITION_INVALID", `the workflow ${type} can't be used: ${problem}`, {
+    remedy: "Let the schema give an object of plain JSON: no Date, Map, class or undefined in it.",
+    details: { workflowType: type, diagnostics: [problem] },
+  });
+}
+
+/** Structures whose rules can run: a workflow from files or memory is checked once. */
+const runnable = new WeakSet<WorkflowStructure>();
+
+/** Throws `DEFINITION_INVALID` if a rule of a workflow can't run. Those from files were checked when they were read. */
+export async function requireRules(structure: WorkflowStructure): Promise<void> {
+  if (runnable.has(structure)) return;
+  const diagnostics: string[] = [];
+  for (const { number, skipWhen } of structure.phases) {
+    const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
+    if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
+  }
+  if (diagnostics.length > 0) {
+    throw new PhasegateError("DEFINITION_INVALID", `${structure.type} can't be used: ${diagnostics.join("; ")}`, {
+      remedy: "Correct the rules: they are written in CEL.",
+      details: { workflowType: structure.type, diagnostics },
+    });
+  }
+  runnable.add(structure);
+}
+
+/** How a new session begins. */
+interface Entry {
+  /** The position of the phase that it enters, from 0; the number of phases if all are skipped. */
+  readonly position: number;
+  readonly skips: Skips | undefined;
+}
+
+async function entryOf(structure: WorkflowStructure, settings: JsonObject): Promise<Entry> {
+  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  const isPlain = structure.phases.every(({ skipWhen }) => skipWhen === undefined);
+  const skips = isPlain ? undefined : await skipsWith(structure, settings);
+  return { position: landing(position, structure, skips), skips };
 }
 
 /**
@@ -199,15 +310,14 @@ async function openSessionsOn(context: EngineContext, workflowType: string, targ
 async function appendStart(
   context: EngineContext,
   structure: WorkflowStructure,
-  target: string,
-  settings: JsonObject,
+  { target, settings, entry }: { readonly target: string; readonly settings: JsonObject; readonly entry: Entry },
   keyed: KeyedRequest | undefined,
 ): Promise<PhasedOutcome> {
   const { limits, clock } = context.options;
-  const command = { command: { type: "start", target, options: settings } as const, structure, limits };
-  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  const { position, skips } = entry;
+  const command = { command: { type: "start", target, options: settings } as const, structure, limits, skips };
   const prepare = async (sessionId: SessionId) => {
-    const owner = { sessionId, head: { workflowType: structure.type, target } };
+    const owner = { sessionId, head: { workflowType: structure.type, target }, options: settings };
     return withBegun(command, await beginPhase(context, owner, structure, position));
   };
   if (keyed !== undefined) return startKeyed(context, keyedId(structure.type, target, keyed), prepare, keyed);

@@ -4,16 +4,17 @@
  */
 
 import { PhasegateError } from "../errors.js";
+import { fillText } from "../gate/fill-params.js";
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
-import type { JsonObject } from "../workflow/json.js";
+import { type JsonObject, revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
-import { type ArtifactView, loadArtifacts } from "./artifacts.js";
+import { type ArtifactView, loadArtifacts, readEvents } from "./artifacts.js";
 import { loadPlanned, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
@@ -93,7 +94,7 @@ export interface StateView extends SessionFacts {
   readonly updatedAt: string;
   /** The numbers of the phases whose gates passed. */
   readonly completedPhases: readonly number[];
-  /** The numbers of the phases that the host has skipped. */
+  /** The numbers of the phases that the host or the workflow's rules have skipped. */
   readonly skippedPhases: readonly number[];
   /** The plan that its phases come from, if they do. */
   readonly plan?: PlanView;
@@ -115,6 +116,18 @@ export interface FullStateView extends StateView {
   readonly artifacts: readonly ArtifactView[];
   /** The options that it was started with. */
   readonly options: JsonObject;
+  /** The phases that are skipped, each with the reason. */
+  readonly skips: readonly PhaseSkip[];
+}
+
+/** A phase that is skipped. */
+export interface PhaseSkip {
+  /** The phase's number. */
+  readonly phase: number;
+  /** Why it is skipped. */
+  readonly reason: string;
+  /** Who decided that; `skip_when` if it was the workflow's own rule. */
+  readonly by: string;
 }
 
 /** Returns the current phase or a completed one. Throws `PHASE_LOCKED` for one that is ahead. */
@@ -135,7 +148,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     workflowType: head.workflowType,
     phase,
     artifacts: await context.artifactNames.before(session, number),
-    ...(await viewText(context, structure, phase)),
+    ...(await viewText(context, session, structure, phase)),
   };
 }
 
@@ -160,7 +173,7 @@ export async function viewTask(
     ...factsOf(context, session),
     phase,
     task,
-    ...(await viewText(context, structure, phase, task)),
+    ...(await viewText(context, session, structure, phase, task)),
   };
 }
 
@@ -169,8 +182,24 @@ const FACTS_KEPT = 256;
 
 const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
 
-/** Returns the text of a phase, or of one of its tasks, as it is now. */
+/** Returns the text of a phase, or of one of its tasks, as it is now, with the session's options in it. */
 export async function viewText(
+  context: EngineContext,
+  session: { readonly sessionId: SessionId },
+  structure: WorkflowStructure,
+  phase: PhaseDefinition,
+  task?: TaskDefinition,
+): Promise<TextView> {
+  const view = await readText(context, structure, phase, task);
+  if (!view.content.text.includes("{options.")) return view;
+  const text = fillText(view.content.text, await context.pinned.options(session.sessionId));
+  if (text === view.content.text) return view;
+  const content = { ...view.content, text, revision: revisionOf(text), tokens: Math.ceil(text.length / 4) };
+  return { ...view, content, facts: readMarkdownFacts(text) };
+}
+
+/** Returns the text of a phase, or of one of its tasks, as its author wrote it. */
+export async function readText(
   context: EngineContext,
   structure: WorkflowStructure,
   phase: PhaseDefinition,
@@ -213,7 +242,21 @@ export async function viewFullState(context: EngineContext, loaded: LoadedSessio
     ...(await viewState(context, loaded)),
     artifacts: await loadArtifacts(context, session),
     options: await startOptions(context, session.sessionId),
+    skips: await skipsOf(context, loaded),
   };
+}
+
+/** Returns the phases that are skipped now, from the log: a rollback may have undone others. */
+async function skipsOf(context: EngineContext, { session, structure }: LoadedSession): Promise<PhaseSkip[]> {
+  const { skipped } = session.head;
+  if (skipped.length === 0) return [];
+  const found = new Map<number, PhaseSkip>();
+  for (const { event } of await readEvents(context, session)) {
+    if (event.type !== "phase_skipped" || !inRanges(skipped, event.position)) continue;
+    const { position, reason, by } = event;
+    found.set(position, { phase: structure.phases[position]?.number ?? event.phase, reason, by });
+  }
+  return [...found].sort(([one], [other]) => one - other).map(([, skip]) => skip);
 }
 
 /**
@@ -232,10 +275,8 @@ export async function viewArtifact(
 }
 
 /** Returns the options that a session was started with. */
-export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
-  const { events } = await kernel.at(sessionId, 1);
-  const started = events.find(({ type }) => type === "started");
-  return started?.type === "started" ? started.options : {};
+export async function startOptions({ pinned }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
+  return pinned.options(sessionId);
 }
 
 /** Returns the facts about a session that decide what is possible. */

@@ -87,6 +87,13 @@ export interface PhaseInput {
   readonly gate?: GateInput;
   /** True if the host may skip the phase. Default false. */
   readonly skippable?: boolean;
+  /**
+   * A rule in CEL over the options of the start, such as `!has(options.docs)`: a session whose options fulfil it skips the
+   * phase. One that can't be evaluated, because an option is missing, say, skips nothing. Default: never.
+   */
+  readonly skipWhen?: string;
+  /** The reason for the log, in words. Default: the rule. */
+  readonly skipCondition?: string;
 }
 
 /** A workflow defined in code. */
@@ -118,6 +125,11 @@ export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly P
   readonly tags?: readonly string[];
   /** `none` if the workflow is not about a file or folder: a start then needs no target. Default: it does. */
   readonly target?: "none";
+  /**
+   * The options that a session can be started with: zod or any other Standard Schema of an object. Its output, with its
+   * defaults, is what rules and placeholders see. Default: any options.
+   */
+  readonly options?: StandardSchemaV1;
   /** The number of the phase that sessions begin with. Default: the first phase. */
   readonly startPhase?: number;
   /** The phases, in ascending order of their numbers; at least one. */
@@ -168,7 +180,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
     input.phases.flatMap((phase) => (phase.gate === undefined ? [] : [[phase.number, phase.gate.evidence] as const])),
   );
   return {
-    definition: { structure: buildStructure(input), schemas },
+    definition: { structure: buildStructure(input), schemas, ...optional("options", input.options) },
     phases: input.phases,
     text: (part) => textOf(input.phases, part),
   };
@@ -178,11 +190,11 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
 const KEYS = {
   workflow: keysOf<WorkflowInput>({
     ...{ type: 1, revision: 1, name: 1, description: 1, version: 1, category: 1, estimatedDuration: 1 },
-    ...{ targetLanguages: 1, artifacts: 1, prerequisites: 1, tags: 1, target: 1, startPhase: 1, phases: 1 },
+    ...{ targetLanguages: 1, artifacts: 1, prerequisites: 1, tags: 1, target: 1, options: 1, startPhase: 1, phases: 1 },
   }),
   phase: keysOf<PhaseInput>({
     ...{ number: 1, name: 1, purpose: 1, estimatedEffort: 1, keyDeliverables: 1, validationCriteria: 1 },
-    ...{ content: 1, tasks: 1, gate: 1, skippable: 1 },
+    ...{ content: 1, tasks: 1, gate: 1, skippable: 1, skipWhen: 1, skipCondition: 1 },
   }),
   task: keysOf<TaskInput>({ number: 1, name: 1, purpose: 1, content: 1 }),
   gate: keysOf<GateInput>({ evidence: 1, example: 1, allowOverride: 1, verify: 1, approval: 1, reveal: 1 }),
@@ -222,11 +234,20 @@ function problemsOf(input: WorkflowInput): string[] {
       ...(gate?.verify ?? []).flatMap((check, at) => unknownKeys(`${about}: gate.verify[${at}]`, check, KEYS.verify)),
       ...(phase.tasks ?? []).flatMap((task, at) => unknownKeys(`${about}: tasks[${at}]`, task, KEYS.task)),
     );
+    const { skipWhen, skipCondition } = phase;
+    if (skipWhen !== undefined && (typeof skipWhen !== "string" || skipWhen.trim() === "")) {
+      problems.push(`${about}: skipWhen must be a rule over the options, such as "!has(options.docs)"`);
+    }
+    if (skipCondition !== undefined && skipWhen === undefined) {
+      problems.push(`${about}: skipCondition only says in words what skipWhen checks; write skipWhen too`);
+    }
     const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
     problems.push(...ascending(numbers, `phase ${phase.number}: task`));
   }
   if (input.target !== undefined && input.target !== "none")
     problems.push(`target ${shown(input.target)} must be "none"`);
+  if (input.options !== undefined && Object(input.options)["~standard"] === undefined)
+    problems.push("options is not a Standard Schema");
   const start = input.startPhase;
   if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
     problems.push(`startPhase ${start} is not a phase of the workflow`);
@@ -252,7 +273,7 @@ function unknownKeys(about: string, value: unknown, known: readonly string[]): s
 }
 
 function buildStructure(input: WorkflowInput): WorkflowStructure {
-  const { type, revision, name, description, version = "1", phases, startPhase, ...rest } = input;
+  const { type, revision, name, description, version = "1", phases, startPhase, options, ...rest } = input;
   return {
     type,
     version,
@@ -266,6 +287,7 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
     ...optionalList("prerequisites", rest.prerequisites),
     ...optionalList("tags", rest.tags),
     ...optional("target", rest.target),
+    ...optional("optionsSchema", options && jsonSchemaOf(options)),
     startPhase: startPhase ?? phases[0]?.number ?? 0,
     phases: phases.map(buildPhase),
   };
@@ -290,10 +312,15 @@ function buildPhase(phase: PhaseInput): PhaseDefinition {
     ...optionalList("keyDeliverables", phase.keyDeliverables),
     ...optionalList("validationCriteria", phase.validationCriteria),
     skippable: phase.skippable ?? false,
+    ...optional("skipWhen", skipOf(phase)),
     tasks: (phase.tasks ?? []).map(buildTask),
     gate: buildGate(phase.gate),
     ...textRevision(phase.content),
   };
+}
+
+function skipOf({ skipWhen: cel, skipCondition }: PhaseInput): PhaseDefinition["skipWhen"] {
+  return cel === undefined ? undefined : { cel, reason: skipCondition ?? `skipWhen holds: ${cel}` };
 }
 
 function buildTask(task: TaskInput, index: number): TaskDefinition {

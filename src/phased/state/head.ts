@@ -30,7 +30,7 @@ export interface HeadFacts {
   total: number;
   /** Positions of phases whose gates passed, as ranges. */
   completed: [from: number, to: number][];
-  /** Positions of phases that the host skipped, as ranges. */
+  /** Positions of phases that the host or the workflow's own rules skipped, as ranges. */
   skipped: [from: number, to: number][];
   /** Failures in a row at the current phase's gate. */
   attempts: number;
@@ -161,7 +161,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "gate_failed":
       return { status: "active", ...facts, ...failedOnce(facts), submission: { version, merge: false } };
     case "phase_skipped":
-      return { status: "active", ...facts, skipped: addToRanges(facts.skipped, event.position), attempts: 0 };
+      return { status: "active", ...facts, ...skipped(facts, event) };
     case "paused":
       return {
         status: "paused",
@@ -261,6 +261,11 @@ function passed(facts: HeadFacts, position: number) {
     attempts: 0,
     spent: facts.spent.filter(([place]) => place !== position),
   };
+}
+
+/** Skips a phase, which a session may never have entered: a completed one is in its last phase, skipped or not. */
+function skipped(facts: HeadFacts, { phase, position }: EventOf<"phase_skipped">) {
+  return { phase, position, skipped: addToRanges(facts.skipped, position), attempts: 0 };
 }
 
 /** Counts one more failed attempt, in a row and in total. */

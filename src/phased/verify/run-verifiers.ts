@@ -84,6 +84,7 @@ export function placeholderValues({
     session_id: session.id,
     target_file: session.target,
     ...(session.specPath === undefined ? {} : { spec_path: session.specPath }),
+    ...(session.options === undefined ? {} : { options: session.options }),
     ...(evidence === undefined ? {} : { evidence }),
   };
 }
@@ -246,6 +247,8 @@ export interface VerifyContext {
   readonly kernel: { at(id: SessionId, version: number): Promise<{ readonly events: readonly WithSnapshots[] }> };
   /** The commits in which the current phase was entered before. */
   readonly beginnings: { before(session: VerifiedSession): Promise<readonly number[]> };
+  /** Knows the options that a session was started with; missing for sessions without options. */
+  readonly pinned?: { options(id: SessionId): JsonObject | Promise<JsonObject> };
   readonly notifications: {
     notify(name: "internalError", payload: { readonly operation: string; readonly error: unknown }): void;
   };

@@ -11,13 +11,13 @@ import { LogFold } from "../../log/fold.js";
 import type { Kernel, Prepared } from "../../log/log.js";
 import type { Payload } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest } from "../../ports/verifier.js";
-import { canonicalJson, digest, type JsonValue } from "../../workflow/json.js";
+import { canonicalJson, digest, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { asJson, loadValue, storeValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedCommand, PhasedSession } from "../pinned.js";
-import type { SessionCommand } from "../state/commands.js";
+import { landing, type SessionCommand, type TransitionContext } from "../state/commands.js";
 import type { Snapshot } from "../state/events.js";
 import {
   type BoundedOptions,
@@ -44,16 +44,18 @@ export function begunBy(
   session: PhasedSession,
   structure: WorkflowStructure,
   command: SessionCommand,
+  skips: TransitionContext["skips"],
 ): Promise<Begun | undefined> | undefined {
   const { position } = session.head;
+  const enter = (place: number) => beginPhase(context, session, structure, landing(place, structure, skips));
   switch (command.type) {
     case "approve":
     case "overrideGate":
     case "skipPhase":
-      return beginPhase(context, session, structure, position + 1);
+      return enter(position + 1);
     case "rollback": {
       const back = structure.phases.findIndex(({ number }) => number === command.to);
-      return beginPhase(context, session, structure, back);
+      return back < 0 ? undefined : enter(back);
     }
     case "retryPhase":
       return completeSnapshots(context, session, structure);
@@ -74,8 +76,8 @@ export function withBegun(
   return { command: { ...command, snapshots: begun.snapshots }, payloads: [...payloads, ...begun.payloads] };
 }
 
-/** The session that enters a phase. */
-type Owner = Pick<VerifiedSession, "sessionId" | "head">;
+/** The session that enters a phase; with its options, if it is not in the log yet. */
+type Owner = Pick<VerifiedSession, "sessionId" | "head"> & { readonly options?: JsonObject };
 
 /** The phases that a session may enter, in order. */
 type Begins = Pick<WorkflowStructure, "plan"> & { readonly phases: readonly VerifiedPhase[] };
@@ -116,9 +118,14 @@ export function sessionFacts(
   { sessionId, head }: Owner,
   { plan }: Pick<WorkflowStructure, "plan">,
   phase: number,
+  options: JsonObject = {},
 ): VerifyRequest["session"] {
   const { workflowType, target } = head;
-  return { id: sessionId, workflowType, target, phase, ...(plan === undefined ? {} : { specPath: plan.path }) };
+  return {
+    ...{ id: sessionId, workflowType, target, phase },
+    ...(plan === undefined ? {} : { specPath: plan.path }),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
+  };
 }
 
 /** The snapshots of a check, current and earlier; or why there are none. */
@@ -228,7 +235,8 @@ async function begin(
   known: ReadonlyMap<string, Snapshot>,
 ): Promise<Begun> {
   const { verifiers, limits } = context.options;
-  const session = sessionFacts(owner, structure, phase.number);
+  const options = owner.options ?? (await context.pinned?.options(owner.sessionId));
+  const session = sessionFacts(owner, structure, phase.number, options);
   const wanted = checks.filter((check) => known.get(checkKey(check))?.value === undefined);
   const requests = wanted.map(({ verifier, params }) => ({ verifier, request: { params, session } }));
   const outcomes = await takeSnapshots(requests, verifiers, {

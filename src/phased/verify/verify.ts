@@ -61,7 +61,7 @@ async function verify(
     session,
     checks.filter((check) => wanting.includes(check)),
   );
-  const facts = sessionFacts(session, structure, phase.number);
+  const facts = sessionFacts(session, structure, phase.number, await context.pinned?.options(session.sessionId));
   const plans = checks.map((check) => planOf(check, evidence, facts, beginnings.get(checkKey(check))));
   const outcomes = await runVerifiers(
     plans.filter((plan) => "request" in plan),

@@ -15,7 +15,7 @@ import { compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
-import { approvalNews, problemEntry, verificationNews } from "./shapes.js";
+import { approvalNews, problemEntry, skipNews, verificationNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
@@ -82,7 +82,7 @@ function judged(context: ToolContext, result: CompleteResult, submitted: readonl
 const NAMES_MAX = 100;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, ticks, reveal } = result;
+  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, skipped, ticks, reveal } = result;
   const done = nextPhase === null;
   return compact({
     status: "success",
@@ -94,6 +94,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
     warnings: warnings.length === 0 ? undefined : conceal(warnings, reveal).map(({ message }) => message),
     ...(ticks && tickNews(ticks)),
+    ...skipNews(skipped),
     workflow_complete: done || undefined,
     next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
     next: done ? null : phaseCall(sessionId),

@@ -4,14 +4,22 @@
  */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import type { PhaseView, StateView } from "../../phased/views.js";
+import type { FullStateView, PhaseView, StateView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
-import { approvalNews, denialNews, historyEntry, phaseContent, taskContent, unapprovedNews } from "./shapes.js";
+import {
+  approvalNews,
+  denialNews,
+  historyEntry,
+  phaseContent,
+  skipNews,
+  taskContent,
+  unapprovedNews,
+} from "./shapes.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, options } = params;
@@ -31,6 +39,9 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     target_file: started.target,
     current_phase: phase.currentPhase,
     total_phases: phase.totalPhases,
+    options: Object.keys(started.options).length === 0 ? undefined : started.options,
+    ...skipNews(started.skipped),
+    workflow_complete: phase.status === "completed" || undefined,
     ...startedPlan(started.plan),
     ...(open.length === 0
       ? {}
@@ -99,7 +110,7 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
   const request = { to: params.to_phase, by: "agent" as const, ...keyed(params.idempotency_key) };
-  const { phase, from, to, cleared, replayed } = await context.engine.rollback(params.session_id, request);
+  const { phase, from, to, cleared, skipped, replayed } = await context.engine.rollback(params.session_id, request);
   return phaseAnswer(context, phase, {
     action: "rollback",
     ...replayNews(replayed, phase),
@@ -108,6 +119,8 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
     to_phase: to,
     rolled_back: true,
     artifacts_cleared: cleared,
+    ...skipNews(skipped),
+    current_phase: skipped === undefined ? undefined : phase.currentPhase,
   });
 }
 
@@ -181,6 +194,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     total_phases: head.total,
     completed_phases: state.completedPhases,
     skipped_phases: state.skippedPhases.length === 0 ? undefined : state.skippedPhases,
+    skip_reasons: reasonsOf(state.skips),
     artifacts: Object.fromEntries(state.artifacts.map(({ phase, artifact }) => [`phase_${phase}`, artifact])),
     ...executed(state.artifacts),
     created_at: head.createdAt,
@@ -248,6 +262,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     title: phase === undefined ? undefined : brief(phase.name, 80),
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
+    skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
@@ -257,6 +272,14 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
     next: next(state),
   });
+}
+
+/** Limits the reason for a skipped phase, in characters. */
+const REASON_MAX = 200;
+
+function reasonsOf(skips: FullStateView["skips"]): WireObject | undefined {
+  const reasons = skips.map(({ phase, reason }) => [`phase_${phase}`, brief(reason, REASON_MAX)]);
+  return reasons.length === 0 ? undefined : Object.fromEntries(reasons);
 }
 
 function sessionFields({ sessionId, head }: StateView): WireObject {

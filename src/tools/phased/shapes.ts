@@ -4,6 +4,7 @@ import { conceal, revealOf } from "../../gate/check-gate.js";
 import { exampleEvidence, requiredFormat, requiredNames } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
+import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
 import type { Verification } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
@@ -65,7 +66,8 @@ export function sessionEntry(summary: SessionSummary): WireObject {
 
 /** Returns one attempt at one phase. */
 export function historyEntry(attempt: PhaseAttempt): WireObject {
-  const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal } = attempt;
+  const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal, reason, by } =
+    attempt;
   return compact({
     phase,
     started_at: startedAt,
@@ -73,9 +75,24 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     duration_seconds: durationSeconds,
     attempt: attempt.attempt,
     status,
+    reason: reason && brief(reason, DENIAL_MAX),
+    by: by && brief(by, 80),
     problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
     ...verificationRecord(verification, reveal),
   });
+}
+
+/** Limits the skipped phases that an answer names, and the reason for each, in characters. */
+const SKIPPED_MAX = 20;
+const REASON_MAX = 200;
+
+/** Returns the phases that the workflow's rules skipped, each with the reason. */
+export function skipNews(skipped: readonly SkippedPhase[] | undefined): WireObject {
+  if (skipped === undefined) return {};
+  const named = skipped.slice(0, SKIPPED_MAX).map(({ phase, name, reason }) => {
+    return { phase_number: phase, title: brief(name, 120), reason: brief(reason, REASON_MAX) };
+  });
+  return { skipped_phases: named };
 }
 
 /** Returns a problem without its sentence, which is in `validation_errors`. */

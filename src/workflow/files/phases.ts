@@ -3,6 +3,7 @@
  * plan. Gate files in places where no phase would use them are errors.
  */
 import type { SourcePosition } from "../../errors.js";
+import { type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
 import { linesOf } from "../diagnostic.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
@@ -25,8 +26,13 @@ interface Reading {
   readonly report: Report;
 }
 
+/** The same, with the options that rules can use. */
+interface PhaseReading extends Reading {
+  readonly workflow: Omit<SkippingWorkflow, "phases">;
+}
+
 /** Returns all phases in ascending order: those that the metadata lists, else one for each folder. */
-export async function readPhases(claims: PhaseClaims, reading: Reading): Promise<PhaseDefinition[]> {
+export async function readPhases(claims: PhaseClaims, reading: PhaseReading): Promise<PhaseDefinition[]> {
   const folders = phaseFolders(reading.files);
   const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
   warnUnlisted(seeds, folders, claims, reading.report);
@@ -127,13 +133,17 @@ function warnUnlisted(
   }
 }
 
-async function readPhase({ number, entry }: PhaseSeed, { files, report }: Reading): Promise<PhaseDefinition> {
+async function readPhase(
+  { number, entry }: PhaseSeed,
+  { files, report, workflow }: PhaseReading,
+): Promise<PhaseDefinition> {
   const file = phaseFile(number, entry, { files, report });
   const own = `phases/${number}`;
   const folders = [...new Set([own, file.slice(0, Math.max(0, file.lastIndexOf("/"))) || own])];
   const text = files.text(file);
   const tasks = readTasks(entry, { files, report, folders });
   const texts = [file, ...tasks.flatMap((task) => task.file ?? [])];
+  const skipWhen = entry === undefined ? undefined : await readSkip(entry, workflow, report);
   return {
     number,
     name: entry?.text("phase_name") ?? readTitle(text ?? "") ?? untitled(number, file, report),
@@ -143,11 +153,36 @@ async function readPhase({ number, entry }: PhaseSeed, { files, report }: Readin
     keyDeliverables: entry?.texts("key_deliverables"),
     validationCriteria: entry?.texts("validation_criteria"),
     skippable: entry?.flag("skippable") ?? false,
+    ...(skipWhen === undefined ? {} : { skipWhen }),
     tasks,
     gate: await chooseGate(number, entry, { files, report, folders, file, texts }),
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
     extra: entry?.rest(GATE_KEYS),
   };
+}
+
+const SKIP_HINT = 'Write a rule over the options: "skip_when": "!has(options.supporting_docs)", say.';
+
+/** Reads `skip_when`, a rule, or `skip_condition`, which says the same in words. */
+async function readSkip(
+  entry: ObjectReader,
+  workflow: Omit<SkippingWorkflow, "phases">,
+  report: Report,
+): Promise<PhaseDefinition["skipWhen"]> {
+  const rule = entry.text("skip_when");
+  const words = entry.text("skip_condition");
+  const cel = rule ?? (words === undefined ? undefined : skipPhrase(words));
+  if (cel === undefined) {
+    if (words === undefined) return undefined;
+    const message = `the phase is never skipped: the condition ${shown(words)} can't be read`;
+    report.warn("RULE_INVALID", entry.place("skip_condition"), message, SKIP_HINT);
+    return undefined;
+  }
+  const place = entry.place(rule === undefined ? "skip_condition" : "skip_when");
+  if (!(await report.spendRules(1, place))) return undefined;
+  const fault = await skipFault(cel, { ...workflow, phases: [] });
+  if (fault !== undefined) report.error("RULE_INVALID", place, fault.message, fault.hint);
+  return { cel, reason: words ?? `skip_when holds: ${cel}` };
 }
 
 function phaseFile(number: number, entry: ObjectReader | undefined, { files, report }: Reading): string {
