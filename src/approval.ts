@@ -21,4 +21,4 @@ export type { ApprovedPass, Denial, UnapprovedPass } from "./phased/approval/led
 export type { PersonsDecision } from "./phased/notifications.js";
 export type { UnapprovedView } from "./phased/views.js";
 export type { PersonsAnswer } from "./tools/dispatch.js";
-export type { ApprovalInput } from "./workflow/define-workflow.js";
+export type { ApprovalInput } from "./workflow/workflow-input.js";

@@ -39,6 +39,7 @@ export async function createRules(gate: FieldGate): Promise<CompiledRules> {
   }
   const read = fieldsRead(gate, ready);
   return {
+    faults: broken,
     check(evidence, surroundings, faulty) {
       const problems = [...broken];
       const variables = variablesOf(read, evidence, surroundings);

@@ -82,6 +82,8 @@ export interface RuleSurroundings {
 
 /** The compiled rules of one gate; can be run any number of times. */
 export interface CompiledRules {
+  /** A problem for each rule that can't be compiled: with such a rule, no evidence passes. */
+  readonly faults: readonly Problem[];
   /**
    * Returns a problem for each rule that does not hold or can't be evaluated. Skips rules about fields in
    * `faulty`, which already have a problem. Never throws.

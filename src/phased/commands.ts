@@ -13,7 +13,8 @@ import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } fr
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
-import { requireRules, requireWorkflow } from "./start.js";
+import { requireWorkflow } from "./start.js";
+import { requireRules } from "./start-options.js";
 import { type Actor, landing } from "./state/commands.js";
 import type { EventOf, SessionEvent } from "./state/events.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
@@ -182,7 +183,7 @@ export async function migrate(
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
   const structure = await withPlan(context, session, pinned, newest);
   await requireVerifiers(structure, context.options.verifiers);
-  await requireRules(structure);
+  await requireRules(newest);
   await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }

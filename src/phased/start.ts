@@ -4,24 +4,13 @@
  * repeated call finds the same session.
  */
 
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import {
-  type CheckedOptions,
-  checkBySchema,
-  describeOptions,
-  issueProblems,
-  namingProblems,
-  type Skips,
-  skipFault,
-  skipsWith,
-} from "../rules/options.js";
+import { type Skips, skipsWith } from "../rules/options.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import type { JsonObject } from "../workflow/json.js";
 import {
   isWorkflowType,
   nearest,
@@ -32,13 +21,13 @@ import {
   shown,
 } from "../workflow/names.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { asJson } from "./artifacts.js";
 import { loadPlanned, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
+import { acceptedOptions, checkOptions, requireRules } from "./start-options.js";
 import { landing } from "./state/commands.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
@@ -110,7 +99,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options.verifiers);
-  await requireRules(structure);
+  await requireRules(definition.structure);
   const entry = await entryOf(structure, settings);
   const first = structure.phases[entry.position] ?? structure.phases.at(-1);
   if (first !== undefined) await readText(context, structure, first);
@@ -158,91 +147,6 @@ async function checkTarget(
   const target = parseRelativePath(value);
   await options.targets?.check(target);
   return target;
-}
-
-const OPTIONS_MAX_BYTES = 64 * 1024;
-
-/** Checks options by the rules of evidence; errors name them as options. */
-function checkOptions(options: unknown): JsonObject {
-  try {
-    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
-  } catch (error) {
-    if (!isPhasegateError(error)) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
-      remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
-      details: { field: "options" },
-      cause: error,
-    });
-  }
-}
-
-/**
- * Returns the options with their defaults, by the schema that the workflow declares. The path of a plan is an option that
- * the schema need not have. Throws `INVALID_INPUT` with everything that is wrong with them.
- */
-async function acceptedOptions(definition: WorkflowDefinition, given: JsonObject): Promise<JsonObject> {
-  const { optionsSchema, dynamic, type } = definition.structure;
-  if (definition.options === undefined && optionsSchema === undefined) return given;
-  const key = dynamic?.sourcePathKey;
-  const isDeclared = (name: string) => isJsonObject(optionsSchema?.properties) && name in optionsSchema.properties;
-  const isApart = ([name]: readonly [string, JsonValue]) => name === key && !isDeclared(name);
-  const own = Object.fromEntries(Object.entries(given).filter((entry) => !isApart(entry)));
-  const checked =
-    definition.options === undefined
-      ? await checkBySchema(optionsSchema ?? {}, own)
-      : await checkInCode(definition.structure, definition.options, own);
-  if (checked.ok) return { ...Object.fromEntries(Object.entries(given).filter(isApart)), ...checked.options };
-  const known = Object.entries(describeOptions(optionsSchema ?? {})).map(([name, about]) => `${name} (${about})`);
-  const remedy = known.length === 0 ? "Correct the options." : `It reads these options: ${known.join("; ")}.`;
-  throw new PhasegateError("INVALID_INPUT", `${type} can't be started so: ${checked.problems.join("; ")}`, {
-    remedy: remedy.length > REMEDY_MAX ? `${remedy.slice(0, REMEDY_MAX)}…` : remedy,
-    details: { field: "options" },
-  });
-}
-
-/** The longest list of options in an error, in characters. */
-const REMEDY_MAX = 1500;
-
-async function checkInCode(
-  { type, optionsSchema = {} }: WorkflowStructure,
-  schema: StandardSchemaV1,
-  given: JsonObject,
-): Promise<CheckedOptions> {
-  const naming = namingProblems(optionsSchema, given);
-  const result = await schema["~standard"].validate(given);
-  if (result.issues) {
-    // What is wrong with a name is said better above.
-    const isOther = ({ path = [] }: StandardSchemaV1.Issue) => path.some((key) => String(key) in given);
-    const issues = naming.length === 0 ? result.issues : result.issues.filter(isOther);
-    return { ok: false, problems: [...naming, ...issueProblems(issues)] };
-  }
-  const options = asJson(result.value);
-  if (isJsonObject(options)) return { ok: true, options };
-  const problem = "the output of the options' schema is not a JSON object";
-  throw new PhasegateError("DEFINITION_INVALID", `the workflow ${type} can't be used: ${problem}`, {
-    remedy: "Let the schema give an object of plain JSON: no Date, Map, class or undefined in it.",
-    details: { workflowType: type, diagnostics: [problem] },
-  });
-}
-
-/** Structures whose rules can run: a workflow from files or memory is checked once. */
-const runnable = new WeakSet<WorkflowStructure>();
-
-/** Throws `DEFINITION_INVALID` if a rule of a workflow can't run. Those from files were checked when they were read. */
-export async function requireRules(structure: WorkflowStructure): Promise<void> {
-  if (runnable.has(structure)) return;
-  const diagnostics: string[] = [];
-  for (const { number, skipWhen } of structure.phases) {
-    const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
-    if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
-  }
-  if (diagnostics.length > 0) {
-    throw new PhasegateError("DEFINITION_INVALID", `${structure.type} can't be used: ${diagnostics.join("; ")}`, {
-      remedy: "Correct the rules: they are written in CEL.",
-      details: { workflowType: structure.type, diagnostics },
-    });
-  }
-  runnable.add(structure);
 }
 
 /** How a new session begins. */

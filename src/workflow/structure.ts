@@ -4,7 +4,7 @@
  *
  * What is decided where:
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
- * - define-workflow.ts: `defineWorkflow`: its input types, and what a workflow defined in code must fulfil
+ * - workflow-input.ts: the input types of `defineWorkflow`
  * - routed-definition.ts: the definition of a routed workflow, and when two step names are the same
  * - names.ts: which ids, types and paths from outside are accepted, which characters are escaped, and which
  *   files are never shown to agents because they hold secrets

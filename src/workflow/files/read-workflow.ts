@@ -17,6 +17,7 @@
  * - routed-step.ts: sections and front matter of a step
  * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
  * - routed-checks.ts: names, links, and whether the end can be reached
+ * - define-workflow.ts, define-gate.ts: `defineWorkflow`, and the gates that it takes
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
 import { type Diagnostic, hasErrors } from "../diagnostic.js";
