@@ -7,6 +7,7 @@
 import { PhasegateError } from "../errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
+import { OPTION_PLACEHOLDER } from "../workflow/placeholders.js";
 
 /** The values of placeholders in a verifier's params. */
 export interface PlaceholderValues {
@@ -144,8 +145,7 @@ const GROUPS: ReadonlyMap<string, string> = new Map([
 
 /** Throws `INVALID_INPUT` for an unknown name. */
 function checkName(name: string): void {
-  const [group = "", ...keys] = name.split(".");
-  if ((GROUPS.has(group) && keys.length > 0) || NAMES.some((known) => known === name)) return;
+  if (NAMES.some((known) => known === name) || [...GROUPS.keys()].some((group) => name.startsWith(`${group}.`))) return;
   const near = nearest(name, [...NAMES, ...GROUPS.keys()]);
   const hint = near === undefined ? "" : `; did you mean {${GROUPS.get(near) ?? near}}?`;
   throw new PhasegateError("INVALID_INPUT", `there is no placeholder {${shown(name).slice(1, -1)}}${hint}`, {
@@ -169,16 +169,15 @@ const SHOWN_MAX = 2000;
  * and so does `${options.name}`, which is code. `{{options.name}}` stands for `{options.name}`.
  */
 export function fillText(text: string, options: JsonObject): string {
-  return text.replace(TEXT_PLACEHOLDER, (whole, escaped: string | undefined, name: string | undefined) => {
-    const value = below(options, (escaped ?? name ?? "").split(".").slice(1));
+  return text.replace(OPTION_PLACEHOLDER, (whole: string, escaped: string | undefined, plain: string) => {
+    const name = escaped ?? plain;
+    const value = below(options, name.split(".").slice(1));
     if (value === undefined) return whole;
     if (escaped !== undefined) return `{${escaped}}`;
-    const shownValue = textOf(value);
-    return shownValue.length > SHOWN_MAX ? `${shownValue.slice(0, SHOWN_MAX)}…` : shownValue;
+    const words = textOf(value);
+    return words.length > SHOWN_MAX ? `${words.slice(0, SHOWN_MAX)}…` : words;
   });
 }
-
-const TEXT_PLACEHOLDER = /(?<!\$)(?:\{\{(options(?:\.[\w-]+)+)\}\}|\{(options(?:\.[\w-]+)+)\})/g;
 
 /** Returns a value as a text shows it: a list of words with commas. */
 function textOf(value: JsonValue): string {

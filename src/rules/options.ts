@@ -302,7 +302,10 @@ async function compileSkip(cel: string, workflow: SkippingWorkflow): Promise<Rea
 }
 
 /** Returns the only options that there can be; undefined if there can be others. */
-function optionNames({ optionsSchema, dynamic }: SkippingWorkflow): readonly string[] | undefined {
+export function optionNames({
+  optionsSchema,
+  dynamic,
+}: Omit<SkippingWorkflow, "phases">): readonly string[] | undefined {
   if (optionsSchema?.additionalProperties !== false) return undefined;
   const { properties } = optionsSchema;
   const names = isJsonObject(properties) ? Object.keys(properties) : [];

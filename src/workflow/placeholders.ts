@@ -1,4 +1,7 @@
-/** The placeholders of the templates for phases and tasks from a plan: names in capitals, in square brackets. */
+/**
+ * The placeholders of the templates for phases and tasks from a plan, names in capitals, in square brackets; and those of
+ * options in any text, `{options.name}`.
+ */
 
 /** The placeholders of a phase template. */
 export const PHASE_PLACEHOLDERS = [
@@ -57,4 +60,18 @@ export function findPlaceholders(template: string): FoundPlaceholder[] {
   return [...template.matchAll(PLACEHOLDER)].flatMap(({ 0: whole, 1: name = "", index }) =>
     name.length === 1 || template[index + whole.length] === "(" ? [] : [{ name, offset: index }],
   );
+}
+
+/**
+ * Matches the placeholder of an option: `{{options.name}}`, which stands for `{options.name}`, in the first group, else
+ * `{options.name}` in the second. `${options.name}` is code.
+ */
+export const OPTION_PLACEHOLDER = /(?<!\$\{?)(?:\{\{(options(?:\.[\w-]+)+)\}\}|\{(options(?:\.[\w-]+)+)\})/g;
+
+/** Returns the options that a text names in placeholders. */
+export function findOptions(text: string): FoundPlaceholder[] {
+  return [...text.matchAll(OPTION_PLACEHOLDER)].flatMap(({ 2: path, index }) => {
+    const name = path?.split(".")[1];
+    return name === undefined ? [] : [{ name, offset: index }];
+  });
 }

@@ -82,4 +82,21 @@ describe("options_schema", () => {
   it("must be an object", async () => {
     expect((await withPhase({}, { options_schema: ["docs"] })).codes).toEqual(["error VALUE_WRONG"]);
   });
+
+  it("gives a warning for a text with an option that there can't be", async () => {
+    const options_schema = { properties: { depth: {} }, additionalProperties: false };
+    const { diagnostics } = await read({
+      "metadata.json": metadata({ options_schema }),
+      "phases/1/phase.md": "# Phase 1\n\n{options.dpth} {options.depth} {{options.x}} {options.other}\n",
+    });
+    expect(diagnostics).toMatchObject([
+      { file: "phases/1/phase.md", line: 3, column: 1, severity: "warning", hint: "Did you mean {options.depth}?" },
+      {
+        line: 3,
+        message: expect.stringContaining('there is no option "other"'),
+        hint: expect.stringContaining("options_schema"),
+      },
+    ]);
+    expect((await read({ "phases/1/phase.md": "# Phase 1\n\n{options.other}\n" })).lines).toEqual([]);
+  });
 });

@@ -39,7 +39,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     target_file: started.target,
     current_phase: phase.currentPhase,
     total_phases: phase.totalPhases,
-    options: Object.keys(started.options).length === 0 ? undefined : started.options,
+    options: shortOptions(started.options),
     ...skipNews(started.skipped),
     workflow_complete: phase.status === "completed" || undefined,
     ...startedPlan(started.plan),
@@ -50,6 +50,14 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
           warning: "other sessions on this target are open: resume one of them if this was not meant to be a new start",
         }),
   });
+}
+
+/** The longest options that the answer to a start repeats, in characters of JSON; `get_session` has all. */
+const OPTIONS_MAX = 1000;
+
+function shortOptions(options: WireObject): WireObject | undefined {
+  const { length } = JSON.stringify(options);
+  return Object.keys(options).length === 0 || length > OPTIONS_MAX ? undefined : options;
 }
 
 export async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
