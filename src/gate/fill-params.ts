@@ -165,8 +165,8 @@ function below(object: JsonObject | undefined, keys: readonly string[]): JsonVal
 const SHOWN_MAX = 2000;
 
 /**
- * Returns the text of a phase or a task with the placeholders `{options.name}` filled in. One without a value stays as it is,
- * and so does `${options.name}`, which is code. `{{options.name}}` stands for `{options.name}`.
+ * Returns the text of a phase or a task with the placeholders `{options.name}` filled in. One without a value stays as
+ * it is, and so does `${options.name}`, which is code. `{{options.name}}` stands for `{options.name}`.
  */
 export function fillText(text: string, options: JsonObject): string {
   return text.replace(OPTION_PLACEHOLDER, (whole: string, escaped: string | undefined, plain: string) => {

@@ -1,6 +1,6 @@
 /**
- * What the start of a session is checked for beyond its target: the options, by the schema that the workflow declares, and the
- * workflow's rules.
+ * What the start of a session is checked for beyond its target: the options, by the schema that the workflow declares,
+ * and the workflow's rules.
  */
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -91,8 +91,8 @@ const runnable = new WeakSet<WorkflowStructure>();
 const TURN_MS = 20;
 
 /**
- * Throws `DEFINITION_INVALID` if a rule of a workflow can't run: nothing would pass such a gate. Files are checked when they
- * are read; a definition in code only here, since the language of rules is loaded on demand.
+ * Throws `DEFINITION_INVALID` if a rule of a workflow can't run: nothing would pass such a gate. Files are checked when
+ * they are read; a definition in code only here, since the language of rules is loaded on demand.
  */
 export async function requireRules(structure: WorkflowStructure): Promise<void> {
   if (runnable.has(structure)) return;

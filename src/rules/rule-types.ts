@@ -48,7 +48,7 @@ export type VariableKeys = Readonly<Record<string, readonly string[]>>;
 export interface RuleLanguage {
   /** Returns the compiler for a gate with these fields. */
   forFields(fields: readonly RuleField[]): RuleCompiler;
-  /** Returns the compiler for rules that see only these variables. `keys`: the only keys of a variable, where they are known. */
+  /** Returns the compiler for rules that see only these variables; `keys` has the only keys of those that have few. */
   forVariables(variables: RuleVariables, keys?: VariableKeys): { compile(cel: string): CompiledRule | RuleFault };
 }
 
