@@ -39,7 +39,7 @@ const MAY_IMPORT = {
   deciders: ["workflow", "ports", "routed/decision"],
   verifiers: ["workflow", "rules", "gate", "ports", "sandbox"],
   workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "phased", "tools", "sandbox"],
-  testing: ["workflow", "ports", "phased", "content"],
+  testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "phased", "routed", "tools", "workspace"],
   http: ["workflow", "routed", "tools"],
   // The command line is a host of its own: it chooses the adapters.

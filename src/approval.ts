@@ -33,4 +33,4 @@ export type { PersonsDecision } from "./phased/notifications.js";
 export type { Waived } from "./phased/state/events.js";
 export type { UnapprovedView } from "./phased/views.js";
 export type { PersonsAnswer } from "./tools/dispatch.js";
-export type { ApprovalInput } from "./workflow/define-workflow.js";
+export type { ApprovalInput } from "./workflow/workflow-input.js";

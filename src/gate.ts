@@ -23,3 +23,4 @@ export type {
   SchemaGate,
   VerifyDefinition,
 } from "./workflow/structure.js";
+export type { FieldGateInput, FieldInput, RuleInput } from "./workflow/workflow-input.js";

@@ -33,7 +33,7 @@ export type {
 export type { CompleteRequest } from "./phased/complete-phase.js";
 export type { NamedDocument } from "./phased/documents.js";
 export { createEngine, type Engine, type EvidenceByPhase } from "./phased/engine.js";
-export type { CompleteResult } from "./phased/gate-answer.js";
+export type { CompleteResult, SkippedPhase } from "./phased/gate-answer.js";
 export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "./phased/lists.js";
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
@@ -45,6 +45,7 @@ export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
 export type {
   DocumentView,
   FullStateView,
+  PhaseSkip,
   PhaseTask,
   PhaseView,
   SessionFacts,
@@ -67,19 +68,20 @@ export { MemoryStorage } from "./storage/memory/storage.js";
 export type { Action, DispatchOptions, WorkflowResponse } from "./tools/phased/actions.js";
 export { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "./tools/phased/workflow-tool.js";
 export type { ObjectSchema } from "./tools/wire.js";
-export {
-  defineWorkflow,
-  type EvidenceOf,
-  type GateInput,
-  type PhaseInput,
-  type PhaseNumberOf,
-  type TaskInput,
-  type TextInput,
-  type Workflow,
-  type WorkflowInput,
-} from "./workflow/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./workflow/diagnostic.js";
+export { defineWorkflow } from "./workflow/files/define-workflow.js";
 export type { JsonObject, JsonValue } from "./workflow/json.js";
 export type { ExecutionStep, MarkdownFacts } from "./workflow/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./workflow/names.js";
 export type { PhaseDefinition, TaskDefinition, WorkflowDefinition, WorkflowStructure } from "./workflow/structure.js";
+export type {
+  DynamicInput,
+  EvidenceOf,
+  GateInput,
+  PhaseInput,
+  PhaseNumberOf,
+  TaskInput,
+  TextInput,
+  Workflow,
+  WorkflowInput,
+} from "./workflow/workflow-input.js";

@@ -15,4 +15,4 @@ export {
   type VerifiersOptions,
 } from "./verifiers/create-verifiers.js";
 export type { AllowedHost } from "./verifiers/http-ok.js";
-export type { VerifyInput } from "./workflow/define-workflow.js";
+export type { VerifyInput } from "./workflow/workflow-input.js";

@@ -245,11 +245,14 @@ function attemptLines(attempt: PhaseAttempt, stream: Writable): string[] {
     verification = [],
     waived = [],
     proofs = [],
+    reason,
+    by,
   } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   return [
     `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`,
+    ...(reason === undefined ? [] : [`  · ${printable(reason)} (${printable(by ?? "")})`]),
     ...problems.map(({ message }) => `  · ${printable(message)}`),
     ...waived.map((one) => `  · ${printable(waivedText(one))}`),
     ...proofs.map(({ field, proof }) => `  · ${printable(`${field}: see ${proof}`)}`),

@@ -4,19 +4,18 @@ import type {
   Content,
   ContentPart,
   ContentProvider,
-  PhasePart,
   PlanSource,
   PlanText,
   SourceText,
   WorkflowDocument,
   WorkflowListing,
 } from "../ports/content-provider.js";
-import { readInput, type Workflow } from "../workflow/define-workflow.js";
 import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { TimedReads, withoutMark } from "../workflow/files/workflow-files.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { isPlainPath, parseRelativePath, shown } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
+import { readInput, type Workflow } from "../workflow/workflow-input.js";
 import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
 
 /** The options of {@link MemoryContent}. */
@@ -86,8 +85,7 @@ export class MemoryContent implements ContentProvider {
    */
   async text(type: string, part: ContentPart): Promise<Content> {
     const revisions = [...(this.registered.get(type)?.values() ?? [])].reverse();
-    // Workflows in code have no templates, since all their phases are defined.
-    if (revisions.length === 0 || "template" in part) return this.sourceText(type, part);
+    if (revisions.length === 0) return this.sourceText(type, part);
     for (const workflow of revisions) {
       const text = await textOf(workflow, type, part);
       if (text !== undefined) return this.contentOf(text, part, `${type}@${workflow.definition.structure.revision}`);
@@ -108,8 +106,8 @@ export class MemoryContent implements ContentProvider {
   }
 
   /** The digest is the most expensive part of showing a phase, so it is computed once. */
-  private contentOf(text: string, { phase, task }: PhasePart, source: string): Content {
-    const key = `${source} ${phase} ${task}`;
+  private contentOf(text: string, part: ContentPart, source: string): Content {
+    const key = "template" in part ? `${source} ${part.template}` : `${source} ${part.phase} ${part.task}`;
     const known = this.contents.get(key);
     if (known?.text === text) return known;
     const content = contentOf(text, source);
@@ -178,7 +176,7 @@ function isSame(a: RegisteredWorkflow, b: RegisteredWorkflow): boolean {
   return a === b || canonicalJson(a.definition.structure) === canonicalJson(b.definition.structure);
 }
 
-async function textOf(workflow: RegisteredWorkflow, type: string, part: PhasePart): Promise<string | undefined> {
+async function textOf(workflow: RegisteredWorkflow, type: string, part: ContentPart): Promise<string | undefined> {
   try {
     return await workflow.text(part);
   } catch (error) {

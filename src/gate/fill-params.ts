@@ -1,11 +1,13 @@
 /**
- * Fills placeholders such as `{target_file}` and `{evidence.field}` into the params of verifiers. Values
- * are inserted as text and never parsed again, so that evidence can't change a command or a pattern.
+ * Fills placeholders such as `{target_file}`, `{evidence.field}` and `{options.name}` into the params of verifiers. Values
+ * are inserted as text and never parsed again, so that evidence and options can't change a command or a pattern. Also
+ * fills the options of a session into its texts.
  */
 
 import { PhasegateError } from "../errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
+import { OPTION_PLACEHOLDER } from "../workflow/placeholders.js";
 
 /** The values of placeholders in a verifier's params. */
 export interface PlaceholderValues {
@@ -14,6 +16,8 @@ export interface PlaceholderValues {
   readonly session_id?: string;
   /** For `{evidence.field}`; missing while there is no evidence yet. */
   readonly evidence?: JsonObject;
+  /** For `{options.name}`: the options that the session was started with. */
+  readonly options?: JsonObject;
 }
 
 interface FillOptions {
@@ -27,7 +31,7 @@ interface Fill {
 }
 
 /**
- * Returns params with their placeholders filled in: `{spec_path}`, `{target_file}`, `{session_id}` and
+ * Returns params with their placeholders filled in: `{spec_path}`, `{target_file}`, `{session_id}`, `{options.name}` and
  * `{evidence.field}`. An element of a list stays one element, whatever is inserted. A param that is only a
  * placeholder becomes the value itself, which may be a number or a list. In lists, which are arguments, a
  * value must not turn its element into an option (`-…`), unless the author sets `allow_options: true` next
@@ -70,12 +74,12 @@ function mapValues(object: JsonObject, change: (value: JsonValue, key: string) =
 }
 
 function fillValue(value: JsonValue, fill: Fill): JsonValue {
-  if (typeof value === "string") return fillText(value, fill);
+  if (typeof value === "string") return fillParam(value, fill);
   if (Array.isArray(value)) return value.map((item) => fillItem(item, fill));
   return value === null || typeof value !== "object" ? value : mapValues(value, (inner) => fillValue(inner, fill));
 }
 
-function fillText(text: string, { values }: Fill): JsonValue {
+function fillParam(text: string, { values }: Fill): JsonValue {
   const [only, ...others] = namesIn(text);
   if (only === undefined || others.length > 0 || text !== `{${only}}`) return insertInto(text, values);
   const value = placeholderValue(only, values);
@@ -109,38 +113,77 @@ function replaceIn(text: string, valueFor: (name: string) => string): string {
   );
 }
 
-/** The placeholders that have a value in every session, apart from `{evidence.…}`. */
+/** The placeholders without a part after a dot. */
 const NAMES = ["spec_path", "target_file", "session_id"] as const;
 
 /** Returns the value of a placeholder. Throws `INVALID_INPUT` if it has none. */
 function placeholderValue(name: string, values: PlaceholderValues): JsonValue {
   checkName(name);
   const known = NAMES.find((candidate) => candidate === name);
-  const value = known === undefined ? below(values.evidence, name.split(".").slice(1)) : values[known];
+  const [group, ...keys] = name.split(".");
+  const value =
+    known === undefined ? below(group === "options" ? values.options : values.evidence, keys) : values[known];
   if (value !== undefined) return value;
-  const missing = known === undefined ? "the evidence has no such field" : "this session has none";
-  throw new PhasegateError("INVALID_INPUT", `nothing is known for {${name}}: ${missing}`, {
-    remedy: known === undefined ? `Submit ${name}.` : "Ask the author of the workflow.",
+  if (known !== undefined) throw unknownValue(name, "this session has none", "Ask the author of the workflow.");
+  if (group === "evidence") throw unknownValue(name, "the evidence has no such field", `Submit ${name}.`);
+  const remedy = `Start a new session with the option ${keys.join(".")}.`;
+  throw unknownValue(name, "the session was started without this option", remedy);
+}
+
+function unknownValue(name: string, why: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `nothing is known for {${name}}: ${why}`, {
+    remedy,
     details: { field: name },
   });
 }
 
+/** The placeholders with a part after a dot, by their first part. */
+const GROUPS: ReadonlyMap<string, string> = new Map([
+  ["evidence", "evidence.FIELD"],
+  ["options", "options.NAME"],
+]);
+
 /** Throws `INVALID_INPUT` for an unknown name. */
 function checkName(name: string): void {
-  if (name.startsWith("evidence.") || NAMES.some((known) => known === name)) return;
-  const near = nearest(name, [...NAMES, "evidence"]);
-  const hint = near === undefined ? "" : `; did you mean {${near === "evidence" ? "evidence.FIELD" : near}}?`;
+  if (NAMES.some((known) => known === name) || [...GROUPS.keys()].some((group) => name.startsWith(`${group}.`))) return;
+  const near = nearest(name, [...NAMES, ...GROUPS.keys()]);
+  const hint = near === undefined ? "" : `; did you mean {${GROUPS.get(near) ?? near}}?`;
   throw new PhasegateError("INVALID_INPUT", `there is no placeholder {${shown(name).slice(1, -1)}}${hint}`, {
-    remedy: `Use {${NAMES.join("}, {")}} or {evidence.FIELD}; {{${name}}} stands for {${name}} itself.`,
-    details: { field: name, expected: [...NAMES, "evidence.FIELD"].join(", ") },
+    remedy: `Use {${[...NAMES, "options.NAME"].join("}, {")}} or {evidence.FIELD}; {{${name}}} stands for {${name}} itself.`,
+    details: { field: name, expected: [...NAMES, ...GROUPS.values()].join(", ") },
   });
 }
 
-/** Returns a value inside evidence; follows own keys only. */
-function below(evidence: JsonObject | undefined, keys: readonly string[]): JsonValue | undefined {
-  let value: JsonValue | undefined = evidence;
+/** Returns a value inside evidence or options; follows own keys only. */
+function below(object: JsonObject | undefined, keys: readonly string[]): JsonValue | undefined {
+  let value: JsonValue | undefined = object;
   for (const key of keys) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
   return value;
+}
+
+/** The longest value that is shown in a text, in characters. */
+const SHOWN_MAX = 2000;
+
+/**
+ * Returns the text of a phase or a task with the placeholders `{options.name}` filled in. One without a value stays as
+ * it is, and so does `${options.name}`, which is code. `{{options.name}}` stands for `{options.name}`.
+ */
+export function fillOptions(text: string, options: JsonObject): string {
+  return text.replace(OPTION_PLACEHOLDER, (whole: string, escaped: string | undefined, plain: string) => {
+    const name = escaped ?? plain;
+    const value = below(options, name.split(".").slice(1));
+    if (value === undefined) return whole;
+    if (escaped !== undefined) return `{${escaped}}`;
+    const words = textOf(value);
+    return words.length > SHOWN_MAX ? `${words.slice(0, SHOWN_MAX)}…` : words;
+  });
+}
+
+/** Returns a value as a text shows it: a list of words with commas. */
+function textOf(value: JsonValue): string {
+  if (typeof value === "string") return value;
+  const isPlain = Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number");
+  return isPlain ? value.join(", ") : JSON.stringify(value);
 }
 
 /** The longest text that a placeholder may insert, in characters. */

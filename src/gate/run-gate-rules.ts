@@ -39,6 +39,7 @@ export async function createRules(gate: FieldGate): Promise<CompiledRules> {
   }
   const read = fieldsRead(gate, ready);
   return {
+    faults: broken,
     check(evidence, surroundings, faulty) {
       const problems = [...broken];
       const variables = variablesOf(read, evidence, surroundings);
@@ -87,7 +88,7 @@ const NO_SESSION = new SessionValue();
 function variablesOf(
   read: readonly FieldDefinition[],
   evidence: JsonObject,
-  { artifacts = {}, plan = {}, session }: RuleSurroundings,
+  { artifacts = {}, plan = {}, session, options = {} }: RuleSurroundings,
 ): Variables {
   const given = new EvidenceValue();
   for (const { name, type } of read) {
@@ -95,7 +96,7 @@ function variablesOf(
     if (value !== undefined) given.set(name, ruleValue(value, type));
   }
   const known = session === undefined ? NO_SESSION : sessionValue(session);
-  return { evidence: given, artifacts, plan, session: known, value: undefined, params: undefined };
+  return { evidence: given, artifacts, plan, session: known, options, value: undefined, params: undefined };
 }
 
 /** Returns the submitted value of a field; `null` counts as nothing. */

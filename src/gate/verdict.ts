@@ -76,10 +76,14 @@ export interface RuleSurroundings {
   readonly plan?: JsonObject;
   /** The session that the evidence is for. */
   readonly session?: RuleSession;
+  /** The options that the session was started with. */
+  readonly options?: JsonObject;
 }
 
 /** The compiled rules of one gate; can be run any number of times. */
 export interface CompiledRules {
+  /** A problem for each rule that can't be compiled: with such a rule, no evidence passes. */
+  readonly faults: readonly Problem[];
   /**
    * Returns a problem for each rule that does not hold or can't be evaluated. Skips rules about fields in
    * `faulty`, which already have a problem. Never throws.

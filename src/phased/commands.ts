@@ -11,9 +11,11 @@ import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.j
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
 import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
 import { requireWorkflow } from "./start.js";
-import type { Actor } from "./state/commands.js";
+import { requireRules } from "./start-options.js";
+import { type Actor, landing } from "./state/commands.js";
 import type { EventOf, SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
@@ -83,10 +85,12 @@ export interface RollbackResult {
   readonly sessionId: SessionId;
   /** The number of the phase that it was in. */
   readonly from: number;
-  /** The number of the phase that it is in now. */
+  /** The number of the requested phase. The session is in it now, unless a rule skips it again. */
   readonly to: number;
   /** The phases that are no longer completed. */
   readonly cleared: readonly number[];
+  /** The phases that the workflow's rules skipped again, `to` or those after it. None if missing. */
+  readonly skipped?: readonly SkippedPhase[];
   /** The current phase. */
   readonly phase: PhaseView;
   /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
@@ -109,6 +113,8 @@ export interface MoveResult {
   readonly phase: number;
   /** The current phase; null if the workflow is completed. */
   readonly nextPhase: PhaseDefinition | null;
+  /** The phases after it that the workflow's rules skipped. None if missing. */
+  readonly skipped?: readonly SkippedPhase[];
 }
 
 /** Notes a task as done. */
@@ -216,7 +222,8 @@ export async function rollback(
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
   const { from, cleared } = requireEvent(outcome, "rolled_back");
   const { sessionId, replayed } = outcome;
-  return { sessionId, replayed, from, to, cleared, phase: await currentPhase(context, outcome) };
+  const skipped = skippedIn(outcome.events, await context.pinned.structure(outcome));
+  return { sessionId, replayed, from, to, cleared, ...skipped, phase: await currentPhase(context, outcome) };
 }
 
 export async function movePast(
@@ -230,7 +237,7 @@ export async function movePast(
   const entered = outcome.events.find(({ type: happened }) => happened === "phase_entered");
   const structure = await context.pinned.structure(outcome);
   const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
-  return { sessionId: outcome.sessionId, phase, nextPhase };
+  return { sessionId: outcome.sessionId, phase, nextPhase, ...skippedIn(outcome.events, structure) };
 }
 
 export async function migrate(
@@ -243,6 +250,7 @@ export async function migrate(
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
   const { structure, tasks } = await withPlan(context, session, pinned, newest);
   await requireVerifiers(structure, context.options.verifiers);
+  await requireRules(newest);
   await executeCommand(context, id, { type: "migrate", structure, by, tasks }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }
@@ -275,13 +283,15 @@ async function checkReadable(context: EngineContext, id: string, phase?: number)
   const { session, structure, unapproved } = await loadSession(context, id, { snapshotsFirst: false });
   const number = phase ?? session.head.phase;
   const place = structure.phases.findIndex((candidate) => candidate.number === number);
-  const found = structure.phases[place];
-  if (found === undefined) return;
+  if (place < 0) return;
   // Approvals that the rollback revokes need not count.
   const counts = ({ position }: ApprovedPass) => phase === undefined || position < place;
   if (unapproved !== undefined && counts(unapproved)) throw notAccepted(unapproved);
   await context.approvalGuard.check(session, structure, counts);
-  await viewText(context, structure, session.head.target, found);
+  // A rollback may skip the phase that it goes to.
+  const skips = phase === undefined ? undefined : await context.pinned.skips(session, structure);
+  const shown = structure.phases[landing(place, structure, skips)];
+  if (shown !== undefined) await viewText(context, session, structure, shown);
 }
 
 function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {

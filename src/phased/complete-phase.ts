@@ -16,6 +16,7 @@ import { hasRules } from "../gate/verdict.js";
 import { validateWaived } from "../gate/waivers.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
+import type { Skips } from "../rules/options.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
@@ -25,7 +26,7 @@ import { checkWorkflow, execute, gateAsked, loadPlanned, requirePhase, sessionNo
 import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
-import { submissionRefusal } from "./state/commands.js";
+import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, ValueRef, Verification } from "./state/events.js";
 import { type Begun, beginPhase, withBegun } from "./verify/snapshots.js";
@@ -75,6 +76,7 @@ interface Evaluation {
   };
   readonly payloads: readonly Payload[];
   readonly begun: Begun | undefined;
+  readonly skips: Skips | undefined;
 }
 
 /**
@@ -99,11 +101,11 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     if (evaluation?.dependsOn !== dependsOn) {
       evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
     }
-    const { judged, begun, payloads } = evaluation;
+    const { judged, begun, payloads, skips } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
     const command = { type: "completePhase", phase: number, ...judged, ...tickedBefore, waived } as const;
-    return withBegun({ command, structure, limits: context.options.limits }, begun, payloads);
+    return withBegun({ command, structure, limits: context.options.limits, skips }, begun, payloads);
   };
 }
 
@@ -171,6 +173,8 @@ async function evaluate(
   });
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
+  const skips = isLeft ? await context.pinned.skips(session, structure) : undefined;
+  const next = landing(position + 1, structure, skips);
   return {
     judged: {
       ...judged,
@@ -180,7 +184,8 @@ async function evaluate(
       ...(asksPerson ? { evidenceHash: hashEvidence(submission.evidence) } : {}),
     },
     payloads: output === undefined ? stored.payloads : [...stored.payloads, ...output.payloads],
-    begun: isLeft ? await beginPhase(context, session, structure, position + 1) : undefined,
+    begun: isLeft ? await beginPhase(context, session, structure, next) : undefined,
+    skips,
   };
 }
 

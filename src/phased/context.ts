@@ -56,7 +56,7 @@ async function withSnapshots(context: EngineContext, loaded: LoadedSession): Pro
   const prepare = async (session: PhasedSession | undefined) => {
     if (session === undefined || session.head.status === "deleted") return { answer: undefined };
     const structure = await context.pinned.structure(session);
-    const begun = await begunBy(context, session, structure, { type: "takeSnapshots" });
+    const begun = await begunBy(context, session, structure, { type: "takeSnapshots" }, undefined);
     // Another process has taken them meanwhile.
     if (begun === undefined) return { answer: undefined };
     return withBegun({ command: { type: "takeSnapshots" }, structure, limits: context.options.limits }, begun);
@@ -125,10 +125,11 @@ export async function executeCommand(
     checkWorkflow(context, session);
     if (!isMeant(session)) return { answer: undefined };
     const structure = await context.pinned.structure(session);
-    const begun = await begunBy(context, session, structure, command);
+    const skips = await context.pinned.skips(session, structure);
+    const begun = await begunBy(context, session, structure, command, skips);
     const undone = command.type === "rollback" ? await context.approvalGuard.unapproved(session, structure) : undefined;
     const decided = undone === undefined ? command : { ...command, reopens: true };
-    return withBegun({ command: decided, structure, limits: context.options.limits }, begun);
+    return withBegun({ command: decided, structure, limits: context.options.limits, skips }, begun);
   };
   const outcome = await execute(context, id, prepare, request, {
     // Writing ticks before a deletion would add a commit, so that a cleanup no longer finds the session stale.

@@ -8,8 +8,8 @@ import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
-import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-workflow.js";
 import type { JsonObject } from "../workflow/json.js";
+import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
 import type { ApprovalRequest, AwaitedApproval, AwaitedWaiver, SessionAudit } from "./approval/ledger.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
 import type {

@@ -47,6 +47,8 @@ export type CompleteResult = {
       readonly warnings: readonly Problem[];
       /** The phase that the session entered; null if the workflow is completed. */
       readonly nextPhase: PhaseDefinition | null;
+      /** The phases that the workflow's rules skipped on the way there. None if missing. */
+      readonly skipped?: readonly SkippedPhase[];
       /** What was written into the session's plan, if the phase comes from one. */
       readonly ticks?: TickReport;
       /** What was not required, since a person had waived it. */
@@ -73,6 +75,28 @@ export type CompleteResult = {
     }
 );
 
+/** A phase that one of the workflow's rules skipped. */
+export interface SkippedPhase {
+  /** The phase's number. */
+  readonly phase: number;
+  /** The phase's name. */
+  readonly name: string;
+  /** The reason, in the words of the workflow's author. */
+  readonly reason: string;
+}
+
+/** Returns the phases that the workflow's rules skipped in a commit; nothing if there are none. */
+export function skippedIn(
+  events: readonly SessionEvent[],
+  { phases }: WorkflowStructure,
+): { readonly skipped?: readonly SkippedPhase[] } {
+  const skipped = events.flatMap((event): SkippedPhase[] => {
+    if (event.type !== "phase_skipped" || event.rule === undefined) return [];
+    return [{ phase: event.phase, name: phases[event.position]?.name ?? "", reason: event.reason }];
+  });
+  return skipped.length === 0 ? {} : { skipped };
+}
+
 /** Returns the answer to a commit; the same for a repeated call. */
 export function describe(
   context: EngineContext,
@@ -95,7 +119,8 @@ export function describe(
       warnings,
       nextPhase,
     } as const;
-    return { ...passed, ...(ticks === undefined ? {} : { ticks }), ...(waived === undefined ? {} : { waived }) };
+    const written = { ...(ticks === undefined ? {} : { ticks }), ...(waived === undefined ? {} : { waived }) };
+    return { ...passed, ...skippedIn(events, structure), ...written };
   }
   if (event === undefined) throw new Error("a submission that no gate has judged");
   const awaiting = event.type === "approval_requested" ? awaitedBy(outcome, event) : undefined;
@@ -132,6 +157,7 @@ export async function ruleSurroundings(
   return {
     session: { id: sessionId, workflowType, target, phase: number, attempt: attempts + 1 },
     ...(plan === undefined ? {} : { plan: planFacts(plan) }),
+    ...(asksFor("options", gate) ? { options: await context.pinned.options(sessionId) } : {}),
     ...(asksFor("artifacts", gate) ? { artifacts: await artifactsBefore(context, session, structure) } : {}),
   };
 }

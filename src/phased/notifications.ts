@@ -79,7 +79,7 @@ export interface EngineNotifications {
   };
   /** The host has passed a gate without evidence. */
   gateOverridden: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
-  /** The host has skipped a phase. */
+  /** The host, or a rule of the workflow (`by` is `skip_when`), has skipped a phase. */
   phaseSkipped: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
   /** A session was paused. */
   paused: SessionNotification & { readonly note?: string | undefined };

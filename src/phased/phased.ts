@@ -17,7 +17,7 @@
  * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
  *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts), and what is shown of it (view.ts)
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
- *   checked
+ *   checked; start-options.ts: which options a start can have, and that the workflow's rules can run
  * - commands.ts: every command but a start and a submission, such as rollback and pause
  * - refusals.ts: which refused steps are notified and recorded
  * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told

@@ -12,7 +12,10 @@ import { LogFold } from "../log/fold.js";
 import type { Kernel } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
 import type { ContentProvider } from "../ports/content-provider.js";
+import { type Skips, skipsWith } from "../rules/options.js";
 import { RecentMap } from "../runtime/cache.js";
+import type { JsonObject } from "../workflow/json.js";
+import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { SessionCommand, TransitionContext } from "./state/commands.js";
 import { SESSION_SCHEMA, sessionEventSchema } from "./state/event-schemas.js";
@@ -27,6 +30,7 @@ export interface PhasedCommand {
   readonly structure: TransitionContext["structure"];
   readonly limits: TransitionContext["limits"];
   readonly snapshots?: TransitionContext["snapshots"];
+  readonly skips?: TransitionContext["skips"];
 }
 
 /** The kernel of phased sessions. */
@@ -40,11 +44,15 @@ type Owner = Pick<PhasedSession, "sessionId" | "head">;
 /** Limits how many structures are cached. */
 const STRUCTURES_KEPT = 1024;
 
-/** The structures that sessions are bound to, from their logs, with the schemas in code. */
+/** Limits how many sessions' options are cached. */
+const OPTIONS_KEPT = 256;
+
+/** The structures and options that sessions are bound to, from their logs, with the schemas in code. */
 export class Pinned {
   readonly #kernel: PhasedKernel;
   readonly #content: ContentProvider;
   readonly #structures = new RecentMap<string, WorkflowStructure>(STRUCTURES_KEPT);
+  readonly #options = new RecentMap<SessionId, JsonObject>(OPTIONS_KEPT);
 
   constructor(kernel: PhasedKernel, content: ContentProvider) {
     this.#kernel = kernel;
@@ -70,6 +78,25 @@ export class Pinned {
     }
     this.remember(session, pinning.structure);
     return pinning.structure;
+  }
+
+  /** Returns the options that a session was started with; not a promise if they are cached. */
+  options(sessionId: SessionId): JsonObject | Promise<JsonObject> {
+    return this.#options.get(sessionId) ?? this.#readOptions(sessionId);
+  }
+
+  async #readOptions(sessionId: SessionId): Promise<JsonObject> {
+    const { events } = await this.#kernel.at(sessionId, 1);
+    const started = events.find(({ type }) => type === "started");
+    const options = started?.type === "started" ? started.options : {};
+    this.#options.set(sessionId, options);
+    return options;
+  }
+
+  /** Returns which phases a session skips; undefined if its workflow has no rule for that. */
+  async skips({ sessionId }: Pick<Owner, "sessionId">, structure: WorkflowStructure): Promise<Skips | undefined> {
+    if (structure.phases.every(({ skipWhen }) => skipWhen === undefined)) return undefined;
+    return skipsWith(structure, await this.options(sessionId));
   }
 
   /**
@@ -104,8 +131,8 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
   schema: SESSION_SCHEMA,
   // One for each format that was written before this one; test/samples/ has logs of all that there were.
   upcasts: {},
-  decide: (head, { command, structure, limits, snapshots }, { at, version }) =>
-    transition(head, command, { structure, limits, at, version, snapshots }),
+  decide: (head, { command, structure, limits, snapshots, skips }, { at, version }) =>
+    transition(head, command, { structure, limits, at, version, snapshots, skips }),
   parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),
   summarize: (head) => ({
     workflowType: head.workflowType,

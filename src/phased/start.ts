@@ -5,10 +5,10 @@
  */
 
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
+import { type Skips, skipsWith } from "../rules/options.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { JsonObject } from "../workflow/json.js";
 import {
@@ -23,12 +23,15 @@ import {
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadPlanned, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
+import { acceptedOptions, checkOptions, requireRules } from "./start-options.js";
+import { landing } from "./state/commands.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
-import { type PhaseView, viewPhase, viewText } from "./views.js";
+import { type PhaseView, readText, viewPhase } from "./views.js";
 
 /** Starts a session. */
 export interface StartRequest {
@@ -39,7 +42,10 @@ export interface StartRequest {
    * that it has none: then the default is `.`, the project itself.
    */
   readonly target?: string;
-  /** Stored with the session, at most 64 KiB of JSON. Default: none. */
+  /**
+   * Options that the workflow reads: its rules, its texts and its verifiers. Checked by the schema that it declares, and
+   * stored with the session; at most 64 KiB of JSON. Default: none.
+   */
   readonly options?: Readonly<Record<string, unknown>>;
   /** A repeated call with the same key returns the same session. */
   readonly idempotencyKey?: string;
@@ -53,8 +59,15 @@ export interface StartResult {
   readonly workflowType: string;
   /** The subject of the work: a path relative to the project root. */
   readonly target: string;
-  /** The current phase: the first one, unless an earlier call has started the session. */
+  /** The options of the session, with the defaults that the workflow declares. */
+  readonly options: JsonObject;
+  /**
+   * The current phase: the first one that is not skipped, unless an earlier call has started the session. The last one if
+   * all are skipped: the session is then completed.
+   */
   readonly phase: PhaseView;
+  /** The phases that the workflow's rules skipped at the start. None if missing. */
+  readonly skipped?: readonly SkippedPhase[];
   /** Other sessions on the same workflow and target that are not completed, newest first. */
   readonly openSessions: readonly SessionSummary[];
   /** The plan that its phases come from, if they do. */
@@ -80,24 +93,28 @@ export async function startSession(context: EngineContext, request: StartRequest
   const { options } = context;
   const definition = await requireWorkflow(options, request.workflowType);
   const target = await checkTarget(options, request.target, definition.structure);
-  const settings = checkOptions(request.options ?? {});
+  const given = checkOptions(request.options ?? {});
   const key = request.idempotencyKey;
-  const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, settings]);
+  const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, given]);
+  const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options.verifiers);
-  const first = structure.phases.find(({ number }) => number === structure.startPhase);
-  if (first !== undefined) await viewText(context, structure, target, first);
+  await requireRules(definition.structure);
+  const entry = await entryOf(structure, settings);
+  const first = structure.phases[entry.position] ?? structure.phases.at(-1);
+  if (first !== undefined) await readText(context, structure, target, first);
   await checkSessionLimit(context, structure.type, target, keyed);
   const others = await openSessionsOn(context, structure.type, target);
-  const started = await appendStart(context, structure, target, settings, keyed);
+  const started = await appendStart(context, structure, { target, settings, entry }, keyed);
   if (!started.replayed) context.pinned.remember(started, structure);
   const session = await sessionNow(context, started);
   const loaded = { session, structure: await context.pinned.structure(session) };
   const phase = await viewPhase(context, loaded, session.head.phase);
   const { sessionId, replayed } = started;
   const openSessions = others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX);
-  const plan = startedPlan(loaded.structure, warnings);
-  return { sessionId, workflowType: structure.type, target, phase, openSessions, replayed, ...plan };
+  const more = { ...skippedIn(started.events, loaded.structure), ...startedPlan(loaded.structure, warnings) };
+  const current = { options: await context.pinned.options(sessionId), phase, openSessions, replayed, ...more };
+  return { sessionId, workflowType: structure.type, target, ...current };
 }
 
 /** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */
@@ -132,20 +149,18 @@ async function checkTarget(
   return target;
 }
 
-const OPTIONS_MAX_BYTES = 64 * 1024;
+/** How a new session begins. */
+interface Entry {
+  /** The position of the phase that it enters, from 0; the number of phases if all are skipped. */
+  readonly position: number;
+  readonly skips: Skips | undefined;
+}
 
-/** Checks options by the rules of evidence; errors name them as options. */
-function checkOptions(options: unknown): JsonObject {
-  try {
-    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
-  } catch (error) {
-    if (!isPhasegateError(error)) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
-      remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
-      details: { field: "options" },
-      cause: error,
-    });
-  }
+async function entryOf(structure: WorkflowStructure, settings: JsonObject): Promise<Entry> {
+  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  const isPlain = structure.phases.every(({ skipWhen }) => skipWhen === undefined);
+  const skips = isPlain ? undefined : await skipsWith(structure, settings);
+  return { position: landing(position, structure, skips), skips };
 }
 
 /**
@@ -199,15 +214,14 @@ async function openSessionsOn(context: EngineContext, workflowType: string, targ
 async function appendStart(
   context: EngineContext,
   structure: WorkflowStructure,
-  target: string,
-  settings: JsonObject,
+  { target, settings, entry }: { readonly target: string; readonly settings: JsonObject; readonly entry: Entry },
   keyed: KeyedRequest | undefined,
 ): Promise<PhasedOutcome> {
   const { limits, clock } = context.options;
-  const command = { command: { type: "start", target, options: settings } as const, structure, limits };
-  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  const { position, skips } = entry;
+  const command = { command: { type: "start", target, options: settings } as const, structure, limits, skips };
   const prepare = async (sessionId: SessionId) => {
-    const owner = { sessionId, head: { workflowType: structure.type, target } };
+    const owner = { sessionId, head: { workflowType: structure.type, target }, options: settings };
     return withBegun(command, await beginPhase(context, owner, structure, position));
   };
   if (keyed !== undefined) return startKeyed(context, keyedId(structure.type, target, keyed), prepare, keyed);

@@ -3,6 +3,7 @@
  * only, and nothing behind an approval that this host does not accept.
  */
 
+import { fillOptions } from "../gate/fill-params.js";
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
@@ -14,7 +15,7 @@ import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../work
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { viewWaivers, type WaiversView } from "./approval/waivers.js";
-import { type ArtifactView, loadArtifacts } from "./artifacts.js";
+import { type ArtifactView, loadArtifacts, readEvents } from "./artifacts.js";
 import { gateAsked, loadPlanned, requirePhase } from "./context.js";
 import { findDocument, type NamedDocument, namedDocuments, textPath } from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
@@ -143,7 +144,7 @@ export interface StateView extends SessionFacts, WaiversView {
   readonly updatedAt: string;
   /** The numbers of the phases whose gates passed. */
   readonly completedPhases: readonly number[];
-  /** The numbers of the phases that the host has skipped. */
+  /** The numbers of the phases that the host or the workflow's rules have skipped. */
   readonly skippedPhases: readonly number[];
   /** The numbers of the completed phases at which something was waived. */
   readonly waivedPhases: readonly number[];
@@ -171,6 +172,18 @@ export interface FullStateView extends StateView {
   readonly artifacts: readonly ArtifactView[];
   /** The options that it was started with. */
   readonly options: JsonObject;
+  /** The phases that are skipped, each with the reason. */
+  readonly skips: readonly PhaseSkip[];
+}
+
+/** A phase that is skipped. */
+export interface PhaseSkip {
+  /** The phase's number. */
+  readonly phase: number;
+  /** Why it is skipped. */
+  readonly reason: string;
+  /** Who decided that; `skip_when` if it was the workflow's own rule. */
+  readonly by: string;
 }
 
 /** Returns the current phase or a completed one. Throws `PHASE_LOCKED` for one that is ahead. */
@@ -188,7 +201,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const waivers = await viewWaivers(context, session, structure);
   const waived = number === head.phase ? (waivers.waived ?? []).flatMap(({ fields }) => fields) : [];
   const gate = gateAsked(context, phase.gate, waived);
-  const text = await viewText(context, structure, head.target, phase);
+  const text = await viewText(context, session, structure, phase);
   return {
     ...waivers,
     ...(plan === undefined ? {} : { plan }),
@@ -219,7 +232,7 @@ export async function viewTask(
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
-  const text = await viewText(context, structure, session.head.target, phase, task);
+  const text = await viewText(context, session, structure, phase, task);
   return {
     ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
@@ -266,8 +279,24 @@ const FACTS_KEPT = 256;
 
 const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
 
-/** Returns the text of a phase, or of one of its tasks, as it is now, for a session on a target. */
+/** Returns the text of a phase, or of one of its tasks, as it is now, with the session's options in it. */
 export async function viewText(
+  context: EngineContext,
+  session: { readonly sessionId: SessionId; readonly head: Pick<SessionHead, "target"> },
+  structure: WorkflowStructure,
+  phase: PhaseDefinition,
+  task?: TaskDefinition,
+): Promise<TextView> {
+  const view = await readText(context, structure, session.head.target, phase, task);
+  if (!view.content.text.includes("{options.")) return view;
+  const text = fillOptions(view.content.text, await context.pinned.options(session.sessionId));
+  if (text === view.content.text) return view;
+  const content = { ...view.content, text, revision: revisionOf(text), tokens: Math.ceil(text.length / 4) };
+  return { ...view, content, facts: readMarkdownFacts(text) };
+}
+
+/** Returns the text of a phase, or of one of its tasks, for a session on a target. */
+export async function readText(
   context: EngineContext,
   structure: WorkflowStructure,
   target: string,
@@ -320,7 +349,21 @@ export async function viewFullState(context: EngineContext, loaded: LoadedSessio
     ...(await viewState(context, loaded)),
     artifacts: await loadArtifacts(context, session),
     options: await startOptions(context, session.sessionId),
+    skips: await skipsOf(context, loaded),
   };
+}
+
+/** Returns the phases that are skipped now, from the log: a rollback may have undone others. */
+async function skipsOf(context: EngineContext, { session, structure }: LoadedSession): Promise<PhaseSkip[]> {
+  const { skipped } = session.head;
+  if (skipped.length === 0) return [];
+  const found = new Map<number, PhaseSkip>();
+  for (const { event } of await readEvents(context, session)) {
+    if (event.type !== "phase_skipped" || !inRanges(skipped, event.position)) continue;
+    const { position, reason, by } = event;
+    found.set(position, { phase: structure.phases[position]?.number ?? event.phase, reason, by });
+  }
+  return [...found].sort(([one], [other]) => one - other).map(([, skip]) => skip);
 }
 
 /**
@@ -339,10 +382,8 @@ export async function viewArtifact(
 }
 
 /** Returns the options that a session was started with. */
-export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
-  const { events } = await kernel.at(sessionId, 1);
-  const started = events.find(({ type }) => type === "started");
-  return started?.type === "started" ? started.options : {};
+export async function startOptions({ pinned }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
+  return pinned.options(sessionId);
 }
 
 /** Returns the facts about a session that decide what is possible. */

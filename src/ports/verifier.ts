@@ -23,6 +23,8 @@ export interface VerifyRequest {
     readonly phase: number;
     /** For a session on a `tasks.md`: the path of the plan, relative to the project root. */
     readonly specPath?: string;
+    /** The options that the session was started with, if there are any. */
+    readonly options?: JsonObject;
   };
   /** The result of {@link Verifier.snapshot} when the phase was entered, or at the end of the phase in `since`. */
   readonly snapshot?: JsonValue;

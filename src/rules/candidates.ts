@@ -57,7 +57,7 @@ export interface TrialRule {
 }
 
 /** Names that only a session has. */
-const UNKNOWN: ReadonlySet<string> = new Set(["artifacts", "plan", "session"]);
+const UNKNOWN: ReadonlySet<string> = new Set(["artifacts", "plan", "session", "options"]);
 
 /** Maximum number of steps of a rule on a trial value. */
 const STEPS_MAX = 10_000;
@@ -112,7 +112,9 @@ function constantsOf(trees: readonly ASTNode[], values: readonly JsonValue[]): C
     .sort((a, b) => a - b);
   const keys = nodes.flatMap((node) => {
     const { of = "", key } = memberOf(node) ?? {};
-    return key === undefined || ["evidence", "params", "artifacts", "plan", "session"].includes(of) ? [] : [key];
+    return key === undefined || ["evidence", "params", "artifacts", "plan", "session", "options"].includes(of)
+      ? []
+      : [key];
   });
   return { numbers: [...new Set(numbers)], texts: [...new Set(texts)], keys: [...new Set([...keys, ...texts])] };
 }

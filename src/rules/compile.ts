@@ -108,8 +108,8 @@ function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope)
 }
 
 /** Returns the keys that a name can have; undefined if it can have any. */
-function keysOf(name: string, { fields, subject, variables }: RuleScope): readonly string[] | undefined {
-  if (variables !== undefined) return undefined;
+function keysOf(name: string, { fields, subject, variables, keys = {} }: RuleScope): readonly string[] | undefined {
+  if (variables !== undefined) return Object.hasOwn(keys, name) ? keys[name] : undefined;
   if (name === "evidence") return fields.map((field) => field.name);
   if (name === "session") return Object.keys(SESSION_TYPES);
   return name === "params" && subject.params !== "any" ? Object.keys(subject.params ?? {}) : undefined;
@@ -278,7 +278,7 @@ function hintFor(code: string | undefined, summary: string, scope: RuleScope): s
   }
 }
 
-const VARIABLES = ["evidence", "params", "artifacts", "plan", "session"];
+const VARIABLES = ["evidence", "params", "artifacts", "plan", "session", "options"];
 
 function variableHint(name: string, { fields, subject, variables: given }: RuleScope): string {
   if (fields.some((field) => field.name === name)) return `Write evidence.${name}.`;

@@ -9,6 +9,7 @@
  * - patterns.ts: regular expressions, in linear time
  * - cost.ts: the upper bound of a rule's steps on given evidence
  * - validators.ts: the named validators
+ * - options.ts: which options a session can be started with, and when a phase is skipped
  * - python-to-cel.ts: Python lambdas as CEL (python-tokens.ts and python-parser.ts read them)
  * - candidates.ts: example values for a field
  * - tree.ts: reading CEL's syntax tree
@@ -82,11 +83,11 @@ async function load(): Promise<RuleLanguage> {
           compileRule(text, { environment: withSubject(environment.clone(), subject), fields, subject }, patterns),
       };
     },
-    forVariables(variables) {
+    forVariables(variables, keys = {}) {
       const environment = base.clone();
       for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, RULE_TYPES[type]);
       return {
-        compile: (text) => compileRule(text, { environment, fields: [], subject: {}, variables }, patterns),
+        compile: (text) => compileRule(text, { environment, fields: [], subject: {}, variables, keys }, patterns),
       };
     },
   };
@@ -96,6 +97,7 @@ function withSession(environment: Environment): Environment {
   environment.registerType("session", { ctor: SessionValue, fields: SESSION_TYPES });
   environment.registerVariable("session", "session");
   environment.registerVariable("artifacts", "map<dyn, dyn>");
+  environment.registerVariable("options", "map<string, dyn>");
   return environment.registerVariable("plan", "map<string, dyn>");
 }
 

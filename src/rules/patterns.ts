@@ -58,9 +58,14 @@ export class Patterns {
     }
   }
 
+  /** Checks whether a pattern matches a part of a text. Throws for an invalid pattern. */
+  matches(text: string, pattern: string): boolean {
+    return this.#compile(pattern).test(text);
+  }
+
   /** Adds the function that replaces `matches`. */
   register(environment: Environment): void {
-    const matches = (text: string, pattern: string) => this.#compile(pattern).test(text);
+    const matches = (text: string, pattern: string) => this.matches(text, pattern);
     environment.registerFunction(`string.${LINEAR_MATCHES}(string): bool`, matches, { async: false });
   }
 

@@ -41,12 +41,15 @@ export interface RuleCompiler {
 /** The variables of a rule outside of a gate, with their types. */
 export type RuleVariables = Readonly<Record<string, FieldType>>;
 
+/** The only keys that the objects among the variables can have. */
+export type VariableKeys = Readonly<Record<string, readonly string[]>>;
+
 /** The loaded language. */
 export interface RuleLanguage {
   /** Returns the compiler for a gate with these fields. */
   forFields(fields: readonly RuleField[]): RuleCompiler;
-  /** Returns the compiler for rules that see only these variables. */
-  forVariables(variables: RuleVariables): { compile(cel: string): CompiledRule | RuleFault };
+  /** Returns the compiler for rules that see only these variables; `keys` has the only keys of those that have few. */
+  forVariables(variables: RuleVariables, keys?: VariableKeys): { compile(cel: string): CompiledRule | RuleFault };
 }
 
 /** The names that a rule may use. */
@@ -56,4 +59,6 @@ export interface RuleScope {
   readonly subject: RuleSubject;
   /** All its variables, if it is not a gate's rule. */
   readonly variables?: RuleVariables;
+  /** The only keys that these variables can have, where they are known. */
+  readonly keys?: VariableKeys;
 }

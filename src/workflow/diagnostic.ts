@@ -111,7 +111,8 @@ export const DIAGNOSTIC_CODES = {
   WORKFLOW_HIDDEN: "a folder of the same type in a later root is not used",
   DYNAMIC_CONTRADICTS: "the metadata says both that phases come from a plan and that they don't",
   TEMPLATE_MISSING: "a template of the phases or tasks of a plan is missing",
-  TEMPLATE_PLACEHOLDER_UNKNOWN: "a template has a placeholder that nothing fills, which is left out of the text",
+  TEMPLATE_PLACEHOLDER_UNKNOWN:
+    "a template has a placeholder that nothing fills, which is left out, or a text has one of an unknown option",
   PHASES_MISSING: "the workflow has no phase",
   PHASE_COUNT: "there are fewer phases than the metadata says (an error), or more (a warning)",
   PHASE_DUPLICATE: "a phase number appears twice",

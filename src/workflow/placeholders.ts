@@ -1,6 +1,6 @@
 /**
  * The placeholders of texts. In the templates for phases and tasks from a plan: names in capitals, in square brackets. In
- * every text of a phase or task: the session's target and plan, in braces.
+ * every text of a phase or task: the session's target and plan, and its options, in braces.
  */
 
 /** The placeholders of a phase template. */
@@ -102,4 +102,18 @@ export function findPlaceholders(template: string): FoundPlaceholder[] {
   return [...template.matchAll(IN_TEMPLATES)].flatMap(({ 0: whole, 1: name = "", 2: instead, index }) =>
     isProse(name, instead, template[index + whole.length]) ? [] : [{ name, whole, offset: index }],
   );
+}
+
+/**
+ * Matches the placeholder of an option: `{{options.name}}`, which stands for `{options.name}`, in the first group, else
+ * `{options.name}` in the second. `${options.name}` is code.
+ */
+export const OPTION_PLACEHOLDER = /(?<!\$\{?)(?:\{\{(options(?:\.[\w-]+)+)\}\}|\{(options(?:\.[\w-]+)+)\})/g;
+
+/** Returns the options that a text names in placeholders. */
+export function findOptions(text: string): Omit<FoundPlaceholder, "whole">[] {
+  return [...text.matchAll(OPTION_PLACEHOLDER)].flatMap(({ 2: path, index }) => {
+    const name = path?.split(".")[1];
+    return name === undefined ? [] : [{ name, offset: index }];
+  });
 }

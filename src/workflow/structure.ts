@@ -4,7 +4,7 @@
  *
  * What is decided where:
  * - gate-definition.ts: the four kinds of gates, and what each can ask for
- * - define-workflow.ts: `defineWorkflow`: its input types, and what a workflow defined in code must fulfil
+ * - workflow-input.ts: the input types of `defineWorkflow`
  * - json-schema.ts, schema-sample.ts: which values a schema accepts as far as its JSON Schema says, and examples for agents
  * - routed-definition.ts: the definition of a routed workflow, and when two step names are the same
  * - names.ts: which ids, types and paths from outside are accepted, which characters are escaped, and which
@@ -46,6 +46,8 @@ export interface WorkflowDefinition {
   readonly structure: WorkflowStructure;
   /** The evidence schemas, which exist only as code, by phase number. */
   readonly schemas: ReadonlyMap<number, StandardSchemaV1>;
+  /** The schema of a start's options, if it exists as code. */
+  readonly options?: StandardSchemaV1;
 }
 
 /** A whole definition as plain JSON. */
@@ -74,6 +76,8 @@ export interface WorkflowStructure {
   tags?: string[] | undefined;
   /** `none` if the workflow is not about a file or folder: its sessions have the project itself, `.`, as their target. */
   target?: "none" | undefined;
+  /** The JSON Schema of the options that a session can be started with. Any options if missing. */
+  optionsSchema?: JsonObject | undefined;
   /** The number of the first phase. */
   startPhase: number;
   /**
@@ -137,6 +141,15 @@ export interface PhaseDefinition {
   validationCriteria?: string[] | undefined;
   /** True if the host may skip it. */
   skippable: boolean;
+  /** When a session skips it on its own. Never if missing. */
+  skipWhen?:
+    | {
+        /** The rule over the session's options, in CEL. */
+        cel: string;
+        /** The reason that is recorded, in the author's words. */
+        reason: string;
+      }
+    | undefined;
   /** Its tasks, in order. */
   tasks: TaskDefinition[];
   /** What its evidence must fulfil. */
@@ -237,6 +250,7 @@ const phaseSchema = z.object({
   keyDeliverables: texts,
   validationCriteria: texts,
   skippable: z.boolean(),
+  skipWhen: z.optional(z.object({ cel: z.string(), reason: z.string() })),
   tasks: z.array(taskSchema),
   gate: gateSchema,
   textRevision: text,
@@ -275,6 +289,7 @@ const shape = z.object({
   prerequisites: texts,
   tags: texts,
   target: z.optional(z.literal("none")),
+  optionsSchema: z.optional(storedObjectSchema),
   startPhase: number,
   phases: z.array(phaseSchema),
   dynamic: z.optional(dynamicSchema),

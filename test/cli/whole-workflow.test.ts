@@ -78,7 +78,14 @@ describe.skipIf(REASON !== "")(`a real workflow over MCP on files${REASON}`, () 
     const listed = await served.ask({ action: "list_workflows" });
     expect(listed.workflows).toMatchObject([{ workflow_type: WORKFLOW }, { workflow_type: "spec_execution_v1" }]);
 
-    const started = await served.ask({ action: "start", workflow_type: WORKFLOW, target_file: "specs/parser" });
+    // Without documents its first phase would be skipped.
+    const options = { supporting_docs: ["notes.md"] };
+    const started = await served.ask({
+      action: "start",
+      workflow_type: WORKFLOW,
+      target_file: "specs/parser",
+      options,
+    });
     const { session_id, total_phases, current_phase } = started;
     expect({ total_phases, current_phase }).toEqual({ total_phases: 6, current_phase: 0 });
 

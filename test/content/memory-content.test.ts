@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { MemoryContent } from "../../src/content/memory.js";
-import { defineWorkflow } from "../../src/workflow/define-workflow.js";
+import { defineWorkflow } from "../../src/workflow/files/define-workflow.js";
 import { revisionOf } from "../../src/workflow/json.js";
 import { texts } from "../workflow/workflow-texts.js";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineWorkflow } from "../../src/workflow/define-workflow.js";
+import { defineWorkflow } from "../../src/workflow/files/define-workflow.js";
 
 /** A workflow whose evidence carries a marker, by which each submission is known again in the log. */
 export const stubborn = defineWorkflow({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkPlaceholders, fillParams, hasPlaceholder } from "../../src/gate/fill-params.js";
+import { checkPlaceholders, fillOptions, fillParams, hasPlaceholder } from "../../src/gate/fill-params.js";
+import type { JsonObject } from "../../src/workflow/json.js";
 
 const values = {
   spec_path: "specs/a",
@@ -116,5 +117,51 @@ describe("checkPlaceholders", () => {
     ["{session_id.x}", "there is no placeholder"],
   ])("refuses %s when a definition is loaded", (text, message) => {
     expect(() => checkPlaceholders({ list: [{ text }] })).toThrow(message);
+  });
+});
+
+describe("options in params", () => {
+  const options = { name: "abc", count: 3, list: ["a", "b"], deep: { inner: "x" }, flag: "--evil", nothing: null };
+  const fill = (params: JsonObject) => fillParams(params, { options });
+
+  it("are filled in like evidence: a param that is only a placeholder keeps its type", () => {
+    expect(
+      fill({ a: "{options.count}", b: "x-{options.name}", c: "{options.list}", d: "{options.deep.inner}" }),
+    ).toEqual({
+      ...{ a: 3, b: "x-abc", c: ["a", "b"], d: "x" },
+    });
+  });
+
+  it("can't become an option of a command, unless the author allows it", () => {
+    expect(() => fill({ argv: ["ls", "{options.flag}"] })).toThrow("it would be read as an option");
+    expect(fill({ argv: ["ls", "{options.flag}"], allow_options: true })).toMatchObject({ argv: ["ls", "--evil"] });
+    expect(fill({ argv: ["ls", "{options.name}; rm -rf $HOME"] })).toEqual({ argv: ["ls", "abc; rm -rf $HOME"] });
+    expect(() => fill({ argv: ["{options.list}"] })).toThrow("can't be put into a text");
+  });
+
+  it("are refused if they are missing, and checked by name before a session starts", () => {
+    expect(() => fill({ a: "{options.other}" })).toThrow("the session was started without this option");
+    expect(() => fill({ a: "{options.toString}" })).toThrow("without this option");
+    expect(() => fillParams({ a: "{options.name}" }, {})).toThrow("without this option");
+    expect(checkPlaceholders({ a: "{options.name}" })).toEqual(["options.name"]);
+    expect(() => checkPlaceholders({ a: "{option.name}" })).toThrow("there is no placeholder {option.name}");
+    expect(() => checkPlaceholders({ a: "{options}" })).toThrow("did you mean {options.NAME}?");
+  });
+});
+
+describe("fillOptions", () => {
+  it("fills the options into a text, once, and leaves everything else", () => {
+    const options = { name: "{options.other}", other: "x", list: ["a", 1], mixed: [{}], flag: true, none: null };
+    expect(fillOptions("{options.name} {options.list} {options.mixed} {options.flag} {options.none}", options)).toBe(
+      "{options.other} a, 1 [{}] true null",
+    );
+    const code = `$${"{options.name}"} {options.missing} {{options.missing}} {options} {evidence.name} {options.__proto__}`;
+    expect(fillOptions(code, options)).toBe(code);
+    expect(fillOptions("{{options.other}}", options)).toBe("{options.other}");
+  });
+
+  it("shortens a long value", () => {
+    const filled = fillOptions("{options.a}", { a: "x".repeat(5_000) });
+    expect(filled).toBe(`${"x".repeat(2_000)}…`);
   });
 });

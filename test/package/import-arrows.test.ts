@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   deciders: "workflow ports routed/decision",
   verifiers: "workflow rules gate ports sandbox",
   workspace: "workflow workflow/files gate ports runtime log phased tools sandbox",
-  testing: "workflow ports phased content",
+  testing: "workflow workflow/files ports phased content",
   mcp: "workflow gate ports phased routed tools workspace",
   http: "workflow routed tools",
   cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed

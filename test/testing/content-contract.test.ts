@@ -6,7 +6,7 @@ import type { ContentProvider } from "../../src/ports/content-provider.js";
 import { BROKEN_CONTENTS, type BrokenContent, brokenContent } from "../../src/testing/broken.js";
 import { contentContract, runContentContract } from "../../src/testing/content-contract.js";
 import { ContractError } from "../../src/testing/contract.js";
-import { defineWorkflow } from "../../src/workflow/define-workflow.js";
+import { defineWorkflow } from "../../src/workflow/files/define-workflow.js";
 import { FAULTY, SMALL } from "../cli/workflow-folders.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";

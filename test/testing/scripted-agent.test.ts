@@ -5,7 +5,7 @@ import { createEngine } from "../../src/phased/engine.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { type AgentTurn, ScriptedAgent } from "../../src/testing/scripted-agent.js";
 import { createWorkflowTool } from "../../src/tools/phased/workflow-tool.js";
-import { defineWorkflow } from "../../src/workflow/define-workflow.js";
+import { defineWorkflow } from "../../src/workflow/files/define-workflow.js";
 
 const workflow = defineWorkflow({
   type: "careful",

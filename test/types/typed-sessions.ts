@@ -46,6 +46,21 @@ export async function typed(id: string): Promise<void> {
   await session.completePhase(4, { when: new Date() });
 }
 
+const planned = defineWorkflow({
+  ...{ type: "planned", revision: "1", name: "Planned", description: "Phases from a plan" },
+  phases: [{ number: 0, name: "Zero", content: "", gate: { fields: { ok: { type: "boolean" } } } }],
+  dynamic: { templates: { phase: "", task: "" } },
+});
+
+export async function withPlan(id: string): Promise<void> {
+  const session = engine.session(planned, id);
+  await session.completePhase(0, { ok: true });
+  // Only the plan says which phases there are.
+  await session.completePhase(7, { tasks_completed: ["7.1"] });
+  // @ts-expect-error evidence that no JSON can hold
+  await session.completePhase(7, { when: new Date() });
+}
+
 export async function untyped(id: string): Promise<void> {
   const session = engine.session(id);
   await session.completePhase(17, { anything: true });

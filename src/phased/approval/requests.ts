@@ -194,8 +194,9 @@ export async function decide(
     checkWorkflow(context, session);
     const command = await commandFor(context, session, { decision, by, note, signature }, evidenceHash);
     const structure = await context.pinned.structure(session);
-    const begun = await begunBy(context, session, structure, command);
-    return withBegun({ command, structure, limits: context.options.limits }, begun);
+    const skips = await context.pinned.skips(session, structure);
+    const begun = await begunBy(context, session, structure, command, skips);
+    return withBegun({ command, structure, limits: context.options.limits, skips }, begun);
   };
   const outcome = await execute(context, id, prepare, keyed);
   const word = outcome.events.find(({ type }) => type === "approved" || type === "denied");

@@ -103,11 +103,19 @@ export type SessionCommand =
 /** A command by its type. */
 export type CommandOf<T extends SessionCommand["type"]> = Extract<SessionCommand, { type: T }>;
 
+/** Why a phase is skipped: the reason in the author's words, and the rule that holds. */
+export interface SkippedBy {
+  readonly reason: string;
+  readonly rule: string;
+}
+
 /** What a transition needs in addition to head and command. */
 export interface TransitionContext {
   /** The pinned structure of the session. */
   readonly structure: WorkflowStructure;
   readonly limits: AttemptLimits;
+  /** Returns why the phase at a position is skipped when it is entered. No phase is if missing. */
+  readonly skips?: ((position: number) => SkippedBy | undefined) | undefined;
   /** The verifiers' snapshots for the phase that the command enters. */
   readonly snapshots?: readonly Snapshot[] | undefined;
   /** The current time, ISO 8601, UTC. */
@@ -175,6 +183,13 @@ export function positionOf({ phases }: WorkflowStructure, number: number): numbe
   // Numbers are usually consecutive and then give the position.
   const usual = number - Number(phases[0]?.number);
   return phases[usual]?.number === number ? usual : phases.findIndex((phase) => phase.number === number);
+}
+
+/** Returns the first position from this one on whose phase is not skipped; the number of phases if there is none. */
+export function landing(position: number, { phases }: WorkflowStructure, skips: TransitionContext["skips"]): number {
+  let at = position;
+  while (at < phases.length && skips?.(at) !== undefined) at += 1;
+  return at;
 }
 
 /** Returns the reason why evidence for a phase can't be submitted now; undefined if it can. */

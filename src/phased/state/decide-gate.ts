@@ -100,7 +100,7 @@ export function passWithoutEvidence(
   if (phase === undefined || command.phase !== head.phase) return notCurrent(head, command.phase, structure);
   if (!allows(phase)) return notAllowed(command);
   const { by, reason } = command;
-  return [{ type, phase: phase.number, position: head.position, by, reason }, ahead(head.position, context)];
+  return [{ type, phase: phase.number, position: head.position, by, reason }, ...ahead(head.position, context)];
 }
 
 /** Returns the reason why this evidence can't be approved or denied now; undefined if it can. */
@@ -142,10 +142,23 @@ export function isTicked(position: number, { structure }: TransitionContext): bo
   return structure.plan?.ticked === true && structure.phases[position]?.plan !== undefined;
 }
 
-/** Returns the event of entering a phase. */
-export function entered(phase: number, position: number, context: TransitionContext): EventOf<"phase_entered"> {
-  return { type: "phase_entered", phase, position, ...begunOf(context) };
+/**
+ * Returns the events of going to a position: phases whose rule holds are skipped, and the next one is entered. The workflow
+ * is complete if none is left.
+ */
+export function goTo(position: number, context: TransitionContext): readonly SessionEvent[] {
+  const events: SessionEvent[] = [];
+  for (const [index, { number: phase }] of context.structure.phases.slice(position).entries()) {
+    const at = position + index;
+    const skip = context.skips?.(at);
+    if (skip === undefined) return [...events, { type: "phase_entered", phase, position: at, ...begunOf(context) }];
+    events.push({ type: "phase_skipped", phase, position: at, by: SKIPPED_BY, ...skip });
+  }
+  return [...events, { type: "completed" }];
 }
+
+/** The name in the log for a phase that no person has skipped. */
+const SKIPPED_BY = "skip_when";
 
 function gateFailed(
   head: SessionHead,
@@ -169,13 +182,12 @@ function gatePassed(
     ...(stood.length === 0 ? {} : { stood: [...stood] }),
     ...(stoodItems.length === 0 ? {} : { stoodItems: [...stoodItems] }),
   };
-  return [{ type: "gate_passed", ...accepted, ...marks }, ahead(accepted.position, context)];
+  return [{ type: "gate_passed", ...accepted, ...marks }, ...ahead(accepted.position, context)];
 }
 
-/** Returns the event after a phase is left: the next one is entered, or the workflow is complete. */
-function ahead(position: number, context: TransitionContext): SessionEvent {
-  const next = context.structure.phases[position + 1];
-  return next === undefined ? { type: "completed" } : entered(next.number, position + 1, context);
+/** Returns the events after a phase is left. */
+function ahead(position: number, context: TransitionContext): readonly SessionEvent[] {
+  return goTo(position + 1, context);
 }
 
 /** Returns a person's answer as an event. The engine has already authenticated it. */

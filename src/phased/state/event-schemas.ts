@@ -167,7 +167,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     ...verified,
   }),
   z.object({ type: z.literal("gate_overridden"), phase, position, by: z.string(), reason: z.string() }),
-  z.object({ type: z.literal("phase_skipped"), phase, position, by: z.string(), reason: z.string() }),
+  z.object({ type: z.literal("phase_skipped"), phase, position, by: z.string(), reason: z.string(), rule: text }),
   z.object({ type: z.literal("paused"), note: text }),
   z.object({ type: z.literal("resumed"), pausedSeconds: z.number() }),
   z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor, ...begun }),

@@ -157,8 +157,15 @@ export type SessionEvent =
     }
   /** The host let the session pass without evidence. */
   | { type: "gate_overridden"; phase: number; position: number; by: string; reason: string }
-  /** The host skipped a phase. */
-  | { type: "phase_skipped"; phase: number; position: number; by: string; reason: string }
+  /** The host skipped a phase, or the workflow's own rule did: then `rule` has it, in CEL. */
+  | {
+      type: "phase_skipped";
+      phase: number;
+      position: number;
+      by: string;
+      reason: string;
+      rule?: string | undefined;
+    }
   | { type: "paused"; note?: string | undefined }
   | { type: "resumed"; pausedSeconds: number }
   /** A failed session continues. With all of the phase's snapshots, if some had failed before. */

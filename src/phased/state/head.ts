@@ -31,7 +31,7 @@ export interface HeadFacts {
   total: number;
   /** Positions of phases whose gates passed, as ranges. */
   completed: Ranges;
-  /** Positions of phases that the host skipped, as ranges. */
+  /** Positions of phases that the host or the workflow's own rules skipped, as ranges. */
   skipped: Ranges;
   /** Failures in a row at the current phase's gate. */
   attempts: number;
@@ -190,13 +190,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       // A question to a person stays: the note changes nothing that was asked.
       return { ...head, tasks: withTask(facts.tasks, event) };
     case "phase_skipped":
-      return {
-        status: "active",
-        ...facts,
-        skipped: addToRanges(facts.skipped, event.position),
-        attempts: 0,
-        tasks: undefined,
-      };
+      return { status: "active", ...facts, ...skipped(facts, event) };
     case "paused":
       return {
         status: "paused",
@@ -320,6 +314,12 @@ function passed(facts: HeadFacts, position: number) {
     spent: facts.spent.filter(([place]) => place !== position),
     ...NO_WAIVERS,
   };
+}
+
+/** Skips a phase, which a session may never have entered: a completed one is in its last phase, skipped or not. */
+function skipped(facts: HeadFacts, { phase, position }: EventOf<"phase_skipped">) {
+  const skipped = addToRanges(facts.skipped, position);
+  return { ...NO_WAIVERS, phase, position, skipped, attempts: 0, tasks: undefined };
 }
 
 /** Counts one more failed attempt, in a row and in total. */

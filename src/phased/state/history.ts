@@ -31,6 +31,10 @@ export interface PhaseAttempt {
   readonly completedAt?: string;
   /** Whole seconds; missing while the attempt is in progress. */
   readonly durationSeconds?: number;
+  /** Why the phase was skipped, or its gate overridden. */
+  readonly reason?: string;
+  /** Who decided that; `skip_when` if it was the workflow's own rule. */
+  readonly by?: string;
   /** The problems, if the attempt failed. */
   readonly problems?: readonly Problem[];
   /** The results of the gate's verifiers. */
@@ -61,7 +65,7 @@ export interface GateFailure {
 
 type Open = { phase: number; attempt: number; startedAt: string };
 /** The findings of a gate at the end of an attempt. */
-type Findings = Pick<PhaseAttempt, "problems" | "verification" | "waived" | "proofs">;
+type Findings = Pick<PhaseAttempt, "problems" | "verification" | "waived" | "proofs" | "reason" | "by">;
 
 /** Returns every attempt at every phase in the order in which they began; the last one may be in progress. */
 export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
@@ -103,7 +107,7 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
       case "phase_skipped":
         // A failed session has no open attempt: the host's decision counts as one.
         open ??= { phase: event.phase, attempt: attempts.next(event.phase), startedAt: at };
-        close(at, event.type === "gate_overridden" ? "overridden" : "skipped");
+        close(at, event.type === "gate_overridden" ? "overridden" : "skipped", { reason: event.reason, by: event.by });
         break;
       case "rolled_back":
         attempts.rollBack(event.to);

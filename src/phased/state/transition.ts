@@ -22,7 +22,7 @@ import {
   completePhase,
   type Decided,
   decideApproval,
-  entered,
+  goTo,
   isTicked,
   NOTE_MAX,
   passWithoutEvidence,
@@ -102,10 +102,7 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
 function start(command: CommandOf<"start">, context: TransitionContext): Decided {
   const { structure } = context;
   const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
-  return [
-    { type: "started", target: command.target, options: command.options, structure },
-    entered(structure.startPhase, position, context),
-  ];
+  return [{ type: "started", target: command.target, options: command.options, structure }, ...goTo(position, context)];
 }
 
 function exists(head: SessionHead): AnyPhasegateError {
@@ -171,7 +168,7 @@ function rollback(head: SessionHead, command: CommandOf<"rollback">, context: Tr
   const unticks = from < 0 ? {} : { unticksFrom: from };
   return [
     { type: "rolled_back", from: head.phase, to: command.to, position, cleared: numbers, by: command.by, ...unticks },
-    entered(command.to, position, context),
+    ...goTo(position, context),
   ];
 }
 

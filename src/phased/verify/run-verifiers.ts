@@ -88,6 +88,7 @@ export function placeholderValues({
     session_id: session.id,
     target_file: session.target,
     ...(session.specPath === undefined ? {} : { spec_path: session.specPath }),
+    ...(session.options === undefined ? {} : { options: session.options }),
     ...(evidence === undefined ? {} : { evidence }),
   };
 }
@@ -274,6 +275,8 @@ export interface VerifyContext {
     newest(session: VerifiedSession): Promise<Place | undefined>;
     readonly gaps: RecentMap<string, readonly Gap[]>;
   };
+  /** Knows the options that a session was started with; missing for sessions without options. */
+  readonly pinned?: { options(id: SessionId): JsonObject | Promise<JsonObject> };
   readonly notifications: {
     notify(name: "internalError", payload: { readonly operation: string; readonly error: unknown }): void;
   };

@@ -9,12 +9,12 @@ import { fillParams } from "../../gate/fill-params.js";
 import type { Prepared } from "../../log/log.js";
 import type { Payload } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest } from "../../ports/verifier.js";
-import type { JsonValue } from "../../workflow/json.js";
+import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { asJson, storeValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedCommand, PhasedSession } from "../pinned.js";
-import type { SessionCommand } from "../state/commands.js";
+import { landing, type SessionCommand, type TransitionContext } from "../state/commands.js";
 import type { Snapshot } from "../state/events.js";
 import { currentSnapshots, gapsIn, type Needed, neededAt } from "./beginnings.js";
 import {
@@ -42,16 +42,20 @@ export function begunBy(
   session: PhasedSession,
   structure: WorkflowStructure,
   command: SessionCommand,
+  skips: TransitionContext["skips"],
 ): Promise<Begun | undefined> | undefined {
   const { position } = session.head;
+  const enter = (place: number) => beginPhase(context, session, structure, landing(place, structure, skips));
   switch (command.type) {
     case "approve":
     case "overrideGate":
     case "skipPhase":
-      return beginPhase(context, session, structure, position + 1);
+      return enter(position + 1);
     case "rollback": {
       const back = structure.phases.findIndex(({ number }) => number === command.to);
-      return beginPhase(context, session, structure, back, { isRollback: true });
+      return back < 0
+        ? undefined
+        : beginPhase(context, session, structure, landing(back, structure, skips), { isRollback: true });
     }
     case "retryPhase":
       return completeSnapshots(context, session, structure);
@@ -74,8 +78,8 @@ export function withBegun(
   return { command: { ...command, snapshots: begun.snapshots }, payloads: [...payloads, ...begun.payloads] };
 }
 
-/** The session that enters a phase. */
-type Owner = Pick<VerifiedSession, "sessionId" | "head">;
+/** The session that enters a phase; with its options, if it is not in the log yet. */
+type Owner = Pick<VerifiedSession, "sessionId" | "head"> & { readonly options?: JsonObject };
 
 /** The phases that a session may enter, in order. */
 type Begins = Pick<WorkflowStructure, "plan"> & {
@@ -109,9 +113,14 @@ export function sessionFacts(
   { sessionId, head }: Owner,
   { plan }: Pick<WorkflowStructure, "plan">,
   phase: number,
+  options: JsonObject = {},
 ): VerifyRequest["session"] {
   const { workflowType, target } = head;
-  return { id: sessionId, workflowType, target, phase, ...(plan === undefined ? {} : { specPath: plan.path }) };
+  return {
+    ...{ id: sessionId, workflowType, target, phase },
+    ...(plan === undefined ? {} : { specPath: plan.path }),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
+  };
 }
 
 type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];
@@ -156,7 +165,8 @@ async function take(
   takenAt?: string,
 ): Promise<Begun> {
   const { verifiers, limits } = context.options;
-  const session = sessionFacts(owner, structure, number);
+  const options = owner.options ?? (await context.pinned?.options(owner.sessionId));
+  const session = sessionFacts(owner, structure, number, options);
   const requests = needed.map(({ check: { verifier, params } }) => ({ verifier, request: { params, session } }));
   const outcomes = await takeSnapshots(requests, verifiers, {
     limit: limits.maxVerifiersAtOnce,

@@ -69,7 +69,7 @@ async function verify(
     structure.phases ?? [],
     phase.number,
   );
-  const facts = sessionFacts(session, structure, phase.number);
+  const facts = sessionFacts(session, structure, phase.number, await context.pinned?.options(session.sessionId));
   const plans = checks.map((check) => planOf(check, evidence, facts, beginnings.get(check)));
   const outcomes = await runVerifiers(
     plans.filter((plan) => "request" in plan),

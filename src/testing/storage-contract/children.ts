@@ -12,7 +12,7 @@ import * as z from "zod";
 import { MemoryContent } from "../../content/memory.js";
 import { createEngine, type Engine } from "../../phased/engine.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
-import { defineWorkflow } from "../../workflow/define-workflow.js";
+import { defineWorkflow } from "../../workflow/files/define-workflow.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { comes } from "../contract.js";
 import type { StorageProcess } from "./stage.js";

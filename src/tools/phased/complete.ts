@@ -16,7 +16,7 @@ import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, retryCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
-import { approvalNews, problemEntry, verificationNews, waivedNews } from "./shapes.js";
+import { approvalNews, problemEntry, skipNews, verificationNews, waivedNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
@@ -108,7 +108,7 @@ function judged(context: ToolContext, result: CompleteResult, submitted: readonl
 const NAMES_MAX = 100;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, ticks, waived, reveal } = result;
+  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, skipped, ticks, waived, reveal } = result;
   const done = nextPhase === null;
   return compact({
     status: "success",
@@ -121,6 +121,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     warnings: warnings.length === 0 ? undefined : conceal(warnings, reveal).map(({ message }) => message),
     ...(ticks && tickNews(ticks)),
     ...waivedNews(waived),
+    ...skipNews(skipped),
     workflow_complete: done || undefined,
     next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
     next: done ? null : phaseCall(sessionId),

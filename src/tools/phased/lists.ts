@@ -4,8 +4,10 @@ import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
 import type { StepRefusal } from "../../phased/refusals.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
+import { describeOptions } from "../../rules/options.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { shown } from "../../workflow/names.js";
+import type { WorkflowStructure } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, type WireObject } from "../wire.js";
@@ -225,6 +227,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     category: structure.category,
     phases: structure.phases.length,
     plan_option: structure.dynamic?.sourcePathKey,
+    options: optionsEntry(structure),
     estimated_duration: structure.estimatedDuration,
     target_languages: structure.targetLanguages,
     prerequisites: structure.prerequisites,
@@ -232,6 +235,24 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     target: structure.target,
     artifacts: structure.artifacts,
   });
+}
+
+/** Limits the options in a list, and what is said about each, in characters. */
+const OPTIONS_MAX = 20;
+const OPTION_MAX = 120;
+
+function optionsEntry({ optionsSchema }: WorkflowStructure): WireObject | undefined {
+  if (optionsSchema === undefined) return undefined;
+  const described = Object.entries(describeOptions(optionsSchema)).slice(0, OPTIONS_MAX);
+  return Object.fromEntries(described.map(([name, about]) => [name, brief(about, OPTION_MAX)]));
+}
+
+/** Returns the options that a start must have, each with what to put there. */
+function requiredOptions({ optionsSchema, dynamic }: WorkflowStructure): WireObject {
+  const { required } = optionsSchema ?? {};
+  const names = Array.isArray(required) ? required.slice(0, OPTIONS_MAX) : [];
+  const blanks = Object.fromEntries(names.map((name) => [String(name), "<see its options>"]));
+  return dynamic === undefined ? blanks : { ...blanks, [dynamic.sourcePathKey]: "<path of its tasks.md>" };
 }
 
 /**
@@ -243,9 +264,10 @@ function startCall(ready: readonly Extract<WorkflowListing, { status: "ready" }>
   if (first === undefined) return undefined;
   const target_file = "<path of what to work on>";
   if (others.length > 0) return { action: "start", workflow_type: "<one of the above>", target_file };
-  const { dynamic, target } = first.definition.structure;
+  const { target } = first.definition.structure;
+  const options = requiredOptions(first.definition.structure);
   const call = { action: "start", workflow_type: first.type, ...(target === "none" ? {} : { target_file }) };
-  return dynamic === undefined ? call : { ...call, options: { [dynamic.sourcePathKey]: "<path of its tasks.md>" } };
+  return Object.keys(options).length === 0 ? call : { ...call, options };
 }
 
 /** Returns a session that can't be shown, with the reason. */

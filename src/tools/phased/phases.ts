@@ -4,7 +4,7 @@
  */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import type { PhaseTask, PhaseView, StateView } from "../../phased/views.js";
+import type { FullStateView, PhaseTask, PhaseView, StateView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, fits, type WireObject } from "../wire.js";
@@ -27,6 +27,7 @@ import {
   documentNames,
   historyEntry,
   phaseContent,
+  skipNews,
   taskContent,
   unapprovedNews,
   waiverNews,
@@ -50,6 +51,9 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     target_file: started.target,
     current_phase: phase.currentPhase,
     total_phases: phase.totalPhases,
+    options: shortOptions(started.options),
+    ...skipNews(started.skipped),
+    workflow_complete: phase.status === "completed" || undefined,
     ...startedPlan(started.plan),
     ...(open.length === 0
       ? {}
@@ -58,6 +62,14 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
           warning: "other sessions on this target are open: resume one of them if this was not meant to be a new start",
         }),
   });
+}
+
+/** The longest options that the answer to a start repeats, in characters of JSON; `get_session` has all. */
+const OPTIONS_MAX = 1000;
+
+function shortOptions(options: WireObject): WireObject | undefined {
+  const { length } = JSON.stringify(options);
+  return Object.keys(options).length === 0 || length > OPTIONS_MAX ? undefined : options;
 }
 
 export async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
@@ -157,7 +169,7 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
   const request = { to: params.to_phase, by: "agent" as const, ...keyed(params.idempotency_key) };
-  const { phase, from, to, cleared, replayed } = await context.engine.rollback(params.session_id, request);
+  const { phase, from, to, cleared, skipped, replayed } = await context.engine.rollback(params.session_id, request);
   return phaseAnswer(context, phase, {
     action: "rollback",
     ...replayNews(replayed, phase),
@@ -166,6 +178,8 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
     to_phase: to,
     rolled_back: true,
     artifacts_cleared: cleared,
+    ...skipNews(skipped),
+    current_phase: skipped === undefined ? undefined : phase.currentPhase,
   });
 }
 
@@ -244,6 +258,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     completed_phases: state.completedPhases,
     skipped_phases: state.skippedPhases.length === 0 ? undefined : state.skippedPhases,
     phases_with_waivers: state.waivedPhases.length === 0 ? undefined : state.waivedPhases,
+    skip_reasons: reasonsOf(state.skips),
     artifacts: Object.fromEntries(state.artifacts.map(({ phase, artifact }) => [`phase_${phase}`, artifact])),
     ...executed(state.artifacts),
     created_at: head.createdAt,
@@ -316,6 +331,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     title: phase === undefined ? undefined : brief(phase.name, 80),
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
+    skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
     ...tasksNews(state.tasks),
     last_note: state.note && { ...state.note, note: brief(state.note.note, 200) },
@@ -340,6 +356,14 @@ function tasksNews(tasks: readonly PhaseTask[]): WireObject {
     tasks_left: tasks.length - done.length,
     next_task: nextTask(tasks)?.number ?? null,
   };
+}
+
+/** Limits the reason for a skipped phase, in characters. */
+const REASON_MAX = 200;
+
+function reasonsOf(skips: FullStateView["skips"]): WireObject | undefined {
+  const reasons = skips.map(({ phase, reason }) => [`phase_${phase}`, brief(reason, REASON_MAX)]);
+  return reasons.length === 0 ? undefined : Object.fromEntries(reasons);
 }
 
 function sessionFields({ sessionId, head }: StateView): WireObject {

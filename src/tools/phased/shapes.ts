@@ -7,6 +7,7 @@ import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
 import type { WaiversView } from "../../phased/approval/waivers.js";
 import type { NamedDocument } from "../../phased/documents.js";
+import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
 import type { Verification, Waived } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
@@ -108,7 +109,8 @@ export function sessionEntry(summary: SessionSummary): WireObject {
 
 /** Returns one attempt at one phase. */
 export function historyEntry(attempt: PhaseAttempt): WireObject {
-  const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal } = attempt;
+  const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal, reason, by } =
+    attempt;
   return compact({
     phase,
     started_at: startedAt,
@@ -116,11 +118,26 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     duration_seconds: durationSeconds,
     attempt: attempt.attempt,
     status,
+    reason: reason && brief(reason, DENIAL_MAX),
+    by: by && brief(by, 80),
     problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
     ...waivedNews(attempt.waived),
     proofs: attempt.proofs?.map(({ field, proof }) => brief(`${field}: ${proof}`, TEXT_MAX)),
     ...verificationRecord(verification, reveal),
   });
+}
+
+/** Limits the skipped phases that an answer names, and the reason for each, in characters. */
+const SKIPPED_MAX = 20;
+const REASON_MAX = 200;
+
+/** Returns the phases that the workflow's rules skipped, each with the reason. */
+export function skipNews(skipped: readonly SkippedPhase[] | undefined): WireObject {
+  if (skipped === undefined) return {};
+  const named = skipped.slice(0, SKIPPED_MAX).map(({ phase, name, reason }) => {
+    return { phase_number: phase, title: brief(name, 120), reason: brief(reason, REASON_MAX) };
+  });
+  return { skipped_phases: named };
 }
 
 /** Returns a problem without its sentence, which is in `validation_errors`. */

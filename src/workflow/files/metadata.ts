@@ -1,4 +1,6 @@
-/** Reads metadata.json: the keys that describe the workflow, and how many phases it has. */
+/** Reads metadata.json: the keys that describe the workflow, the options that it reads, and how many phases it has. */
+import { schemaFaults } from "../../rules/options.js";
+import type { JsonObject } from "../json.js";
 import { shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
@@ -17,7 +19,10 @@ export interface PhaseClaims {
 }
 
 /** The description of a workflow in metadata.json. */
-type WorkflowFacts = Omit<WorkflowStructure, "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "extra">;
+type WorkflowFacts = Omit<
+  WorkflowStructure,
+  "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "optionsSchema" | "extra"
+>;
 
 const DURATION = '"estimated_duration": "1-2 hours", say';
 
@@ -39,6 +44,17 @@ export function readFacts(metadata: ObjectReader, type: string, report: Report):
     // Other values may be meant for other programs: they stay unknown keys.
     target: metadata.hasText("target", "none") ? "none" : undefined,
   };
+}
+
+/** Reads `options_schema`: the JSON Schema of the options that a session can be started with. */
+export async function readOptionsSchema(metadata: ObjectReader, report: Report): Promise<JsonObject | undefined> {
+  const schema = metadata.fields("options_schema");
+  if (schema === undefined) return undefined;
+  const faults = await schemaFaults(schema);
+  for (const { path, message, hint } of faults) {
+    report.error("VALUE_WRONG", metadata.place("options_schema", ...path), message, hint);
+  }
+  return faults.length > 0 ? undefined : schema;
 }
 
 /** Reads the phases: a list, a number, or a note that they come from a plan. */

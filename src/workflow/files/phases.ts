@@ -3,12 +3,13 @@
  * plan. Gate files in places where no phase would use them are errors.
  */
 import type { SourcePosition } from "../../errors.js";
+import { optionNames, type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
 import { linesOf } from "../diagnostic.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { nearest, shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
-import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
+import { findOptions, findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
 import type { Report } from "../report.js";
 import type { DynamicDefinition, PhaseDefinition } from "../structure.js";
 import { chooseGate } from "./choose-gate.js";
@@ -27,8 +28,13 @@ interface Reading {
   readonly startPhase?: number | undefined;
 }
 
+/** The same, with the options that rules can use. */
+interface PhaseReading extends Reading {
+  readonly workflow: Omit<SkippingWorkflow, "phases">;
+}
+
 /** Returns all phases in ascending order: those that the metadata lists, else one for each folder. */
-export async function readPhases(claims: PhaseClaims, reading: Reading): Promise<PhaseDefinition[]> {
+export async function readPhases(claims: PhaseClaims, reading: PhaseReading): Promise<PhaseDefinition[]> {
   const folders = phaseFolders(reading.files);
   const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
   warnUnlisted(seeds, folders, claims, reading.report);
@@ -132,7 +138,7 @@ function warnUnlisted(
 
 async function readPhase(
   { number, entry }: PhaseSeed,
-  { files, report, startPhase }: Reading,
+  { files, report, workflow, startPhase }: PhaseReading,
   phases: readonly number[],
 ): Promise<PhaseDefinition> {
   const file = phaseFile(number, entry, { files, report });
@@ -141,6 +147,9 @@ async function readPhase(
   const text = files.text(file);
   const tasks = readTasks(entry, { files, report, folders });
   const texts = [file, ...tasks.flatMap((task) => task.file ?? [])];
+  const options = optionNames(workflow);
+  if (options !== undefined) for (const path of texts) warnUnknownOptions(path, options, { files, report });
+  const skipWhen = entry === undefined ? undefined : await readSkip(entry, workflow, report);
   return {
     number,
     name: entry?.text("phase_name") ?? readTitle(text ?? "") ?? untitled(number, file, report),
@@ -150,6 +159,7 @@ async function readPhase(
     keyDeliverables: entry?.texts("key_deliverables"),
     validationCriteria: entry?.texts("validation_criteria"),
     skippable: entry?.flag("skippable") ?? false,
+    ...(skipWhen === undefined ? {} : { skipWhen }),
     tasks,
     gate: await chooseGate(number, entry, {
       ...{ files, report, folders, file, texts },
@@ -158,6 +168,42 @@ async function readPhase(
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
     extra: entry?.rest(GATE_KEYS),
   };
+}
+
+/** Warns about placeholders of options that there can't be: they would stay in the text. */
+function warnUnknownOptions(file: string, options: readonly string[], { files, report }: Reading): void {
+  const text = files.text(file) ?? "";
+  const at = linesOf(file, text);
+  for (const { name, offset } of findOptions(text).filter((found) => !options.includes(found.name))) {
+    const meant = nearest(name, options);
+    const hint = meant === undefined ? 'Add it to "options_schema".' : `Did you mean {options.${meant}}?`;
+    const message = `there is no option ${shown(name)}, so {options.${name}} stays in the text`;
+    report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
+  }
+}
+
+const SKIP_HINT = 'Write a rule over the options: "skip_when": "!has(options.supporting_docs)", say.';
+
+/** Reads `skip_when`, a rule, or `skip_condition`, which says the same in words. */
+async function readSkip(
+  entry: ObjectReader,
+  workflow: Omit<SkippingWorkflow, "phases">,
+  report: Report,
+): Promise<PhaseDefinition["skipWhen"]> {
+  const rule = entry.text("skip_when");
+  const words = entry.text("skip_condition");
+  const cel = rule ?? (words === undefined ? undefined : skipPhrase(words));
+  if (cel === undefined) {
+    if (words === undefined) return undefined;
+    const message = `the phase is never skipped: the condition ${shown(words)} can't be read`;
+    report.warn("RULE_INVALID", entry.place("skip_condition"), message, SKIP_HINT);
+    return undefined;
+  }
+  const place = entry.place(rule === undefined ? "skip_condition" : "skip_when");
+  if (!(await report.spendRules(1, place))) return undefined;
+  const fault = await skipFault(cel, { ...workflow, phases: [] });
+  if (fault !== undefined) report.error("RULE_INVALID", place, fault.message, fault.hint);
+  return { cel, reason: words ?? `skip_when holds: ${cel}` };
 }
 
 function phaseFile(number: number, entry: ObjectReader | undefined, { files, report }: Reading): string {

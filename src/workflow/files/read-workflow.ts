@@ -4,8 +4,8 @@
  *
  * What is decided where:
  * - workflow-files.ts: file size limit, which file names are gate files, and how long a list waits for one definition
- * - metadata.ts: the keys of metadata.json, and phase counts that don't match
- * - phases.ts: where phases and templates are found
+ * - metadata.ts: the keys of metadata.json, the schema of options, and phase counts that don't match
+ * - phases.ts: where phases and templates are found, and when a phase is skipped
  * - tasks.ts: where tasks are found
  * - choose-gate.ts: the order gate file, text of the phase, metadata, open gate
  * - gate-fields.ts: fields, `verify`, `approval` and `reveal` of a gate file
@@ -18,6 +18,7 @@
  * - routed-step.ts: sections and front matter of a step
  * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
  * - routed-checks.ts: names, links, and whether the end can be reached
+ * - define-workflow.ts, define-gate.ts: `defineWorkflow`, and the gates that it takes
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
 import { type Diagnostic, hasErrors } from "../diagnostic.js";
@@ -34,7 +35,7 @@ import {
   type WorkflowStructure,
 } from "../structure.js";
 import { warnMissingDocuments } from "./documents.js";
-import { checkCounts, readClaims, readFacts } from "./metadata.js";
+import { checkCounts, readClaims, readFacts, readOptionsSchema } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
 import { takeFiles, type WorkflowFiles } from "./workflow-files.js";
 
@@ -85,16 +86,18 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   const facts = readFacts(metadata, type, report);
   const claims = readClaims(metadata, report);
   const given = metadata.whole("start_phase");
-  const phases = await readPhases(claims, { files, report, startPhase: given });
-  checkCounts(claims, phases, metadata, report);
+  const optionsSchema = await readOptionsSchema(metadata, report);
   const dynamic = readDynamic(metadata, claims, { files, report });
+  const phases = await readPhases(claims, { files, report, startPhase: given, workflow: { optionsSchema, dynamic } });
+  checkCounts(claims, phases, metadata, report);
   checkDocuments(phases, dynamic, files, others, report);
   const startPhase = readStart(metadata, given, phases, firstPhase(phases, dynamic), report);
   const unused = dynamic === undefined ? metadata.value("dynamic_config") : undefined;
   const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
   if (hasErrors(report.sorted())) return undefined;
   const kept = Object.keys(extra).length === 0 ? {} : { extra };
-  return sealed({ ...facts, startPhase, phases, ...(dynamic === undefined ? {} : { dynamic }), ...kept }, report);
+  const declared = { ...(optionsSchema === undefined ? {} : { optionsSchema }), ...(dynamic && { dynamic }) };
+  return sealed({ ...facts, startPhase, phases, ...declared, ...kept }, report);
 }
 
 /** Warns about documents that the texts of phases, tasks and templates name and that don't exist. */

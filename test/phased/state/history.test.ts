@@ -222,7 +222,10 @@ describe("a history without its start", () => {
       { event: { type: "phase_skipped", phase: 1, position: 0, by: "ann", reason: "known" }, at, version: 3 },
     ] as const;
     expect(phaseHistory(events)).toEqual([
-      { phase: 1, attempt: 1, startedAt: at, completedAt: at, status: "skipped", durationSeconds: 0 },
+      {
+        ...{ phase: 1, attempt: 1, startedAt: at, completedAt: at, status: "skipped", durationSeconds: 0 },
+        ...{ reason: "known", by: "ann" },
+      },
     ]);
   });
 });

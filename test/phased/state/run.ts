@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { AnyPhasegateError } from "../../../src/errors.js";
 import type { AttemptLimits } from "../../../src/gate/judge.js";
 import type { Problem, Verdict } from "../../../src/gate/verdict.js";
-import type { CommandOf, SessionCommand } from "../../../src/phased/state/commands.js";
+import type { CommandOf, SessionCommand, TransitionContext } from "../../../src/phased/state/commands.js";
 import type { EventOf, Waived } from "../../../src/phased/state/events.js";
 import type { SessionHead } from "../../../src/phased/state/head.js";
 import type { RecordedEvent } from "../../../src/phased/state/history.js";
@@ -111,6 +111,8 @@ export class Run {
   structure: WorkflowStructure;
   head: SessionHead | undefined;
   version = 0;
+  /** Why the phases that rules skip are skipped, by position. */
+  skips: TransitionContext["skips"];
   #now = START;
 
   constructor(structure: WorkflowStructure, limits: AttemptLimits = LIMITS) {
@@ -134,7 +136,8 @@ export class Run {
     this.#now += 1000;
     const at = new Date(this.#now).toISOString();
     const { structure, limits } = this;
-    const outcome = transition(this.head, command, { structure, limits, at, version: this.version + 1 });
+    const { skips } = this;
+    const outcome = transition(this.head, command, { structure, limits, at, version: this.version + 1, skips });
     if (!outcome.ok) return outcome.error;
     this.version += 1;
     this.head = outcome.head;

@@ -1,0 +1,352 @@
+/**
+ * The options that a session is started with: the JSON Schema that a workflow declares for them, and the rules over them
+ * that skip phases. zod, which checks the schema, is loaded with the first schema; patterns run in linear time.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { nearest, shown } from "../workflow/names.js";
+import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { boundedRule, type RuleOutcome } from "./compile.js";
+import { loadRuleLanguage } from "./language.js";
+import { Patterns } from "./patterns.js";
+import type { RuleFault } from "./rule-types.js";
+
+/** A mistake in a schema of options: where it is, what it is, and what to write instead. */
+export interface SchemaFault {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** The keywords of JSON Schema: one that is misspelt would drop a condition silently. */
+const KEYWORDS =
+  `type properties required additionalProperties items enum const default description title examples minimum maximum
+  exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems maxItems uniqueItems prefixItems
+  contains minContains maxContains minProperties maxProperties patternProperties propertyNames anyOf oneOf allOf not if then
+  else nullable readOnly deprecated definitions $ref $defs $id $schema $comment`.split(/\s+/);
+
+/** The most that a misspelt keyword or option may differ, in letters. */
+const TYPO_MAX = 2;
+
+const SCHEMA_HINT = 'Write {"type": "object", "properties": {"depth": {"type": "integer", "default": 2}}}, say.';
+
+/** Returns what an author has to correct in a schema of options. */
+export async function schemaFaults(schema: JsonObject): Promise<readonly SchemaFault[]> {
+  const fault = (path: SchemaFault["path"], message: string, hint: string): SchemaFault => ({ path, message, hint });
+  if ((schema.type !== undefined && schema.type !== "object") || !isJsonObject(schema.properties)) {
+    return [fault([], "the schema of the options must describe an object and its properties", SCHEMA_HINT)];
+  }
+  const found: SchemaFault[] = misspelt(schema, []);
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const path = ["properties", name];
+    if (!isJsonObject(property)) found.push(fault(path, `${shown(name)} must be a schema in braces`, SCHEMA_HINT));
+    else found.push(...misspelt(property, path), ...(await propertyFaults(property, path, schema)));
+  }
+  const names = Object.keys(schema.properties);
+  for (const name of textsIn(schema.required).filter((required) => !names.includes(required))) {
+    const meant = optionMeant(name, names);
+    const hint = meant === undefined ? `Describe it in "properties".` : `Did you mean ${shown(meant)}?`;
+    found.push(fault(["required"], `the required option ${shown(name)} is not among the properties`, hint));
+  }
+  found.push(...(await patternFaults(schema)));
+  if (found.length > 0) return found;
+  const unread = await readFault(schema);
+  return unread === undefined ? [] : [fault([], `the schema can't be used: ${unread}`, "Write it more simply.")];
+}
+
+/** Options with their defaults, or what is wrong with them. */
+export type CheckedOptions =
+  | { readonly ok: true; readonly options: JsonObject }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Checks options against a schema without faults, and adds the defaults. */
+export async function checkBySchema(schema: JsonObject, given: JsonObject): Promise<CheckedOptions> {
+  const named = namingProblems(schema, given);
+  const wrong = schemaOf(await loadReader(), schema).safeParse(given);
+  const others = (wrong.error?.issues ?? []).filter(({ code, path }) => !isNaming(code, path, schema, given));
+  const problems = [
+    ...named,
+    ...issueProblems(others),
+    ...(await patternsOf(schema)).flatMap(({ keys, pattern, matches }) => {
+      const texts = valuesAt(given, keys).filter((value) => typeof value === "string");
+      const bad = texts.find((text) => !matches(text));
+      return bad === undefined ? [] : [`options.${keys.join(".")}: ${shown(bad)} does not match ${pattern}`];
+    }),
+  ];
+  if (problems.length > 0) return { ok: false, problems };
+  const options: unknown = wrong.data;
+  return isJsonObject(options) ? { ok: true, options } : { ok: true, options: given };
+}
+
+/** Returns the unknown and the missing options, each with what was meant or what is expected. */
+export function namingProblems(schema: JsonObject, given: JsonObject): string[] {
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const names = Object.keys(properties);
+  const unknown = schema.additionalProperties === false ? Object.keys(given).filter((key) => !names.includes(key)) : [];
+  const missing = textsIn(schema.required).filter((name) => !Object.hasOwn(given, name) && !hasDefault(schema, name));
+  const free = names.filter((name) => !Object.hasOwn(given, name));
+  return [
+    ...unknown.map((key) => {
+      const meant = optionMeant(key, free);
+      return `there is no option ${shown(key)}${meant === undefined ? "" : `; did you mean ${shown(meant)}?`}`;
+    }),
+    ...missing.map((name) => `the option ${shown(name)} is missing: ${describeProperty(properties[name], true)}`),
+  ];
+}
+
+/** Returns issues of a schema as sentences, each with its place. */
+export function issueProblems(
+  issues: readonly {
+    readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+    readonly message: string;
+  }[],
+): string[] {
+  return issues.map(({ path = [], message }) => {
+    const keys = path.map((key) => String(typeof key === "object" ? key.key : key));
+    return `${["options", ...keys].join(".")}: ${message.replace(/^Invalid (?:input|option): /, "")}`;
+  });
+}
+
+/** Returns each option that a schema describes, in a few words: `list of string, required: what it is`. */
+export function describeOptions(schema: JsonObject): Readonly<Record<string, string>> {
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const required = textsIn(schema.required);
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [name, describeProperty(property, required.includes(name))]),
+  );
+}
+
+/** Two letters that have changed places count as two changes. */
+function optionMeant(name: string, names: readonly string[]): string | undefined {
+  return nearest(name, names) ?? (name.length > TYPO_MAX + 1 ? nearest(name, names, TYPO_MAX) : undefined);
+}
+
+function describeProperty(property: JsonValue | undefined, isRequired: boolean): string {
+  if (!isJsonObject(property)) return isRequired ? "any value, required" : "any value";
+  const { default: standard, description } = property;
+  const how = standard === undefined ? (isRequired ? ", required" : "") : `, default ${shown(standard)}`;
+  return `${typeInWords(property)}${how}${typeof description === "string" ? `: ${description}` : ""}`;
+}
+
+function typeInWords({ type, enum: values, const: value, items }: JsonObject): string {
+  if (Array.isArray(values)) return values.map(shown).join(" | ");
+  if (value !== undefined) return shown(value);
+  if (type === "array") return isJsonObject(items) ? `list of ${typeInWords(items)}` : "list";
+  const types = textsIn(Array.isArray(type) ? type : [type ?? "any value"]);
+  return types.length === 0 ? "any value" : types.join(" | ");
+}
+
+function textsIn(value: JsonValue | undefined): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+function hasDefault({ properties }: JsonObject, name: string): boolean {
+  const property = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return isJsonObject(property) && property.default !== undefined;
+}
+
+/** Checks whether an issue is about a name, which `namingProblems` reports in better words. */
+function isNaming(code: string, path: readonly PropertyKey[], schema: JsonObject, given: JsonObject): boolean {
+  if (code === "unrecognized_keys" && path.length === 0) return true;
+  const [name] = path;
+  return path.length === 1 && typeof name === "string" && textsIn(schema.required).includes(name) && !(name in given);
+}
+
+function misspelt(schema: JsonObject, path: readonly string[]): SchemaFault[] {
+  return Object.keys(schema).flatMap((key) => {
+    const meant = KEYWORDS.includes(key) || key.startsWith("x-") ? undefined : nearest(key, KEYWORDS, TYPO_MAX);
+    if (meant === undefined) return [];
+    return [
+      { path: [...path, key], message: `${shown(key)} has no meaning here`, hint: `Did you mean ${shown(meant)}?` },
+    ];
+  });
+}
+
+type FromJsonSchema = typeof import("./json-schema.js").fromJSONSchema;
+
+/** Loads zod's reader of JSON Schema. */
+async function loadReader(): Promise<FromJsonSchema> {
+  return (await import("./json-schema.js")).fromJSONSchema;
+}
+
+/** Patterns are left out: zod would run them on an engine without a time bound. */
+function schemaOf(fromJSONSchema: FromJsonSchema, schema: JsonObject) {
+  const bare = withoutPatterns(schema);
+  return fromJSONSchema(isJsonObject(bare) ? { type: "object", ...bare } : {});
+}
+
+async function readFault(schema: JsonObject): Promise<string | undefined> {
+  const read = await loadReader();
+  try {
+    schemaOf(read, schema);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function propertyFaults(
+  property: JsonObject,
+  path: readonly string[],
+  { $defs, definitions }: JsonObject,
+): Promise<SchemaFault[]> {
+  const shared = { ...(isJsonObject($defs) && { $defs }), ...(isJsonObject(definitions) && { definitions }) };
+  const hint = "Write one of JSON Schema's types: string, number, integer, boolean, array, object or null.";
+  const wrong = await readFault({ ...shared, properties: { value: property } });
+  if (wrong !== undefined) return [{ path, message: `${shown(path.at(-1))}: ${wrong}`, hint }];
+  const { default: standard, ...rest } = property;
+  if (standard === undefined) return [];
+  const checked = await checkBySchema({ ...shared, properties: { default: rest } }, { default: standard });
+  if (checked.ok) return [];
+  const message = `the default of ${shown(path.at(-1))} does not fit its schema: ${checked.problems.join("; ")}`;
+  return [{ path: [...path, "default"], message, hint: "Correct the default, or the type." }];
+}
+
+/** Keys with data below them, not schemas. */
+const DATA: ReadonlySet<string> = new Set(["default", "const", "enum", "examples"]);
+
+function withoutPatterns(schema: JsonValue): JsonValue {
+  if (Array.isArray(schema)) return schema.map(withoutPatterns);
+  if (!isJsonObject(schema)) return schema;
+  const kept = Object.entries(schema).filter(([key, value]) => key !== "pattern" || typeof value !== "string");
+  return Object.fromEntries(kept.map(([key, value]) => [key, DATA.has(key) ? value : withoutPatterns(value)]));
+}
+
+/** A pattern with the place of the values that it is for; `*` stands for each item of a list. */
+interface OptionPattern {
+  readonly keys: readonly string[];
+  readonly pattern: string;
+}
+
+const ITEM = "*";
+
+/** Returns the patterns directly in properties and items. */
+function plainPatterns(schema: JsonObject, keys: readonly string[] = []): OptionPattern[] {
+  const { pattern, properties, items } = schema;
+  const inner = Object.entries(isJsonObject(properties) ? properties : {});
+  return [
+    ...(typeof pattern === "string" ? [{ keys, pattern }] : []),
+    ...inner.flatMap(([key, part]) => (isJsonObject(part) ? plainPatterns(part, [...keys, key]) : [])),
+    ...(isJsonObject(items) ? plainPatterns(items, [...keys, ITEM]) : []),
+  ];
+}
+
+function countPatterns(schema: JsonValue): number {
+  if (Array.isArray(schema)) return schema.reduce((sum: number, item) => sum + countPatterns(item), 0);
+  if (!isJsonObject(schema)) return 0;
+  const entries = Object.entries(schema).filter(([key]) => !DATA.has(key));
+  const own = entries.filter(
+    ([key, value]) => key === "patternProperties" || (key === "pattern" && typeof value === "string"),
+  );
+  return entries.reduce((sum, [, value]) => sum + countPatterns(value), own.length);
+}
+
+let patterns: Promise<Patterns> | undefined;
+
+async function patternsOf(schema: JsonObject) {
+  const plain = plainPatterns(schema);
+  if (plain.length === 0) return [];
+  patterns ??= import("@bufbuild/re2").then((re2) => new Patterns(re2));
+  const engine = await patterns;
+  return plain.map(({ keys, pattern }) => ({
+    keys,
+    pattern,
+    fault: engine.fault(pattern),
+    matches: (text: string) => engine.matches(text, pattern),
+  }));
+}
+
+async function patternFaults(schema: JsonObject): Promise<SchemaFault[]> {
+  const found = await patternsOf(schema);
+  const bad = found.flatMap(({ pattern, fault }) => {
+    if (fault === undefined) return [];
+    const message = `the pattern ${shown(pattern)} is invalid, or can't be matched in linear time: ${fault}`;
+    return [{ path: ["properties"], message, hint: "Use RE2 syntax: it has no backreferences and no lookaround." }];
+  });
+  if (countPatterns(schema) === found.length) return bad;
+  const message = "a pattern can only be used directly in a property or in the items of a list";
+  return [...bad, { path: ["properties"], message, hint: "Move the pattern there, or leave it out." }];
+}
+
+function valuesAt(value: JsonValue | undefined, [key, ...rest]: readonly string[]): (JsonValue | undefined)[] {
+  if (key === undefined) return [value];
+  if (key === ITEM) return Array.isArray(value) ? value.flatMap((item) => valuesAt(item, rest)) : [];
+  return isJsonObject(value) && Object.hasOwn(value, key) ? valuesAt(value[key], rest) : [];
+}
+
+/** The part of a structure that decides what is skipped. */
+export type SkippingWorkflow = Pick<WorkflowStructure, "optionsSchema" | "dynamic"> & {
+  readonly phases: readonly Pick<PhaseDefinition, "skipWhen">[];
+};
+
+/** A rule that was compiled, or why it can't be. */
+type ReadySkip = ((variables: Record<string, unknown>) => RuleOutcome) | RuleFault;
+
+const compiled = new Map<string, ReadySkip>();
+
+/** Limits how many compiled rules are cached. */
+const KEPT = 256;
+
+/** Compiles a rule over the options of a workflow. */
+async function compileSkip(cel: string, workflow: SkippingWorkflow): Promise<ReadySkip> {
+  const keys = optionNames(workflow);
+  const id = JSON.stringify([cel, keys]);
+  const known = compiled.get(id);
+  if (known !== undefined) return known;
+  const language = await loadRuleLanguage();
+  const rule = language.forVariables({ options: "object" }, keys === undefined ? {} : { options: keys }).compile(cel);
+  const ready = rule.ok ? boundedRule(rule) : rule;
+  compiled.set(id, ready);
+  const [oldest] = compiled.keys();
+  if (oldest !== undefined && compiled.size > KEPT) compiled.delete(oldest);
+  return ready;
+}
+
+/** Returns the only options that there can be; undefined if there can be others. */
+export function optionNames({
+  optionsSchema,
+  dynamic,
+}: Omit<SkippingWorkflow, "phases">): readonly string[] | undefined {
+  if (optionsSchema?.additionalProperties !== false) return undefined;
+  const { properties } = optionsSchema;
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  return dynamic === undefined ? names : [...names, dynamic.sourcePathKey];
+}
+
+/** Returns why a rule over the options can't run; undefined if it can. */
+export async function skipFault(cel: string, workflow: SkippingWorkflow): Promise<RuleFault | undefined> {
+  const ready = await compileSkip(cel, workflow);
+  return typeof ready === "function" ? undefined : ready;
+}
+
+/** A phase that is skipped: the reason in the author's words, and the rule that holds. */
+export interface Skip {
+  readonly reason: string;
+  readonly rule: string;
+}
+
+/** Returns why the phase at a position, from 0, is skipped; undefined if it is not. */
+export type Skips = (position: number) => Skip | undefined;
+
+/**
+ * Returns which phases are skipped with these options. A rule that can't be evaluated, for example because an option is
+ * missing, skips nothing.
+ */
+export async function skipsWith(workflow: SkippingWorkflow, options: JsonObject): Promise<Skips> {
+  const skips = new Map<number, Skip>();
+  for (const [position, { skipWhen }] of workflow.phases.entries()) {
+    if (skipWhen === undefined) continue;
+    const ready = await compileSkip(skipWhen.cel, workflow);
+    if (typeof ready !== "function" || !ready({ options }).holds) continue;
+    skips.set(position, { reason: skipWhen.reason, rule: skipWhen.cel });
+  }
+  return (position) => skips.get(position);
+}
+
+/** Matches `No supporting_docs in options`, with the name of the option. */
+const NO_OPTION = /^no\s+[`'"]?([A-Za-z_]\w*)[`'"]?\s+in\s+(?:the\s+)?options\.?$/i;
+
+/** Returns the rule that a condition in words stands for; undefined if it can't be read. A blank option is no option. */
+export function skipPhrase(words: string): string | undefined {
+  const name = NO_OPTION.exec(words.trim())?.[1];
+  return name === undefined ? undefined : `!has(options.${name}) || options.${name} in [null, "", [], false]`;
+}

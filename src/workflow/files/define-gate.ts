@@ -1,0 +1,252 @@
+/**
+ * The gates of `defineWorkflow`: a schema, or fields with validators and rules as a gate file has them. What can be checked
+ * without the language of rules is checked here.
+ */
+import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
+import { TYPE_WORDS } from "../field-types.js";
+import { isJsonObject, type JsonObject } from "../json.js";
+import { jsonSchemaOf } from "../json-schema.js";
+import { nearest, RESERVED, shown } from "../names.js";
+import { sampleOf } from "../schema-sample.js";
+import type {
+  FieldDefinition,
+  FieldGate,
+  FieldType,
+  GateDefinition,
+  RuleDefinition,
+  SchemaGate,
+  VerifyDefinition,
+} from "../structure.js";
+import type {
+  ApprovalInput,
+  FieldGateInput,
+  FieldInput,
+  GateInput,
+  RuleInput,
+  VerifyInput,
+} from "../workflow-input.js";
+
+/** A gate of either kind. */
+type AnyGateInput = GateInput | FieldGateInput;
+
+/** Returns what is wrong with a gate, each with its place. Callers in plain JavaScript may pass anything. */
+export function gateProblems(gate: AnyGateInput | undefined): string[] {
+  if (gate === undefined) return [];
+  const { approval, verify } = Object(gate);
+  const checks: unknown[] = Array.isArray(verify) ? verify : [];
+  const common = [
+    ...unknownKeys("gate.approval", approval, KEYS.approval),
+    ...checks.flatMap((check, at) => unknownKeys(`gate.verify[${at}]`, check, KEYS.verify)),
+  ];
+  if (isFieldGate(gate)) {
+    if ("evidence" in gate) common.push("a gate has either evidence, a schema, or fields");
+    return [...unknownKeys("gate", gate, [...KEYS.fieldGate, "evidence"]), ...common, ...readFieldGate(gate).problems];
+  }
+  // A misspelt key would be ignored, and the gate would stay open.
+  const isSchema = Object(gate?.evidence)["~standard"] !== undefined;
+  const problems = isSchema ? [] : ["gate.evidence is not a Standard Schema"];
+  return [...problems, ...unknownKeys("gate", gate, KEYS.gate), ...common];
+}
+
+/** Returns the gate as it is pinned. */
+export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
+  if (gate === undefined) return { kind: "open", allowOverride: false };
+  if (isFieldGate(gate)) return readFieldGate(gate).gate;
+  const jsonSchema = jsonSchemaOf(gate.evidence);
+  return {
+    kind: "schema",
+    allowOverride: gate.allowOverride ?? false,
+    ...optional("jsonSchema", jsonSchema),
+    ...optional("example", gate.example),
+    ...optional("sample", jsonSchema && sampleOf(gate.evidence, jsonSchema)),
+    ...demandsOf(gate),
+  };
+}
+
+/** Returns true for a gate with named fields. */
+export function isFieldGate(gate: AnyGateInput): gate is FieldGateInput {
+  return "fields" in Object(gate);
+}
+
+/** Returns the keys of a type; the compiler checks that none is missing. */
+export function keysOf<T>(keys: Record<keyof T, 1>): readonly string[] {
+  return Object.keys(keys);
+}
+
+const KEYS = {
+  gate: keysOf<GateInput>({ evidence: 1, example: 1, allowOverride: 1, verify: 1, approval: 1, reveal: 1 }),
+  fieldGate: keysOf<FieldGateInput>({
+    ...{ fields: 1, validators: 1, crossFieldValidation: 1, strict: 1 },
+    ...{ allowOverride: 1, verify: 1, approval: 1, reveal: 1 },
+  }),
+  field: keysOf<FieldInput>({
+    ...{ type: 1, required: 1, description: 1, example: 1, validator: 1, validatorParams: 1, waivable: 1 },
+  }),
+  rule: keysOf<RuleInput>({ rule: 1, errorMessage: 1 }),
+  verify: keysOf<VerifyInput>({ verifier: 1, params: 1, field: 1 }),
+  approval: keysOf<ApprovalInput>({ prompt: 1, approvers: 1 }),
+};
+
+/** Names the keys that are not known. Those that begin with `x-` are for other programs. */
+export function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
+  const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
+  return keys.map((key) => {
+    const meant = nearest(key, known);
+    return `${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  });
+}
+
+/** Returns an object with a key if it has a value. */
+export function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  const entry: { [P in K]?: V } = {};
+  if (value !== undefined) entry[key] = value;
+  return entry;
+}
+
+/** Returns an object with a copy of a list, if there is one. */
+export function optionalList<K extends string>(key: K, value: readonly string[] | undefined): { [P in K]?: string[] } {
+  return optional(key, value === undefined ? undefined : [...value]);
+}
+
+function demandsOf({ verify, approval, reveal }: AnyGateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
+  return {
+    ...optional(
+      "verify",
+      verify?.map(({ verifier, params, field }) => ({ verifier, params: params ?? {}, ...optional("field", field) })),
+    ),
+    ...(approval === undefined
+      ? {}
+      : { approval: { prompt: approval.prompt, ...optionalList("approvers", approval.approvers) } }),
+    ...optional("reveal", reveal),
+  };
+}
+
+/** A gate that is being read. */
+interface Reading {
+  readonly table: Readonly<Record<string, string | RuleInput>>;
+  readonly problems: string[];
+}
+
+function readFieldGate(gate: FieldGateInput): { readonly gate: FieldGate; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  if (!isJsonObject(gate.fields)) problems.push("gate.fields must be an object with the fields by name");
+  const reading: Reading = { table: gate.validators ?? {}, problems };
+  for (const [name, rule] of Object.entries(reading.table)) checkRule(rule, `gate.validators.${name}`, problems);
+  const verify: VerifyDefinition[] = [];
+  const fields = Object.entries<FieldInput>(Object(gate.fields)).map(([name, given]): FieldDefinition => {
+    const type = typeOf(name, given, problems);
+    const field: FieldInput = Object(given);
+    const rules = validatorsOf(name, field, problems).flatMap((text) => {
+      if (VERIFYING_VALIDATORS.has(text) && !Object.hasOwn(reading.table, text)) {
+        verify.push({ verifier: text, params: field.validatorParams ?? {}, field: name });
+        return [];
+      }
+      return fieldRule(text, name, type, field, reading);
+    });
+    return {
+      ...{ name, type, required: field.required ?? true },
+      ...optional("description", field.description),
+      ...optional("example", field.example),
+      ...optional("rules", rules.length === 0 ? undefined : rules),
+      ...(field.waivable === false ? ({ waivable: false } as const) : {}),
+    };
+  });
+  const rules = [gate.crossFieldValidation ?? []].flat().flatMap((rule, at) => {
+    const place = `gate.crossFieldValidation[${at}]`;
+    return checkRule(rule, place, problems) ? ruleOf(rule, {}, place, reading) : [];
+  });
+  const demands = demandsOf(gate);
+  const checks = [...verify, ...(demands.verify ?? [])];
+  if (fields.length === 0 && rules.length === 0 && checks.length === 0 && demands.approval === undefined) {
+    problems.push("gate.fields is empty: the gate requires nothing");
+  }
+  return {
+    gate: {
+      ...{ kind: "fields", strict: gate.strict ?? true, allowOverride: gate.allowOverride ?? false, fields },
+      ...optional("rules", rules.length === 0 ? undefined : rules),
+      ...demands,
+      ...optional("verify", checks.length === 0 ? undefined : checks),
+      source: "gate-file",
+    },
+    problems,
+  };
+}
+
+function typeOf(name: string, field: FieldInput, problems: string[]): FieldType {
+  const about = `gate.fields.${name}`;
+  if (name.trim() === "" || RESERVED.has(name)) problems.push(`no field may be called ${shown(name)}`);
+  if (!isJsonObject(field)) problems.push(`${about} must be an object, such as { type: "boolean" }`);
+  problems.push(...unknownKeys(about, isJsonObject(field) ? field : {}, KEYS.field));
+  const { type = "any" } = Object(field);
+  const known = TYPE_WORDS.get(type);
+  if (known !== undefined) return known;
+  const meant = nearest(String(type), TYPE_WORDS.keys());
+  problems.push(`${about}: there is no type ${shown(type)}${meant === undefined ? "" : `; did you mean ${meant}?`}`);
+  return "any";
+}
+
+function validatorsOf(name: string, { validator = [] }: FieldInput, problems: string[]): readonly string[] {
+  const [texts, others]: [string[], unknown[]] = [[], []];
+  for (const one of [validator].flat()) (typeof one === "string" && one.trim() !== "" ? texts : others).push(one);
+  if (others.length > 0) problems.push(`gate.fields.${name}: a validator is a name or a rule in CEL, as a text`);
+  return texts;
+}
+
+/** Checks a rule's form. */
+function checkRule(given: string | RuleInput, about: string, problems: string[]): boolean {
+  const text: unknown = typeof given === "string" ? given : Object(given).rule;
+  if (typeof given !== "string") problems.push(...unknownKeys(about, given, KEYS.rule));
+  if (typeof text === "string" && text.trim() !== "") return true;
+  problems.push(`${about} must be a rule, or an object with one`);
+  return false;
+}
+
+/** Returns the rule of a field that one of its validators stands for, in a list of one; empty if it is wrong. */
+function fieldRule(
+  text: string,
+  name: string,
+  type: FieldType,
+  { validatorParams = {} }: FieldInput,
+  reading: Reading,
+): RuleDefinition[] {
+  const place = `gate.fields.${name}`;
+  const { table, problems } = reading;
+  const defined = Object.hasOwn(table, text) ? table[text] : undefined;
+  if (defined !== undefined) return ruleOf(defined, validatorParams, place, reading, text);
+  const named = namedValidator(text, type);
+  if (named === undefined && !isValidatorName(text)) return ruleOf(text, validatorParams, place, reading);
+  if (named === undefined) {
+    const meant = nearest(text, [...Object.keys(table), ...likelyNames(text)]);
+    problems.push(
+      `${place}: there is no validator ${shown(text)}${meant === undefined ? "" : `; did you mean ${meant}?`}`,
+    );
+    return [];
+  }
+  if (named.cel !== undefined) return ruleOf(named.cel, validatorParams, place, reading, text);
+  problems.push(`${place}: the validator ${shown(text)} doesn't go with a field of type ${type}`);
+  return [];
+}
+
+/** Returns a rule in pinned form, in a list of one; empty if it is wrong. `name` is the author's name for it. */
+function ruleOf(
+  given: string | RuleInput,
+  params: JsonObject,
+  place: string,
+  { problems }: Reading,
+  name?: string,
+): RuleDefinition[] {
+  const { rule, errorMessage }: RuleInput = typeof given === "string" ? { rule: given } : given;
+  const cel = rule.trim();
+  if (/^lambda\b/.test(cel)) {
+    // What reads them is not loaded with the package.
+    problems.push(`${place}: a lambda is only read in a gate file; write the rule in CEL`);
+    return [];
+  }
+  return [
+    {
+      ...{ source: name ?? cel, cel },
+      ...optional("params", Object.keys(params).length === 0 ? undefined : params),
+      ...optional("message", errorMessage),
+    },
+  ];
+}

@@ -1,0 +1,237 @@
+/**
+ * `defineWorkflow`: checks a workflow that is written in code and turns it into a definition. Unknown keys are errors,
+ * because a misspelt key could leave a gate open. Whether its rules can run is checked when it is started: the language
+ * of rules is loaded then.
+ */
+import { PhasegateError } from "../../errors.js";
+import { sinceFault } from "../gate-definition.js";
+import { revisionOf } from "../json.js";
+import { jsonSchemaOf } from "../json-schema.js";
+import { isPlainPath, isWorkflowType, shown } from "../names.js";
+import { USUAL_TEMPLATES } from "../placeholders.js";
+import type { DynamicDefinition, PhaseDefinition, TaskDefinition, WorkflowStructure } from "../structure.js";
+import {
+  type DynamicInput,
+  type PhaseInput,
+  readInput,
+  type TaskInput,
+  type TextInput,
+  type Workflow,
+  type WorkflowInput,
+} from "../workflow-input.js";
+import { buildGate, gateProblems, isFieldGate, keysOf, optional, optionalList, unknownKeys } from "./define-gate.js";
+
+/**
+ * Defines a workflow in code whose phases, or the last of them, come from a plan. `completePhase` of its sessions takes any
+ * object: only the plan says which phases there are.
+ *
+ * @throws {PhasegateError} `DEFINITION_INVALID` with the list of all problems.
+ */
+export function defineWorkflow(input: WorkflowInput & { readonly dynamic: DynamicInput }): Workflow;
+/**
+ * Defines a workflow in code. `completePhase` of its sessions takes exactly the evidence of the phase.
+ *
+ * @throws {PhasegateError} `DEFINITION_INVALID` with the list of all problems.
+ */
+export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
+  input: WorkflowInput<Phases>,
+): Workflow<Phases>;
+export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
+  input: WorkflowInput<Phases>,
+): Workflow<Phases> {
+  const problems = problemsOf(input);
+  if (problems.length > 0) {
+    throw new PhasegateError(
+      "DEFINITION_INVALID",
+      `the workflow ${shown(input.type)} can't be used: ${problems.join("; ")}`,
+      {
+        remedy: "Correct the listed problems.",
+        details: { workflowType: String(input.type), diagnostics: problems },
+      },
+    );
+  }
+  const schemas = new Map(
+    input.phases.flatMap(({ number, gate }) =>
+      gate === undefined || isFieldGate(gate) ? [] : [[number, gate.evidence] as const],
+    ),
+  );
+  return {
+    definition: { structure: buildStructure(input), schemas, ...optional("options", input.options) },
+    phases: input.phases,
+    documents: { ...input.documents },
+    text: (part) => textOf(input, part),
+  };
+}
+
+/** The keys of a literal's parts. The compiler checks that each is complete. */
+const KEYS = {
+  workflow: keysOf<WorkflowInput>({
+    ...{ type: 1, revision: 1, name: 1, description: 1, version: 1, category: 1, estimatedDuration: 1 },
+    ...{ targetLanguages: 1, artifacts: 1, prerequisites: 1, tags: 1, target: 1, options: 1, startPhase: 1 },
+    ...{ dynamic: 1, phases: 1, documents: 1 },
+  }),
+  phase: keysOf<PhaseInput>({
+    ...{ number: 1, name: 1, purpose: 1, estimatedEffort: 1, keyDeliverables: 1, validationCriteria: 1 },
+    ...{ content: 1, tasks: 1, gate: 1, skippable: 1, skipWhen: 1, skipCondition: 1 },
+  }),
+  task: keysOf<TaskInput>({ number: 1, name: 1, purpose: 1, content: 1 }),
+  dynamic: keysOf<DynamicInput>({
+    ...{ templates: 1, sourcePathKey: 1, parser: 1, enforceDependencies: 1, tickCriteria: 1 },
+  }),
+};
+
+function problemsOf(input: WorkflowInput): string[] {
+  const problems: string[] = [];
+  if (!isWorkflowType(input.type))
+    problems.push(`type ${shown(input.type)} may contain letters, digits, '_', '-' and '.'`);
+  if (input.revision === "") problems.push("revision is empty");
+  problems.push(...unknownKeys("the workflow", input, KEYS.workflow));
+  if (input.phases.length === 0 && input.dynamic === undefined) problems.push("there is no phase");
+  problems.push(...dynamicProblems(input.dynamic));
+  problems.push(
+    ...ascending(
+      input.phases.map(({ number }) => number),
+      "phase",
+    ),
+  );
+  for (const phase of input.phases) {
+    const about = `phase ${phase.number}`;
+    problems.push(
+      ...unknownKeys(about, phase, KEYS.phase),
+      ...gateProblems(phase.gate).map((problem) => `${about}: ${problem}`),
+      ...sinceProblems(about, phase, input),
+      ...(phase.tasks ?? []).flatMap((task, at) => unknownKeys(`${about}: tasks[${at}]`, task, KEYS.task)),
+    );
+    const { skipWhen, skipCondition } = phase;
+    if (skipWhen !== undefined && (typeof skipWhen !== "string" || skipWhen.trim() === "")) {
+      problems.push(`${about}: skipWhen must be a rule over the options, such as "!has(options.docs)"`);
+    }
+    if (skipCondition !== undefined && skipWhen === undefined) {
+      problems.push(`${about}: skipCondition only says in words what skipWhen checks; write skipWhen too`);
+    }
+    const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
+    problems.push(...ascending(numbers, `phase ${phase.number}: task`));
+  }
+  if (input.target !== undefined && input.target !== "none")
+    problems.push(`target ${shown(input.target)} must be "none"`);
+  if (input.options !== undefined && Object(input.options)["~standard"] === undefined)
+    problems.push("options is not a Standard Schema");
+  const wrong = Object.keys(input.documents ?? {}).filter((path) => !isPlainPath(path));
+  problems.push(...wrong.map((path) => `documents: ${shown(path)} is not a path such as 'core/template.md'`));
+  const start = input.startPhase;
+  if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
+    problems.push(`startPhase ${start} is not a phase of the workflow`);
+  }
+  return problems;
+}
+
+/** Returns what is wrong with `since` in the params of a phase's checks. */
+function sinceProblems(about: string, { number: phase, gate }: PhaseInput, { phases, startPhase }: WorkflowInput) {
+  const place = { phase, phases: phases.map(({ number }) => number), startPhase };
+  return (gate?.verify ?? []).flatMap(({ verifier, params }, at) => {
+    const fault = sinceFault({ verifier, params: params ?? {} }, place);
+    return fault === undefined ? [] : [`${about}: gate.verify[${at}]: ${fault.message}. ${fault.hint}`];
+  });
+}
+
+function ascending(numbers: readonly number[], what: string): string[] {
+  return numbers.flatMap((number, index) => {
+    if (!Number.isSafeInteger(number) || number < 0) return [`${what} ${number} is not a whole number, 0 or more`];
+    const before = numbers[index - 1];
+    return before !== undefined && before >= number ? [`${what} ${number} follows ${before}: numbers must ascend`] : [];
+  });
+}
+
+/** Callers in plain JavaScript may pass anything. */
+function dynamicProblems(dynamic: DynamicInput | undefined): string[] {
+  if (dynamic === undefined) return [];
+  const templates: unknown = Object(dynamic).templates;
+  const texts = (["phase", "task"] as const).filter((kind) => {
+    const text: unknown = Object(templates)[kind];
+    return typeof text !== "string" && typeof text !== "function";
+  });
+  return [
+    ...unknownKeys("dynamic", dynamic, KEYS.dynamic),
+    ...unknownKeys("dynamic.templates", templates, ["phase", "task"]),
+    ...texts.map((kind) => `dynamic.templates.${kind} must be a text, or a function that returns one`),
+  ];
+}
+
+function buildStructure(input: WorkflowInput): WorkflowStructure {
+  const { type, revision, name, description, version = "1", phases, startPhase, options, dynamic, ...rest } = input;
+  return {
+    type,
+    version,
+    revision,
+    name,
+    description,
+    ...optional("category", rest.category),
+    ...optional("estimatedDuration", rest.estimatedDuration),
+    ...optionalList("targetLanguages", rest.targetLanguages),
+    ...optionalList("artifacts", rest.artifacts),
+    ...optionalList("prerequisites", rest.prerequisites),
+    ...optionalList("tags", rest.tags),
+    ...optional("target", rest.target),
+    ...optional("optionsSchema", options && jsonSchemaOf(options)),
+    // The first phase of a plan has the number that the plan gives it.
+    startPhase: startPhase ?? phases[0]?.number ?? 1,
+    phases: phases.map(buildPhase),
+    ...optional("dynamic", dynamic && buildDynamic(dynamic)),
+  };
+}
+
+/** Defaults, as for a folder. */
+function buildDynamic(dynamic: DynamicInput): DynamicDefinition {
+  const { phase, task } = dynamic.templates;
+  const revisions = { ...optional("phase", revision(phase)), ...optional("task", revision(task)) };
+  return {
+    parser: dynamic.parser ?? "spec_tasks_parser",
+    sourcePathKey: dynamic.sourcePathKey ?? "spec_path",
+    templates: { ...USUAL_TEMPLATES },
+    templateRevisions: revisions,
+    enforceDependencies: dynamic.enforceDependencies ?? false,
+    tickCriteria: dynamic.tickCriteria ?? false,
+  };
+}
+
+function buildPhase(phase: PhaseInput): PhaseDefinition {
+  return {
+    number: phase.number,
+    name: phase.name,
+    ...optional("purpose", phase.purpose),
+    ...optional("estimatedEffort", phase.estimatedEffort),
+    ...optionalList("keyDeliverables", phase.keyDeliverables),
+    ...optionalList("validationCriteria", phase.validationCriteria),
+    skippable: phase.skippable ?? false,
+    ...optional("skipWhen", skipOf(phase)),
+    tasks: (phase.tasks ?? []).map(buildTask),
+    gate: buildGate(phase.gate),
+    ...optional("textRevision", revision(phase.content)),
+  };
+}
+
+function skipOf({ skipWhen: cel, skipCondition }: PhaseInput): PhaseDefinition["skipWhen"] {
+  return cel === undefined ? undefined : { cel, reason: skipCondition ?? `skipWhen holds: ${cel}` };
+}
+
+function buildTask(task: TaskInput, index: number): TaskDefinition {
+  return {
+    number: task.number ?? index + 1,
+    name: task.name,
+    ...optional("purpose", task.purpose),
+    ...optional("textRevision", revision(task.content)),
+  };
+}
+
+/** A function's text is only read on request, so it has no revision. */
+function revision(content: TextInput): string | undefined {
+  return typeof content === "string" ? revisionOf(content) : undefined;
+}
+
+function textOf({ phases, dynamic }: WorkflowInput, part: Parameters<Workflow["text"]>[0]) {
+  if ("template" in part) return dynamic && readInput(dynamic.templates[part.template]);
+  const phase = phases.find(({ number }) => number === part.phase);
+  if (part.task === undefined) return phase && readInput(phase.content);
+  const task = phase?.tasks?.find(({ number }, index) => (number ?? index + 1) === part.task);
+  return task && readInput(task.content);
+}

@@ -1,0 +1,107 @@
+import { MemoryContent } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { makeEngine } from "../support/make-engine.js";
+import { gatedFiles, makeProject } from "../support/verified.js";
+
+const RUN = `evidence_schema: {done: {type: boolean}}
+verify: {verifier: command, argv: [node, test.js, "{options.name}"]}
+`;
+const FILE = `evidence_schema: {done: {type: boolean}}
+verify: {verifier: file_exists, path: "{options.file}"}
+`;
+/** Fails unless it gets exactly this argument. */
+const SCRIPT = (name: string) => `process.exit(process.argv[2] === ${JSON.stringify(name)} ? 0 : 1);\n`;
+
+/** Creates an engine on a workflow whose first phase has this gate, and is skipped by a rule if there is one. */
+async function attacked(gate: string, rule?: string, schema?: object) {
+  const { verifiers, write } = await makeProject();
+  const files = gatedFiles("attacked", [gate, gate]);
+  const metadata = JSON.parse(files["metadata.json"] ?? "");
+  if (rule !== undefined) metadata.phases[0].skip_when = rule;
+  if (schema !== undefined) metadata.options_schema = schema;
+  const sources = { attacked: { ...files, "metadata.json": JSON.stringify(metadata) } };
+  const { engine } = makeEngine({ content: new MemoryContent({ sources }), verifiers });
+  const start = async (options: Record<string, unknown>, idempotencyKey = "k") =>
+    engine.start({ workflowType: "attacked", target: "a", options, idempotencyKey });
+  const submit = async (options: Record<string, unknown>, key?: string) => {
+    const { sessionId } = await start(options, key);
+    return engine.completePhase(sessionId, { phase: 1, evidence: { done: true } });
+  };
+  return { engine, start, submit, write };
+}
+
+describe("the options of a start", () => {
+  it("can't add an option to a command", async () => {
+    const { submit, write } = await attacked(RUN);
+    await write("test.js", SCRIPT("suite"));
+    const refused = await submit({ name: "--eval=process.exit(0)" }, "a");
+    expect(refused).toMatchObject({ passed: false });
+    expect(JSON.stringify(refused)).toContain("it would be read as an option");
+    expect(await submit({ name: "suite" }, "b")).toMatchObject({ passed: true });
+  });
+
+  it("can't add a second command or argument", async () => {
+    const { submit, write } = await attacked(RUN);
+    await write("test.js", SCRIPT("suite; exit 0"));
+    for (const name of ["suite && true", "$(true)", "suite\nexit 0", ["suite; exit 0"], { a: 1 }]) {
+      expect(await submit({ name }, JSON.stringify(name))).toMatchObject({ passed: false });
+    }
+    expect(await submit({ name: "suite; exit 0" }, "honest")).toMatchObject({ passed: true });
+  });
+
+  it("can't read evidence or other values into a check", async () => {
+    const { submit, write } = await attacked(RUN);
+    await write("test.js", SCRIPT("{evidence.done}"));
+    // The value is inserted as it is: it is no placeholder.
+    expect(await submit({ name: "{evidence.done}" }, "a")).toMatchObject({ passed: true });
+    await write("test.js", SCRIPT("true"));
+    expect(await submit({ name: "{evidence.done}" }, "b")).toMatchObject({ passed: false });
+  });
+
+  it("can't lead a check out of the project, or leave it without its path", async () => {
+    const { submit, write } = await attacked(FILE);
+    await write("real.md", "text");
+    for (const file of ["../../etc/passwd", "/etc/passwd", "", null, 7, ["real.md"]]) {
+      expect(await submit({ file }, JSON.stringify(file))).toMatchObject({ passed: false });
+    }
+    expect(await submit({}, "none")).toMatchObject({ passed: false });
+    expect(await submit({ file: "real.md" }, "honest")).toMatchObject({ passed: true });
+  });
+
+  it("can't be changed for a session that was started", async () => {
+    const { engine, start } = await attacked("evidence_schema: {done: {type: boolean}}\n", "has(options.fast)");
+    const { sessionId, phase } = await start({});
+    expect(phase.currentPhase).toBe(1);
+    await expect(start({ fast: true })).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+    await engine.retryPhase(sessionId, { phase: 1 }).catch(() => undefined);
+    expect(await engine.getState(sessionId)).toMatchObject({ currentPhase: 1, skippedPhases: [] });
+  });
+
+  it("can't reach a prototype, or skip a phase by a rule that fails", async () => {
+    const gate = "evidence_schema: {done: {type: boolean}}\n";
+    const { start } = await attacked(
+      gate,
+      "options.n / options.zero == 1 || options.list.all(x, options.list.all(y, x == y))",
+    );
+    await expect(start(JSON.parse('{"__proto__": {"zero": 1}}'))).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    const wrong = [
+      { n: 1, zero: 0, list: [1, 2] },
+      { n: "x", zero: {}, list: 3 },
+      // Too many steps: the rule is not run.
+      { n: 2, zero: 1, list: Array.from({ length: 5000 }, () => 1) },
+    ];
+    for (const [index, options] of wrong.entries()) {
+      expect((await start(options, String(index))).phase.currentPhase).toBe(1);
+    }
+    expect((await start({ n: 1, zero: 1, list: [] }, "honest")).phase.currentPhase).toBe(2);
+  });
+
+  it("can't hold up a host with a pattern", async () => {
+    const schema = { properties: { name: { type: "string", pattern: "^(a|a)+$" } } };
+    const { start } = await attacked("evidence_schema: {done: {type: boolean}}\n", undefined, schema);
+    const begun = performance.now();
+    await expect(start({ name: `${"a".repeat(30_000)}!` })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect((await start({ name: "aaa" }, "honest")).options).toEqual({ name: "aaa" });
+  });
+});
