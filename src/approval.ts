@@ -15,9 +15,11 @@ export {
   type ApprovalRequested,
   type ApprovalSignature,
   approvalMessage,
+  createApproverKeys,
+  type SignRequest,
+  signApproval,
   type WaiverQuestion,
 } from "./approval/message.js";
-export { createApproverKeys, type SignRequest, signApproval } from "./approval/sign.js";
 export type { ApprovedPass, AwaitedWaiver, Denial, UnapprovedPass } from "./phased/approval/ledger.js";
 export type {
   DenyWaiverRequest,

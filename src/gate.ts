@@ -7,8 +7,8 @@
  */
 
 export { checkGate, conceal, type GateContext, verifierNames } from "./gate/check-gate.js";
-export { compileRules } from "./gate/gate-rules.js";
 export type { AttemptLimits } from "./gate/judge.js";
+export { compileRules } from "./gate/judge.js";
 export type { CompiledRules, Enforcement, Problem, RuleSession, RuleSurroundings, Verdict } from "./gate/verdict.js";
 export type {
   ApprovalDefinition,

@@ -32,16 +32,17 @@ export type {
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
 export type { NamedDocument } from "./phased/documents.js";
-export { createEngine, type Engine, type EvidenceByPhase } from "./phased/engine.js";
+export { createEngine, type Engine } from "./phased/engine.js";
 export type { CompleteResult, SkippedPhase } from "./phased/gate-answer.js";
 export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "./phased/lists.js";
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
 export type { StepRefusal } from "./phased/refusals.js";
-export type { Session } from "./phased/session.js";
+export type { EvidenceByPhase, Session } from "./phased/session.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
+export type { TextView } from "./phased/texts.js";
 export type {
   DocumentView,
   FullStateView,
@@ -51,7 +52,6 @@ export type {
   SessionFacts,
   StateView,
   TaskView,
-  TextView,
 } from "./phased/views.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";
 export type {

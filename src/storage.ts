@@ -5,8 +5,10 @@
  * @packageDocumentation
  */
 
+import type { CopyOptions, CopyReport } from "./phased/log-copy.js";
+import type { StorageAdapter } from "./ports/storage-adapter.js";
+
 export type { AuditReport, Current, Receipt, Recorded } from "./log/commit.js";
-export { copySessions } from "./phased/copy-sessions.js";
 export type { RefusalReason, SessionKind } from "./phased/log-check.js";
 export type { CopyOptions, CopyProgress, CopyReport, RefusedSession, SessionChoice } from "./phased/log-copy.js";
 export type { SessionEvent, Snapshot, StoredValue } from "./phased/state/events.js";
@@ -14,3 +16,23 @@ export type { HeadFacts, SessionHead } from "./phased/state/head.js";
 export type { StepRefused, TaskNotes } from "./phased/state/task-notes.js";
 export type { SessionCommit, WatchQuery } from "./phased/watch.js";
 export type { Commit, Page, Payload, RepairReport, SessionQuery, SessionSize } from "./ports/storage-adapter.js";
+
+/**
+ * Copies sessions from one storage to another, commit by commit and unchanged, including payloads. Each
+ * log's chain is checked on the way, and only intact commits are copied. A session that the target has
+ * partly is continued, so an interrupted copy is simply called again. A session of which the target has a
+ * different log is refused, and the others are copied. Removed sessions leave no trace: ids that were used
+ * up in the source are free in the target. A deleted session whose removal is not finished is copied with
+ * its tombstone, and `cleanup` finishes it there. A session that is deleted in the source after it was
+ * copied stays in the target.
+ * @throws {PhasegateError} `STORAGE_FAILED` when one of the storages fails.
+ * @throws {PhasegateError} `INVALID_INPUT` when `sessionIds` contains something that can't be an id.
+ */
+export async function copySessions(
+  from: StorageAdapter,
+  to: StorageAdapter,
+  options: CopyOptions = {},
+): Promise<CopyReport> {
+  const { copyLogs } = await import("./phased/log-copy.js");
+  return copyLogs(from, to, options);
+}

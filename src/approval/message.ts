@@ -1,8 +1,8 @@
 /**
  * The text that an approver signs. It names everything that the decision is about, so that a signature for
  * one decision is worthless for any other. The entry file of this folder; what is decided where:
- * - message.ts: what a signature covers
- * - keys.ts: keys and signatures; sign.ts: the approver's side
+ * - message.ts: what a signature covers, and the approver's side of it
+ * - keys.ts: keys and signatures, loaded by the first call that needs them
  * - decision.ts: which decisions count
  * - guard.ts: which approvals in a log count, and when a session is behind one that does not
  */
@@ -10,6 +10,7 @@
 import * as z from "zod/mini";
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import { canonicalJson, digest } from "../workflow/json.js";
+import type { ApproverKeys } from "./keys.js";
 
 /** The question that a person is asked. */
 export interface ApprovalQuestion {
@@ -109,3 +110,35 @@ export function approvalRefused(
 
 /** Checks a stored signature. */
 export const signatureSchema = z.object({ signedAt: z.string(), value: z.string() });
+
+/**
+ * Generates an Ed25519 key pair for an approver. The host gets the public key (`EngineOptions.approvers`);
+ * keep the private key where no agent can read it.
+ */
+export async function createApproverKeys(): Promise<ApproverKeys> {
+  const { createKeys } = await import("./keys.js");
+  return createKeys();
+}
+
+/** The answer to sign. */
+export interface SignRequest extends Omit<ApprovalAnswer, "signedAt"> {
+  /** The approver's private key, from {@link createApproverKeys}. */
+  readonly privateKey: string;
+  /** ISO 8601, UTC. Default: now. */
+  readonly signedAt?: string;
+}
+
+/**
+ * Signs a person's answer to a question from `Engine.getApproval` or `Engine.getWaiver`. Pass the same `by` and `note`
+ * to `Engine.approve` or `Engine.deny`, for a waiver to `Engine.waive` or `Engine.denyWaiver`.
+ * @throws {PhasegateError} `INVALID_INPUT` when `privateKey` is not an Ed25519 private key.
+ */
+export async function signApproval(
+  question: ApprovalQuestion | WaiverQuestion,
+  request: SignRequest,
+): Promise<ApprovalSignature> {
+  const { privateKey, signedAt = new Date().toISOString(), ...answer } = request;
+  const { readPrivateKey } = await import("./keys.js");
+  const signer = await readPrivateKey(privateKey);
+  return { signedAt, value: await signer.sign(approvalMessage(question, { ...answer, signedAt })) };
+}

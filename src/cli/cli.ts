@@ -1,6 +1,6 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
- * subcommand is in the file of its name; the other files have what several of them share:
+ * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore` in backup.ts, `compact` in repair.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, and which error ends with which of them
  * - options.ts: options of several commands, and the checks of their values
@@ -64,7 +64,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   plan: async () => (await import("./plan.js")).planCommand,
   sessions: async () => (await import("./sessions.js")).sessionsCommand,
   show: async () => (await import("./show.js")).showCommand,
-  keygen: async () => (await import("./keygen.js")).keygenCommand,
+  keygen: async () => (await import("./approve.js")).keygenCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),
@@ -74,7 +74,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   import: async () => (await import("./import.js")).importCommand,
   backup: async () => (await import("./backup.js")).backupCommand,
   restore: async () => (await import("./backup.js")).restoreCommand,
-  compact: async () => (await import("./compact.js")).compactCommand,
+  compact: async () => (await import("./repair.js")).compactCommand,
   repair: async () => (await import("./repair.js")).repairCommand,
 };
 

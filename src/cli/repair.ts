@@ -1,10 +1,22 @@
-/** `phasegate repair`: rebuilds what lists of sessions are read from, and reports damaged sessions. */
+/**
+ * `phasegate repair`: rebuilds what lists of sessions are read from, and reports damaged sessions. `phasegate compact`:
+ * stores the commits of sessions in fewer files, or with less unused space.
+ */
 import { Command } from "commander";
-import type { RepairReport } from "../ports/storage-adapter.js";
-import { EXIT, type SetExitCode } from "./exit-codes.js";
-import { jsonOption, logLevelOption, stateOption } from "./options.js";
+import { chosenSessions } from "../phased/log-copy.js";
+import type { RepairReport, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
+import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import {
+  choiceOf,
+  type FilterOptions,
+  filterOptions,
+  jsonOption,
+  logLevelOption,
+  notEmpty,
+  stateOption,
+} from "./options.js";
 import { openState } from "./state.js";
-import { counted, print, printable, type Terminal } from "./terminal.js";
+import { counted, print, printable, sizeText, type Terminal } from "./terminal.js";
 
 interface RepairOptions {
   readonly state: string;
@@ -49,4 +61,61 @@ function linesOf({ sessions, repaired, damaged }: RepairReport): string[] {
     ...(what.length === 0 ? ["nothing needed repair"] : what),
     ...damaged.map(({ sessionId, reason }) => printable(`session ${sessionId} is damaged: ${reason}`)),
   ];
+}
+
+interface CompactOptions extends FilterOptions {
+  readonly state: string;
+}
+
+const COMPACT_HELP = `
+No commit is lost, and servers may use the sessions meanwhile.`;
+
+/** Printed if the files have grown: the index of the one file is larger than what many small files had in addition. */
+const GROWN = `
+The commits are the same, in fewer files. Each of these has an index, which adds a few bytes to a short log; many
+small files take more space on a disk than their sizes add up to.`;
+
+/** Creates `phasegate compact`. */
+export function compactCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("compact")
+    .summary("store the commits of sessions in less space")
+    .description("Frees unused space, for one session or for all that match.")
+    .argument("[session]", "id of the session; all that match if not given", notEmpty)
+    .addOption(stateOption().makeOptionMandatory());
+  for (const option of filterOptions()) command.addOption(option);
+  return command
+    .addOption(logLevelOption())
+    .addHelpText("after", COMPACT_HELP)
+    .action(async (session: string | undefined, { state, ...filters }: CompactOptions) => {
+      const storage = await openState(state);
+      const named = session === undefined ? filters : { session: [session, ...(filters.session ?? [])] };
+      try {
+        print(terminal, await compactAll(storage, named));
+      } finally {
+        await storage.close?.();
+      }
+      setExitCode(EXIT.ok);
+    });
+}
+
+async function compactAll(storage: StorageAdapter, filters: FilterOptions): Promise<string> {
+  if (storage.compact === undefined) return "nothing to do: this kind of state needs no compaction";
+  let [sessions, before, after] = [0, 0, 0];
+  for await (const sessionId of chosenSessions(storage, choiceOf(filters))) {
+    if ((await storage.read(sessionId)) === undefined) throw noSession(sessionId);
+    before += bytesOf(await storage.size?.(sessionId));
+    await storage.compact(sessionId);
+    after += bytesOf(await storage.size?.(sessionId));
+    sessions += 1;
+  }
+  const sizes = storage.size === undefined ? "" : `: ${sizeText(before)} before, ${sizeText(after)} now`;
+  return `compacted ${counted(sessions, "session")}${sizes}${after > before ? GROWN : ""}`;
+}
+
+function bytesOf(size: SessionSize | undefined): number {
+  return size?.bytes ?? 0;
+}
+
+function noSession(sessionId: string): CommandFailure {
+  return new CommandFailure(`there is no session ${sessionId}`, EXIT.problems, "See `phasegate sessions`.");
 }

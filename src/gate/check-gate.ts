@@ -4,7 +4,7 @@
  * - check-gate.ts: which problems block a phase and which only warn, and what an agent may see of them
  * - evidence.ts: which evidence is refused before any gate, because it is unsafe or too large
  * - plan-gate.ts: a phase of a plan passes only if every required task and validation item is claimed
- * - gate-rules.ts: rules are compiled once for all gates with the same content
+ * - judge.ts: the order of the checks; rules are compiled once for all gates with the same content
  * - run-gate-rules.ts: a rule that fails or can't be evaluated is a problem
  * - fill-params.ts: what placeholders in a verifier's params may become
  * - format.ts: what an agent is told that a gate expects; schema-hints.ts: what a JSON Schema says of it

@@ -1,14 +1,21 @@
 /**
  * Takes evidence to a gate, and counts the attempts. Phases, routed steps and the steps of skills share it. Rules
- * come first; verifiers, which may be slow, run only for evidence without other problems.
+ * come first; verifiers, which may be slow, run only for evidence without other problems. Rules are compiled once for all
+ * gates with the same content.
  */
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject } from "../workflow/json.js";
-import type { GateDefinition } from "../workflow/structure.js";
+import type { FieldGate, GateDefinition } from "../workflow/structure.js";
 import { checkGate, type GateContext } from "./check-gate.js";
-import { compileRules } from "./gate-rules.js";
-import type { Enforcement, Problem, RuleSurroundings, Verdict } from "./verdict.js";
+import {
+  type CompiledRules,
+  type Enforcement,
+  hasRules,
+  type Problem,
+  type RuleSurroundings,
+  type Verdict,
+} from "./verdict.js";
 
 /** The verdict of a gate, with the results of its verifiers if any were run. */
 export interface Judged<Verification> {
@@ -86,4 +93,45 @@ function verified<Verification>(
     if (problems.length === 0) return { verdict, verification };
     return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification };
   });
+}
+
+const byGate = new WeakMap<FieldGate, Promise<CompiledRules>>();
+
+/**
+ * Returns the rules of a gate, compiled once for all gates with the same content; undefined if it has none.
+ * A rule that can't be compiled does not reject: checking it gives a problem, so that the gate stays shut.
+ * Rejects only if the rule language can't be loaded.
+ */
+export function compileRules(gate: GateDefinition): Promise<CompiledRules> | undefined {
+  if (gate.kind !== "fields" || !hasRules(gate)) return undefined;
+  const known = byGate.get(gate);
+  if (known !== undefined) return known;
+  const compiled = compileContent(gate);
+  byGate.set(gate, compiled);
+  // Loading the language may succeed the next time. This caller gets the rejection.
+  compiled.catch(() => forget(gate, compiled));
+  return compiled;
+}
+
+const byContent = new Map<string, Promise<CompiledRules>>();
+
+/** Limits how many compiled rule sets are cached by content. */
+const KEPT = 256;
+
+function compileContent(gate: FieldGate): Promise<CompiledRules> {
+  const { fields, rules } = gate;
+  const content = JSON.stringify([fields, rules]);
+  const known = byContent.get(content);
+  const compiled = known ?? import("./run-gate-rules.js").then(({ createRules }) => createRules(gate));
+  // Insertion order is age: the newest is last.
+  byContent.delete(content);
+  byContent.set(content, compiled);
+  const [oldest] = byContent.keys();
+  if (oldest !== undefined && byContent.size > KEPT) byContent.delete(oldest);
+  return compiled;
+}
+
+function forget(gate: FieldGate, compiled: Promise<CompiledRules>): void {
+  byGate.delete(gate);
+  for (const [content, kept] of byContent) if (kept === compiled) byContent.delete(content);
 }

@@ -20,6 +20,7 @@ import type { EventOf, SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
 import type { TaskPairs } from "./state/task-notes.js";
+import { viewText } from "./texts.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import {
   factsOf,
@@ -30,7 +31,6 @@ import {
   type StateView,
   viewPhase,
   viewState,
-  viewText,
 } from "./views.js";
 
 /** A call that may be repeated. */

@@ -1,7 +1,4 @@
-/**
- * The engine of phased sessions: the public entry to every operation. The operations are loaded on the
- * first call (see phased.ts).
- */
+/** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
 
 import type { Receipt } from "../log/commit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
@@ -9,7 +6,7 @@ import type { SessionQuery } from "../ports/storage-adapter.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
-import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
+import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
 import type { ApprovalRequest, AwaitedApproval, AwaitedWaiver, SessionAudit } from "./approval/ledger.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
 import type {
@@ -40,22 +37,18 @@ import { type EngineNotifications, Notifications } from "./notifications.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { StepRefusal } from "./refusals.js";
-import { type LoadedPhased, Session } from "./session.js";
+import { type EvidenceByPhase, Session } from "./session.js";
+import type { LoadedPhased } from "./session-decisions.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
 
-/** The type of each phase's evidence, by the phase's number. */
-export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: EvidenceOf<W, N> };
-
 /**
- * Runs phased sessions. Shows an agent only its current phase, takes evidence at the gate, and refuses
- * every way around it. The engine has no state of its own that matters: any number of engines may use one
- * storage, and every answer is stored. Methods that take a session's id do the same as the methods of
- * {@link Session}, and reject with the same {@link PhasegateError}s. An unmet gate is a result, not an
- * error. Every method may also reject with `BUSY` (more than `limits.maxConcurrent` operations),
- * `STORAGE_FAILED` (the storage failed) or `INTERNAL` (an unexpected error of the host or a port).
+ * Runs phased sessions. Shows an agent only its current phase, takes evidence at the gate, and refuses every way around it.
+ * The engine has no state of its own that matters: any number of engines may use one storage, and every answer is stored.
+ * Methods that take a session's id do the same as those of {@link Session}. An unmet gate is a result, not an error. Every
+ * method may reject with `BUSY` (more than `limits.maxConcurrent` operations), `STORAGE_FAILED` or `INTERNAL`.
  */
 export class Engine {
   readonly #options: ResolvedOptions;
@@ -172,23 +165,15 @@ export class Engine {
 
   /**
    * Returns the current phase, or a completed one.
-   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
-   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
-   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
+   * @throws {PhasegateError} as {@link Session.phase} does.
    */
   async getPhase(sessionId: string, phase?: number): Promise<PhaseView> {
-    const session = this.session(sessionId);
-    return phase === undefined ? session.currentPhase() : session.phase(phase);
+    return phase === undefined ? this.session(sessionId).currentPhase() : this.session(sessionId).phase(phase);
   }
 
   /**
    * Returns a task of the current phase, or of a completed one.
-   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
-   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
-   * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
-   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
-   *   open.
-   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
+   * @throws {PhasegateError} as {@link Session.task} does.
    */
   async getTask(sessionId: string, phase: number, task: number): Promise<TaskView> {
     return this.session(sessionId).task(phase, task);
@@ -196,7 +181,7 @@ export class Engine {
 
   /**
    * Returns a document of a session's workflow, as {@link Session.document} does.
-   * @throws {PhasegateError} `FILE_NOT_FOUND`, `PHASE_LOCKED`, `PATH_REFUSED`, `INVALID_INPUT` or `TOO_LARGE`.
+   * @throws {PhasegateError} as {@link Session.document} does.
    */
   async getDocument(sessionId: string, path: string): Promise<DocumentView> {
     return this.session(sessionId).document(path);
@@ -215,14 +200,7 @@ export class Engine {
 
   /**
    * Submits evidence to the gate of the current phase.
-   * @throws {PhasegateError} `EVIDENCE_UNSAFE` when the evidence is not plain JSON.
-   * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `limits.maxEvidenceBytes`.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
-   * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when the phase was tried `limits.maxAttemptsTotal` times.
-   * @throws {PhasegateError} `DEFINITION_CHANGED` when the gate's schema is no longer the pinned one.
-   * @throws {PhasegateError} `DEFINITION_INVALID` when the output of the gate's schema is not JSON.
+   * @throws {PhasegateError} as {@link Session.completePhase} does.
    */
   async completePhase(sessionId: string, { phase, evidence, ...request }: CompleteRequest): Promise<CompleteResult> {
     const session: Session<number, Record<number, unknown>> = this.session(sessionId);
@@ -241,10 +219,7 @@ export class Engine {
 
   /**
    * Approves what a session waits for: its phase passes. For the host only.
-   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count;
-   *   `details.reason` says why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} as {@link Session.approve} does.
    */
   async approve(sessionId: string, request: ApproveRequest): Promise<ApprovalResult> {
     return this.session(sessionId).approve(request);
@@ -252,10 +227,7 @@ export class Engine {
 
   /**
    * Denies what a session waits for: a failed attempt with the note as its problem. For the host only.
-   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count;
-   *   `details.reason` says why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} as {@link Session.deny} does.
    */
   async deny(sessionId: string, request: DenyRequest): Promise<ApprovalResult> {
     return this.session(sessionId).deny(request);
@@ -263,14 +235,7 @@ export class Engine {
 
   /**
    * Asks a person to waive what the agent can't meet at the current phase.
-   * @throws {PhasegateError} `INVALID_INPUT` when `fields` names nothing that the gate requires, or a text is empty or
-   *   too long.
-   * @throws {PhasegateError} `NOT_ALLOWED` when the definition excludes a field from waivers, or the gate hides what it
-   *   asks for.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed, or waits for an
-   *   approval.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
+   * @throws {PhasegateError} as {@link Session.requestWaiver} does.
    */
   async requestWaiver(sessionId: string, { phase, ...request }: RequestWaiver): Promise<WaiverRequested> {
     return this.session(sessionId).requestWaiver(phase, request);
@@ -288,9 +253,7 @@ export class Engine {
 
   /**
    * Grants the waiver that a session waits for. For the host only.
-   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the waiver does not count; `details.reason` says
-   *   why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   * @throws {PhasegateError} as {@link Session.waive} does.
    */
   async waive(sessionId: string, request: WaiveRequest): Promise<WaiverResult> {
     return this.session(sessionId).waive(request);
@@ -298,9 +261,7 @@ export class Engine {
 
   /**
    * Denies the waiver that a session waits for. For the host only.
-   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says
-   *   why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   * @throws {PhasegateError} as {@link Session.denyWaiver} does.
    */
   async denyWaiver(sessionId: string, request: DenyWaiverRequest): Promise<WaiverResult> {
     return this.session(sessionId).denyWaiver(request);
@@ -319,8 +280,7 @@ export class Engine {
   /**
    * Returns the accepted evidence of a completed phase; undefined for the current phase, and for one that was skipped.
    * Reads the whole log.
-   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
-   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
+   * @throws {PhasegateError} as {@link Session.artifact} does.
    */
   async artifact(sessionId: string, phase: number): Promise<ArtifactView | undefined> {
     return this.session(sessionId).artifact(phase);
@@ -348,8 +308,7 @@ export class Engine {
 
   /**
    * Pauses an active session.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
-   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
+   * @throws {PhasegateError} as {@link Session.pause} does.
    */
   async pause(sessionId: string, request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
     return this.session(sessionId).pause(request);
@@ -357,21 +316,15 @@ export class Engine {
 
   /**
    * Resumes a paused session.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not paused.
+   * @throws {PhasegateError} as {@link Session.resume} does.
    */
   async resume(sessionId: string, request: Keyed = {}): Promise<ResumeResult> {
     return this.session(sessionId).resume(request);
   }
 
   /**
-   * Resets the failed attempts of the current phase, and takes the snapshots that are missing or have failed. `by` is
-   * `host` by default; an agent's retries are limited.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed and no snapshot is missing, or the
-   *   session is neither active nor failed.
-   * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal`
-   *   failures.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
+   * Resets the failed attempts of the current phase, and takes the snapshots that are missing.
+   * @throws {PhasegateError} as {@link Session.retryPhase} does.
    */
   async retryPhase(
     sessionId: string,
@@ -382,8 +335,7 @@ export class Engine {
 
   /**
    * Returns to an earlier phase; it and all later ones must be done again.
-   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when `to` is not an earlier phase of the session.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
+   * @throws {PhasegateError} as {@link Session.rollback} does.
    */
   async rollback(
     sessionId: string,
@@ -394,10 +346,7 @@ export class Engine {
 
   /**
    * Passes the current phase without evidence, where its gate allows it. For the host only.
-   * @throws {PhasegateError} `NOT_ALLOWED` when the gate does not allow it.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
+   * @throws {PhasegateError} as {@link Session.overrideGate} does.
    */
   async overrideGate(sessionId: string, request: MoveRequest & { readonly phase: number }): Promise<MoveResult> {
     return this.session(sessionId).overrideGate(request.phase, request);
@@ -405,10 +354,7 @@ export class Engine {
 
   /**
    * Skips the current phase, where the definition allows it. For the host only.
-   * @throws {PhasegateError} `NOT_ALLOWED` when the definition does not allow it.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
+   * @throws {PhasegateError} as {@link Session.skipPhase} does.
    */
   async skipPhase(sessionId: string, request: MoveRequest & { readonly phase: number }): Promise<MoveResult> {
     return this.session(sessionId).skipPhase(request.phase, request);
@@ -416,11 +362,7 @@ export class Engine {
 
   /**
    * Moves a session to the newest definition of its workflow, which is recorded. For the host only.
-   * @throws {PhasegateError} `NOT_ALLOWED` when the new definition does not begin with the phases up to the
-   *   current one.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
-   * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when the workflow no longer exists.
-   * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.
+   * @throws {PhasegateError} as {@link Session.migrate} does.
    */
   async migrate(sessionId: string, request: Keyed & { readonly by: string }): Promise<StateView> {
     return this.session(sessionId).migrate(request);
@@ -428,10 +370,7 @@ export class Engine {
 
   /**
    * Compares a session's plan with the pinned one and, unless it is a preview, adopts it.
-   * @throws {PhasegateError} `NOT_ALLOWED` when the session has no plan, the current phase is no longer in
-   *   it, or only the host may adopt it.
-   * @throws {PhasegateError} `PLAN_PARSE` when the plan is missing or can't be read.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
+   * @throws {PhasegateError} as {@link Session.syncPlan} does.
    */
   async syncPlan(sessionId: string, request: SyncRequest = {}): Promise<SyncResult> {
     return this.session(sessionId).syncPlan(request);
@@ -439,7 +378,7 @@ export class Engine {
 
   /**
    * Deletes a session with a tombstone that records the reason; its id is never used again.
-   * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
+   * @throws {PhasegateError} as {@link Session.delete} does.
    */
   async deleteSession(sessionId: string, request: { readonly reason?: string } = {}): Promise<DeleteResult> {
     return this.session(sessionId).delete(request);

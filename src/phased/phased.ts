@@ -2,7 +2,7 @@
  * The operations on phased sessions, loaded by `import()` with the first call of an engine: a host that
  * only defines workflows, reads plans or checks gates never loads them. The entry file of this folder; what is decided
  * where:
- * - engine.ts, session.ts: the public methods; options.ts: the options and limits of an engine, and their defaults
+ * - engine.ts, session.ts, session-decisions.ts: the public methods; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows (commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
@@ -10,7 +10,7 @@
  *   those in the log; the rules that routed sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), what they compare with (beginnings.ts), and when that is
  *   recorded (snapshots.ts)
- * - views.ts: what can be read of a session; a phase ahead is refused
+ * - views.ts: what can be read of a session; a phase ahead is refused; texts.ts: how its texts are filled
  * - documents.ts: which files of its workflow's folder a session may read
  * - gate-answer.ts: what a submission is answered
  * - pinned.ts: which definition a session is bound to
@@ -24,7 +24,7 @@
  * - context.ts: how a session is loaded, how a command is executed, and when ticks are written and missing snapshots taken
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
  *   cleanup deletes
- * - watch.ts: commits as they are appended; log-check.ts: what makes a log intact; copy-sessions.ts, log-copy.ts: how
+ * - watch.ts: commits as they are appended; log-check.ts: what makes a log intact; log-copy.ts: how
  *   sessions are copied to another storage
  * - engine-context.ts: what all operations of an engine share
  */

@@ -5,16 +5,8 @@ import type { Receipt } from "../log/commit.js";
 import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
-import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
-import type {
-  DenyWaiverRequest,
-  RequestWaiver,
-  WaiveRequest,
-  WaiverRequest,
-  WaiverRequested,
-  WaiverResult,
-} from "./approval/waivers.js";
+import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
+import type { SessionAudit } from "./approval/ledger.js";
 import type { ArtifactView } from "./artifacts.js";
 import type {
   DeleteResult,
@@ -33,14 +25,12 @@ import type { CompleteResult } from "./gate-answer.js";
 import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { StepRefusal } from "./refusals.js";
+import { type LoadedPhased, SessionDecisions } from "./session-decisions.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 
-/** The operations once they are loaded, and what they share. */
-export interface LoadedPhased {
-  readonly phased: Phased;
-  readonly context: EngineContext;
-}
+/** The type of each phase's evidence, by the phase's number. */
+export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: EvidenceOf<W, N> };
 
 /**
  * One session of an engine, for a host that works with one agent. It has no state, so it can be created
@@ -53,7 +43,7 @@ export interface LoadedPhased {
 export class Session<
   Phase extends number = number,
   Evidence extends Record<Phase, unknown> = Record<Phase, JsonObject>,
-> {
+> extends SessionDecisions<Phase> {
   /** The session's id. */
   readonly id: SessionId;
   readonly #operations: Operations<LoadedPhased>;
@@ -62,6 +52,7 @@ export class Session<
 
   /** @internal Sessions are made by {@link Engine.session}. */
   constructor(operations: Operations<LoadedPhased>, evidenceLimits: EvidenceLimits, id: string, workflowType?: string) {
+    super();
     this.#operations = operations;
     this.#evidenceLimits = evidenceLimits;
     this.#workflowType = workflowType;
@@ -96,7 +87,7 @@ export class Session<
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
    */
   task(phase: Phase, task: number): Promise<TaskView> {
-    return this.#run("getTask", async ({ phased, context }) =>
+    return this.run("getTask", async ({ phased, context }) =>
       phased.viewTask(context, await phased.loadSession(context, this.id), phase, task),
     );
   }
@@ -113,7 +104,7 @@ export class Session<
    * @throws {PhasegateError} `TOO_LARGE` when it is larger than 1 MiB.
    */
   document(path: string): Promise<DocumentView> {
-    return this.#run("getDocument", async ({ phased, context }) =>
+    return this.run("getDocument", async ({ phased, context }) =>
       phased.viewDocument(context, await phased.loadSession(context, this.id), path),
     );
   }
@@ -130,7 +121,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
    */
   completeTask(phase: Phase, task: number, request: TaskRequest = {}): Promise<TaskResult> {
-    return this.#run("completeTask", ({ phased, context }) =>
+    return this.run("completeTask", ({ phased, context }) =>
       phased.completeTask(context, this.id, { phase, task, ...request }),
     );
   }
@@ -152,101 +143,25 @@ export class Session<
       // Copied at once: later changes by the caller must not become evidence.
       submission = checkEvidenceSafety(evidence, this.#evidenceLimits);
     } catch (error) {
-      return this.#run("completePhase", () => Promise.reject(error));
+      return this.run("completePhase", () => Promise.reject(error));
     }
-    return this.#run(
+    return this.run(
       "completePhase",
       ({ phased, context }) => phased.completePhase(context, this.id, { phase, submission, ...request }),
       (answer) => answer.passed || answer.awaiting !== undefined,
     );
   }
 
-  /** Returns the approval that the session waits for, with its evidence; undefined if it waits for none. */
-  approval(): Promise<ApprovalRequest | undefined> {
-    return this.#run("getApproval", async ({ phased, context }) =>
-      phased.viewRequest(context, await phased.loadSession(context, this.id)),
-    );
-  }
-
-  /**
-   * Approves what the session waits for: its phase passes. For the host only.
-   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count;
-   *   `details.reason` says why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
-   */
-  approve(request: ApproveRequest): Promise<ApprovalResult> {
-    return this.#run("approve", ({ phased, context }) => phased.decide(context, this.id, "approve", request));
-  }
-
-  /**
-   * Denies what the session waits for: a failed attempt with the note as its problem. For the host only.
-   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count;
-   *   `details.reason` says why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
-   */
-  deny(request: DenyRequest): Promise<ApprovalResult> {
-    return this.#run("deny", ({ phased, context }) => phased.decide(context, this.id, "deny", request));
-  }
-
-  /**
-   * Asks a person to waive what the agent can't meet at the current phase. It counts as no attempt, and the session
-   * waits.
-   * @throws {PhasegateError} `INVALID_INPUT` when `fields` names nothing that the gate requires, or a text is empty or
-   *   too long.
-   * @throws {PhasegateError} `NOT_ALLOWED` when the definition excludes a field from waivers, or the gate hides what it
-   *   asks for.
-   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed, or waits for an
-   *   approval.
-   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
-   *   is not the current one.
-   */
-  requestWaiver(phase: Phase, request: Omit<RequestWaiver, "phase">): Promise<WaiverRequested> {
-    return this.#run("requestWaiver", ({ phased, context }) =>
-      phased.requestWaiver(context, this.id, { phase, ...request }),
-    );
-  }
-
-  /** Returns the request for a waiver that waits for a person; undefined if there is none. */
-  waiver(): Promise<WaiverRequest | undefined> {
-    return this.#run("getWaiver", async ({ phased, context }) =>
-      phased.viewWaiverRequest(context, await phased.loadSession(context, this.id)),
-    );
-  }
-
-  /**
-   * Grants the waiver that the session waits for: for exactly its fields, until the session leaves the phase. For the
-   * host only.
-   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the waiver does not count; `details.reason` says
-   *   why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
-   */
-  waive(request: WaiveRequest): Promise<WaiverResult> {
-    return this.#run("waive", ({ phased, context }) => phased.decideWaiver(context, this.id, "approve", request));
-  }
-
-  /**
-   * Denies the waiver that the session waits for; the note says what to do instead. It counts as no attempt. For the
-   * host only.
-   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says
-   *   why.
-   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
-   */
-  denyWaiver(request: DenyWaiverRequest): Promise<WaiverResult> {
-    return this.#run("denyWaiver", ({ phased, context }) => phased.decideWaiver(context, this.id, "deny", request));
-  }
-
   /** Returns the state of the session, from its head alone. */
   state(): Promise<StateView> {
-    return this.#run("getState", async ({ phased, context }) =>
+    return this.run("getState", async ({ phased, context }) =>
       phased.viewState(context, await phased.loadSession(context, this.id)),
     );
   }
 
   /** Returns the state of the session with its artifacts and options; reads the whole log. */
   fullState(): Promise<FullStateView> {
-    return this.#run("getFullState", async ({ phased, context }) =>
+    return this.run("getFullState", async ({ phased, context }) =>
       phased.viewFullState(context, await phased.loadSession(context, this.id)),
     );
   }
@@ -258,14 +173,14 @@ export class Session<
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    */
   artifact(phase: Phase): Promise<ArtifactView | undefined> {
-    return this.#run("artifact", async ({ phased, context }) =>
+    return this.run("artifact", async ({ phased, context }) =>
       phased.viewArtifact(context, await phased.loadSession(context, this.id), phase),
     );
   }
 
   /** Returns the options that the session was started with. */
   options(): Promise<JsonObject> {
-    return this.#run("getOptions", async ({ phased, context }) => {
+    return this.run("getOptions", async ({ phased, context }) => {
       const { session } = await phased.loadSession(context, this.id);
       return phased.startOptions(context, session.sessionId);
     });
@@ -273,9 +188,7 @@ export class Session<
 
   /** Returns every attempt at every phase, oldest first. */
   history(): Promise<readonly PhaseAttempt[]> {
-    return this.#run("history", async ({ phased, context }) =>
-      phased.phaseHistory(await this.#events(phased, context)),
-    );
+    return this.run("history", async ({ phased, context }) => phased.phaseHistory(await this.#events(phased, context)));
   }
 
   /**
@@ -283,14 +196,14 @@ export class Session<
    * visit. `metrics` counts all.
    */
   refusals(): Promise<readonly StepRefusal[]> {
-    return this.#run("refusals", async ({ phased, context }) =>
+    return this.run("refusals", async ({ phased, context }) =>
       phased.stepRefusals(await this.#events(phased, context)),
     );
   }
 
   /** Returns every failure at a gate, oldest first. */
   errors(): Promise<readonly GateFailure[]> {
-    return this.#run("errors", async ({ phased, context }) => phased.gateFailures(await this.#events(phased, context)));
+    return this.run("errors", async ({ phased, context }) => phased.gateFailures(await this.#events(phased, context)));
   }
 
   /**
@@ -299,7 +212,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
    */
   pause(request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
-    return this.#run("pause", ({ phased, context }) => phased.pause(context, this.id, request));
+    return this.run("pause", ({ phased, context }) => phased.pause(context, this.id, request));
   }
 
   /**
@@ -307,7 +220,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not paused.
    */
   resume(request: Keyed = {}): Promise<ResumeResult> {
-    return this.#run("resume", ({ phased, context }) => phased.resume(context, this.id, request));
+    return this.run("resume", ({ phased, context }) => phased.resume(context, this.id, request));
   }
 
   /**
@@ -324,7 +237,7 @@ export class Session<
     phase: Phase,
     request: Keyed & { readonly resetEvidence?: boolean; readonly by?: "agent" | "host" } = {},
   ): Promise<RetryResult> {
-    return this.#run("retryPhase", ({ phased, context }) => phased.retryPhase(context, this.id, { phase, ...request }));
+    return this.run("retryPhase", ({ phased, context }) => phased.retryPhase(context, this.id, { phase, ...request }));
   }
 
   /**
@@ -333,7 +246,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    */
   rollback(to: Phase, request: Keyed & { readonly by?: "agent" | "host" } = {}): Promise<RollbackResult> {
-    return this.#run("rollback", ({ phased, context }) => phased.rollback(context, this.id, { to, ...request }));
+    return this.run("rollback", ({ phased, context }) => phased.rollback(context, this.id, { to, ...request }));
   }
 
   /**
@@ -344,7 +257,7 @@ export class Session<
    *   is not the current one.
    */
   overrideGate(phase: Phase, request: MoveRequest): Promise<MoveResult> {
-    return this.#run("overrideGate", ({ phased, context }) =>
+    return this.run("overrideGate", ({ phased, context }) =>
       phased.movePast(context, this.id, "overrideGate", { phase, ...request }),
     );
   }
@@ -357,7 +270,7 @@ export class Session<
    *   is not the current one.
    */
   skipPhase(phase: Phase, request: MoveRequest): Promise<MoveResult> {
-    return this.#run("skipPhase", ({ phased, context }) =>
+    return this.run("skipPhase", ({ phased, context }) =>
       phased.movePast(context, this.id, "skipPhase", { phase, ...request }),
     );
   }
@@ -371,7 +284,7 @@ export class Session<
    * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.
    */
   migrate(request: Keyed & { readonly by: string }): Promise<StateView> {
-    return this.#run("migrate", ({ phased, context }) => phased.migrate(context, this.id, request));
+    return this.run("migrate", ({ phased, context }) => phased.migrate(context, this.id, request));
   }
 
   /**
@@ -383,7 +296,7 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
    */
   syncPlan(request: SyncRequest = {}): Promise<SyncResult> {
-    return this.#run("syncPlan", async ({ context }) => {
+    return this.run("syncPlan", async ({ context }) => {
       const { syncPlan } = await import("./plan/sync.js");
       return syncPlan(context, this.id, request);
     });
@@ -394,12 +307,12 @@ export class Session<
    * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
    */
   delete(request: { readonly reason?: string } = {}): Promise<DeleteResult> {
-    return this.#run("deleteSession", ({ phased, context }) => phased.deleteSession(context, this.id, request));
+    return this.run("deleteSession", ({ phased, context }) => phased.deleteSession(context, this.id, request));
   }
 
   /** Checks the session's log, against a receipt if one is given. */
   audit(receipt?: Receipt): Promise<SessionAudit> {
-    return this.#run("audit", async ({ phased, context }) => {
+    return this.run("audit", async ({ phased, context }) => {
       const report = await context.approvalGuard.audit(this.id, receipt);
       if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
       return report;
@@ -407,7 +320,7 @@ export class Session<
   }
 
   #phase(number: number | undefined): Promise<PhaseView> {
-    return this.#run("getPhase", async ({ phased, context }) => {
+    return this.run("getPhase", async ({ phased, context }) => {
       const loaded = await phased.loadSession(context, this.id);
       return phased.viewPhase(context, loaded, number ?? loaded.session.head.phase);
     });
@@ -418,8 +331,8 @@ export class Session<
     return phased.readEvents(context, session);
   }
 
-  /** Runs an operation on this session, which must be on the workflow that the host has named. */
-  #run<T>(
+  /** @internal Runs an operation on this session, which must be on the workflow that the host has named. */
+  protected run<T>(
     operation: string,
     work: (loaded: LoadedPhased) => Promise<T>,
     succeeded?: (outcome: T) => boolean,

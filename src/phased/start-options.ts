@@ -6,7 +6,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
-import { compileRules } from "../gate/gate-rules.js";
+import { compileRules } from "../gate/judge.js";
 import {
   type CheckedOptions,
   checkBySchema,

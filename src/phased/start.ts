@@ -29,9 +29,10 @@ import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
 import { acceptedOptions, checkOptions, requireRules } from "./start-options.js";
 import { landing } from "./state/commands.js";
+import { readText } from "./texts.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
-import { type PhaseView, readText, viewPhase } from "./views.js";
+import { type PhaseView, viewPhase } from "./views.js";
 
 /** Starts a session. */
 export interface StartRequest {

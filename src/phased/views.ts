@@ -3,14 +3,10 @@
  * only, and nothing behind an approval that this host does not accept.
  */
 
-import { fillOptions } from "../gate/fill-params.js";
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
-import { RecentMap } from "../runtime/cache.js";
-import { type JsonObject, revisionOf } from "../workflow/json.js";
-import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
+import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
-import { fillText, type TextValues } from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
@@ -24,6 +20,7 @@ import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/c
 import { approvalOf } from "./state/decide-gate.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
+import { filled, type TextView, viewText } from "./texts.js";
 import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
 
 /** The facts about a session that decide what is possible. */
@@ -69,23 +66,6 @@ export interface PhaseTask {
   readonly done: boolean;
   /** True if it can be done now: it is not done, and no dependency is open. */
   readonly ready: boolean;
-}
-
-/** A text with the facts that were read from it. */
-export interface TextView {
-  /** The text with its revision. */
-  readonly content: Content;
-  /** Title, duration, steps and the like, as far as the Markdown has them. */
-  readonly facts: MarkdownFacts;
-  /** The placeholders of its template that nothing fills, as written: they are left out of the text. */
-  readonly leftOut: readonly string[];
-  /** True if the text has changed since the session was started. */
-  readonly contentChanged: boolean;
-  /**
-   * For a task from a plan: its text without what the phase's other tasks share. For a phase: its text without what it
-   * shares with the plan's first phase. Missing where little is shared.
-   */
-  readonly own?: string;
 }
 
 /** A phase as an agent may see it. */
@@ -272,58 +252,6 @@ export async function phaseTasks(
   const { session, structure } = loaded;
   const plan = phase.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   return tasksOf(session.head, structure, phase, plan?.tasks);
-}
-
-/** Limits how many texts' facts are cached, by revision. */
-const FACTS_KEPT = 256;
-
-const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
-
-/** Returns the text of a phase, or of one of its tasks, as it is now, with the session's options in it. */
-export async function viewText(
-  context: EngineContext,
-  session: { readonly sessionId: SessionId; readonly head: Pick<SessionHead, "target"> },
-  structure: WorkflowStructure,
-  phase: PhaseDefinition,
-  task?: TaskDefinition,
-): Promise<TextView> {
-  const view = await readText(context, structure, session.head.target, phase, task);
-  if (!view.content.text.includes("{options.")) return view;
-  const text = fillOptions(view.content.text, await context.pinned.options(session.sessionId));
-  if (text === view.content.text) return view;
-  const content = { ...view.content, text, revision: revisionOf(text), tokens: Math.ceil(text.length / 4) };
-  return { ...view, content, facts: readMarkdownFacts(text) };
-}
-
-/** Returns the text of a phase, or of one of its tasks, for a session on a target. */
-export async function readText(
-  context: EngineContext,
-  structure: WorkflowStructure,
-  target: string,
-  phase: PhaseDefinition,
-  task?: TaskDefinition,
-): Promise<TextView> {
-  if (phase.plan !== undefined) {
-    const { renderedText } = await loadPlanned();
-    return renderedText(context, structure, target, phase, task);
-  }
-  const part = { phase: phase.number, ...(task === undefined ? {} : { task: task.number }) };
-  const pinned = (task ?? phase).textRevision;
-  const found = await context.options.content.text(structure.type, part);
-  const content = filled(found, { target, plan: structure.plan?.path });
-  let facts = factsByRevision.get(content.revision);
-  if (facts === undefined) {
-    facts = readMarkdownFacts(content.text);
-    factsByRevision.set(content.revision, facts);
-  }
-  return { content, facts, leftOut: [], contentChanged: pinned !== undefined && pinned !== found.revision };
-}
-
-/** Fills the placeholders of a text. */
-function filled(content: Content, values: TextValues): Content {
-  const text = fillText(content.text, values);
-  if (text === content.text) return content;
-  return { ...content, text, revision: revisionOf(text), tokens: Math.ceil(text.length / 4) };
 }
 
 /**

@@ -4,7 +4,7 @@ import { PhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import type { Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
-import type { LoadedPhased } from "./session.js";
+import type { LoadedPhased } from "./session-decisions.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 

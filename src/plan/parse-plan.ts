@@ -14,7 +14,7 @@
  * - order.ts: dependencies, cycles and waves
  * - task-master.ts: tasks.json
  * - tick.ts: writing ticks
- * - plan.ts: the types of plans; source-parsers.ts: the built-in parsers by name; remark-plan.ts: plans in a unified pipeline
+ * - plan.ts: the types of plans; source-parsers.ts: the built-in parsers by name
  */
 import { chooseDialect, type Dialect } from "./drafts.js";
 import { finishPlan, readDurations, reportUnplaced } from "./finish.js";

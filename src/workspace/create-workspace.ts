@@ -30,8 +30,8 @@ import {
   nextStepTool,
   preloadWorkflowTool,
   saveOutputTool,
+  WORKSPACE_TOOLS,
 } from "./tools/sessions.js";
-import { WORKSPACE_TOOLS } from "./tools/table.js";
 import { errorOf, type ToolFailure, type ToolResult, type ToolSuccess, type WorkspaceTool } from "./tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
 

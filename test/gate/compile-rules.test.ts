@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { compileRules } from "../../src/gate/gate-rules.js";
+import { compileRules } from "../../src/gate/judge.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
 
 const RUN_RULES = "../../src/gate/run-gate-rules.js";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { compileRules } from "../../src/gate/gate-rules.js";
+import { compileRules } from "../../src/gate/judge.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { howOften } from "../support/how-often.js";
 import { field, fieldGate } from "./fields.js";

@@ -1,5 +1,5 @@
 import { checkGate, type GateContext } from "../../src/gate/check-gate.js";
-import { compileRules } from "../../src/gate/gate-rules.js";
+import { compileRules } from "../../src/gate/judge.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate } from "../../src/workflow/structure.js";

@@ -59,7 +59,7 @@ describe("a workflow in code whose phases come from a plan in memory", () => {
       code: "TASK_LOCKED",
     });
     await submit(1, { tasks_completed: ["1.1", "1.2", "1.3"], validation_gate: { 1: true, 2: true } });
-    expect(tickedIn(plans.get(PLAN_PATH) ?? "")).toHaveLength(3);
+    expect(tickedIn(plans.get(PLAN_PATH) ?? "")).toHaveLength(5);
     plans.set(PLAN_PATH, plans.get(PLAN_PATH)?.replace("Write the colours", "Write all colours"));
     expect(await ask({ action: "sync_plan", session_id, preview: true })).toMatchObject({
       status: "success",

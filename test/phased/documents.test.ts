@@ -315,7 +315,8 @@ describe.skipIf(REASON !== "")(`documents of real workflows${REASON}`, async () 
   });
 
   it("are listed and served where the texts name them", async () => {
-    const { sessionId, phase } = await engine.start({ workflowType: "spec_creation_v1", target: "specs" });
+    const options = { supporting_docs: "docs" };
+    const { sessionId, phase } = await engine.start({ workflowType: "spec_creation_v1", target: "specs", options });
     expect(phase.documents).toEqual([]);
     await engine.skipPhase(sessionId, { phase: 0, by: "host", reason: "there are no documents to copy" });
     const task = await engine.getTask(sessionId, 1, 1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { workflowInstructions } from "../../src/workspace/instructions.js";
-import { WORKSPACE_TOOLS } from "../../src/workspace/tools/table.js";
+import { WORKSPACE_TOOLS } from "../../src/workspace/tools/sessions.js";
 
 const tokens = (text: string) => Math.ceil(text.length / 4);
 

@@ -1,5 +1,5 @@
 /**
- * The answer to `complete_phase`: the verdict of the gate, what to fix, and the next call. The next call after a
+ * The answers to `complete_phase` and `request_waiver`: the verdict of the gate, what to fix, and the next call. The next call after a
  * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
  * was not done. What can't be done has a call of its own: a request for a waiver.
  */
@@ -8,6 +8,7 @@ import { conceal } from "../../gate/check-gate.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
+import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
@@ -16,7 +17,7 @@ import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, retryCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
-import { approvalNews, problemEntry, skipNews, verificationNews, waivedNews } from "./shapes.js";
+import { approvalNews, problemEntry, skipNews, verificationNews, waivedNews, waiverNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
@@ -303,4 +304,38 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
     attempt,
     next: waitCall(sessionId),
   };
+}
+
+export async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
+  const { session_id: sessionId, phase, fields, reason, idempotency_key: key } = params;
+  const asked = await context.engine.requestWaiver(sessionId, { phase, fields, reason, ...keyed(key) });
+  await askForWaiver(context, asked);
+  const state = await context.engine.getState(sessionId);
+  return compact({
+    status: "success",
+    action: "request_waiver",
+    session_id: sessionId,
+    ...replayNews(asked.replayed, state),
+    phase: asked.phase,
+    fields: asked.fields,
+    ...waiverNews(state),
+    blocked: blockedBy(state),
+    next: nextCall(state, () => phaseCall(sessionId)),
+  });
+}
+
+/** Asks the person who is present. Without one, or without an answer, the request stays open. */
+async function askForWaiver(
+  { engine, askWaiver }: ToolContext,
+  { sessionId, request }: WaiverRequested,
+): Promise<void> {
+  if (askWaiver === undefined) return;
+  const open = await engine.getWaiver(sessionId);
+  // A repeated call may find its request answered.
+  if (open?.request !== request) return;
+  const answer = await askWaiver(open);
+  if (answer === undefined) return;
+  const { decision, note = "", ...given } = answer;
+  if (decision === "deny") await engine.denyWaiver(sessionId, { ...given, request, note });
+  else await engine.waive(sessionId, { ...given, request, ...(note === "" ? {} : { note }) });
 }

@@ -1,13 +1,13 @@
 /**
- * The handlers of the actions that show or move a session: start, phases, tasks, resume, retry, rollback,
- * and state.
+ * The handlers of the actions that show or move a session through its phases: start, phases, tasks, documents, resume,
+ * retry and rollback.
  */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import type { FullStateView, PhaseTask, PhaseView, StateView } from "../../phased/views.js";
+import type { PhaseView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
-import { brief, compact, fits, type WireObject } from "../wire.js";
+import { compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import {
   asRecorded,
@@ -15,23 +15,13 @@ import {
   callAfterTask,
   callInPhase,
   nextCall,
-  nextTask,
   phaseCall,
   replayNews,
   unrecordedNews,
 } from "./next-call.js";
-import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
-import {
-  approvalNews,
-  denialNews,
-  documentNames,
-  historyEntry,
-  phaseContent,
-  skipNews,
-  taskContent,
-  unapprovedNews,
-  waiverNews,
-} from "./shapes.js";
+import { planNews, startedPlan, taskNews } from "./plan.js";
+import { approvalNews, documentNames, phaseContent, skipNews, taskContent, waiverNews } from "./shapes.js";
+import { tasksNews } from "./state.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, options } = params;
@@ -243,162 +233,4 @@ function withText(
 
 function positionFields(view: PhaseView): WireObject {
   return { session_id: view.sessionId, current_phase: view.currentPhase, total_phases: view.totalPhases };
-}
-
-export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
-  if (params.phase !== undefined) return artifactOf(context, params.session_id, params.phase);
-  if (params.brief === true) return briefState(context, await context.engine.getState(params.session_id));
-  const state = await context.engine.getFullState(params.session_id);
-  const { head } = state;
-  return compact({
-    status: "success",
-    action: "get_state",
-    ...sessionFields(state),
-    total_phases: head.total,
-    completed_phases: state.completedPhases,
-    skipped_phases: state.skippedPhases.length === 0 ? undefined : state.skippedPhases,
-    phases_with_waivers: state.waivedPhases.length === 0 ? undefined : state.waivedPhases,
-    skip_reasons: reasonsOf(state.skips),
-    artifacts: Object.fromEntries(state.artifacts.map(({ phase, artifact }) => [`phase_${phase}`, artifact])),
-    ...executed(state.artifacts),
-    created_at: head.createdAt,
-    last_updated: state.updatedAt,
-    attempts: head.attempts,
-    ...tasksNews(state.tasks),
-    last_note: state.note,
-    ...approvalNews(state.awaiting),
-    ...denialNews(state.denied),
-    ...waiverNews(state),
-    ...unapprovedNews(state.unapproved),
-    ...planNews(context, state.sessionId, state.plan),
-    ...unrecordedNews(state),
-    resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
-    blocked: blockedBy(state),
-    next: next(state),
-  });
-}
-
-/** Returns what one phase has handed on: the evidence that its gate accepted. */
-async function artifactOf({ engine }: ToolContext, id: string, phase: number): Promise<WireObject> {
-  const [state, artifact] = await Promise.all([engine.getState(id), engine.artifact(id, phase)]);
-  return {
-    status: "success",
-    action: "get_state",
-    ...sessionFields(state),
-    phase,
-    completed_at: artifact?.at ?? null,
-    artifact: artifact?.artifact ?? null,
-    next: next(state),
-  };
-}
-
-export async function getSession(context: ToolContext, params: ParametersOf<"get_session">): Promise<WireObject> {
-  const { engine } = context;
-  const { session_id: id } = params;
-  const [state, history, options] = await Promise.all([engine.getState(id), engine.history(id), engine.getOptions(id)]);
-  const { head } = state;
-  const session = compact({
-    ...approvalNews(state.awaiting),
-    ...waiverNews(state),
-    ...unapprovedNews(state.unapproved),
-    session_id: state.sessionId,
-    workflow_type: head.workflowType,
-    target_file: head.target,
-    current_phase: head.phase,
-    total_phases: head.total,
-    completed_phases: state.completedPhases,
-    status: head.status,
-    created_at: head.createdAt,
-    last_updated: state.updatedAt,
-    completed_at: head.status === "completed" ? head.completedAt : undefined,
-    paused_at: head.status === "paused" ? head.pausedAt : undefined,
-    checkpoint_note: head.status === "paused" ? head.note : undefined,
-    phase_history: history.map(historyEntry),
-    options,
-  });
-  return compact({ status: "success", action: "get_session", session, blocked: blockedBy(state), next: next(state) });
-}
-
-/** Returns what an agent needs after its context was compacted: where it is, what is done, and what is next. */
-function briefState(context: ToolContext, state: StateView): WireObject {
-  const { head, structure } = state;
-  const phase = structure.phases[head.position];
-  return compact({
-    status: "success",
-    action: "get_state",
-    ...sessionFields(state),
-    target_file: brief(head.target, 200),
-    title: phase === undefined ? undefined : brief(phase.name, 80),
-    phases: `${state.completedPhases.length} of ${head.total} complete`,
-    completed_phases: brief(rangesText(state.completedPhases), 200),
-    skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
-    attempts: head.attempts === 0 ? undefined : head.attempts,
-    ...tasksNews(state.tasks),
-    last_note: state.note && { ...state.note, note: brief(state.note.note, 200) },
-    ...approvalNews(state.awaiting),
-    ...denialNews(state.denied),
-    ...waiverNews(state),
-    ...unapprovedNews(state.unapproved),
-    ...planNewsInShort(context, state.sessionId, state.plan),
-    ...unrecordedNews(state),
-    blocked: blockedBy(state),
-    note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
-    next: next(state),
-  });
-}
-
-/** Returns which tasks of the phase are done, and which one is next; nothing for a phase without tasks. */
-function tasksNews(tasks: readonly PhaseTask[]): WireObject {
-  if (tasks.length === 0) return {};
-  const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
-  return {
-    tasks_done: brief(rangesText(done), 200),
-    tasks_left: tasks.length - done.length,
-    next_task: nextTask(tasks)?.number ?? null,
-  };
-}
-
-/** Limits the reason for a skipped phase, in characters. */
-const REASON_MAX = 200;
-
-function reasonsOf(skips: FullStateView["skips"]): WireObject | undefined {
-  const reasons = skips.map(({ phase, reason }) => [`phase_${phase}`, brief(reason, REASON_MAX)]);
-  return reasons.length === 0 ? undefined : Object.fromEntries(reasons);
-}
-
-function sessionFields({ sessionId, head }: StateView): WireObject {
-  return {
-    session_id: sessionId,
-    workflow_type: head.workflowType,
-    target_file: head.target,
-    session_status: head.status,
-    current_phase: head.phase,
-  };
-}
-
-function next(state: StateView): WireObject | null {
-  return nextCall(state, () => phaseCall(state.sessionId));
-}
-
-function executed(artifacts: readonly { phase: number; outputs?: unknown; commandsExecuted?: unknown }[]): WireObject {
-  const outputs = artifacts.filter((artifact) => artifact.outputs !== undefined);
-  const commands = artifacts.filter((artifact) => artifact.commandsExecuted !== undefined);
-  return compact({
-    outputs: outputs.length === 0 ? undefined : Object.fromEntries(outputs.map((a) => [`phase_${a.phase}`, a.outputs])),
-    commands_executed:
-      commands.length === 0
-        ? undefined
-        : Object.fromEntries(commands.map((a) => [`phase_${a.phase}`, a.commandsExecuted])),
-  });
-}
-
-/** Returns ascending numbers in few characters: `0-4, 7`; `none` for none. */
-function rangesText(numbers: readonly number[]): string {
-  const ranges: [number, number][] = [];
-  for (const number of numbers) {
-    const last = ranges.at(-1);
-    if (last !== undefined && last[1] === number - 1) last[1] = number;
-    else ranges.push([number, number]);
-  }
-  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(", ") || "none";
 }

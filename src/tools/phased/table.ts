@@ -6,25 +6,14 @@ import { isSessionId } from "../../workflow/names.js";
 import { action, type Call, dispatch, type Failure, type Product } from "../dispatch.js";
 import { compact, fits, type ShrinkRules, type WireObject } from "../wire.js";
 import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowResponse } from "./actions.js";
-import { complete } from "./complete.js";
+import { complete, requestWaiver } from "./complete.js";
 import { deleteSession, getErrors, getHistory, getMetrics, listSessions, listWorkflows, pause } from "./lists.js";
 import { errorsCall, phaseCall } from "./next-call.js";
-import {
-  completeTask,
-  getDocument,
-  getPhase,
-  getSession,
-  getState,
-  getTask,
-  resume,
-  retryPhase,
-  rollback,
-  start,
-} from "./phases.js";
+import { completeTask, getDocument, getPhase, getTask, resume, retryPhase, rollback, start } from "./phases.js";
 import { syncPlan } from "./plan.js";
 import { badParametersAnswer, errorAnswer, unknownActionAnswer } from "./refusals.js";
 import { phaseContent } from "./shapes.js";
-import { requestWaiver } from "./waivers.js";
+import { getSession, getState } from "./state.js";
 
 const WORKFLOW: Product<ToolContext, Action> = {
   actions: {

@@ -5,8 +5,8 @@
  * - table.ts: what runs each action, and what a long answer leaves out
  * - refusals.ts: how wrong requests and errors are answered
  * - next-call.ts: what an agent is told to call next
- * - phases.ts, lists.ts, plan.ts: what reading and moving actions answer
- * - complete.ts: what an agent is told after a gate
+ * - phases.ts, state.ts, lists.ts, plan.ts: what reading and moving actions answer
+ * - complete.ts: what an agent is told after a gate, and about a waiver
  * - shapes.ts: how the engine's views look on the wire; evidence-note.ts: when a text contradicts its gate
  */
 

@@ -12,7 +12,8 @@ import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
 import type { GivenStep, StepRefusal } from "../steps/give-step.js";
 import { nextStep } from "../steps/next-step.js";
-import { defineTool, type ToolSuccess } from "./tool.js";
+import { listFilesTool, readFileTool } from "./files.js";
+import { defineTool, type ToolSuccess, type WorkspaceTool } from "./tool.js";
 
 /** The longest inputs of a session, in characters of JSON: they are in every reading of the manifest. */
 const INPUTS_MAX = 100_000;
@@ -296,3 +297,14 @@ function notOwn(id: string, exists: boolean, what = "nothing was saved"): Phaseg
     details: { reason },
   });
 }
+
+/** All tools of a workspace, in the order in which an agent usually needs them. */
+export const WORKSPACE_TOOLS: readonly WorkspaceTool[] = [
+  preloadWorkflowTool,
+  readFileTool,
+  listFilesTool,
+  createSessionTool,
+  nextStepTool,
+  saveOutputTool,
+  completeSessionTool,
+];
