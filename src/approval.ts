@@ -20,6 +20,7 @@ export {
   signApproval,
   type WaiverQuestion,
 } from "./approval/message.js";
+export type { Proof } from "./gate/backed-claims.js";
 export type { ApprovedPass, AwaitedWaiver, Denial, UnapprovedPass } from "./phased/approval/ledger.js";
 export type {
   DenyWaiverRequest,
@@ -32,7 +33,7 @@ export type {
   WaiversView,
 } from "./phased/approval/waivers.js";
 export type { PersonsDecision } from "./phased/notifications.js";
-export type { Waived } from "./phased/state/events.js";
+export type { Waived, WaiverAnswer } from "./phased/state/events.js";
 export type { UnapprovedView } from "./phased/views.js";
 export type { PersonsAnswer } from "./tools/dispatch.js";
 export type { ApprovalInput } from "./workflow/workflow-input.js";

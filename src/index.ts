@@ -38,8 +38,9 @@ export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
-export type { StepRefusal } from "./phased/refusals.js";
+export type { RefusedStep } from "./phased/refusals.js";
 export type { EvidenceByPhase, Session } from "./phased/session.js";
+export type { SessionDecisions } from "./phased/session-decisions.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
 export type { TextView } from "./phased/texts.js";
@@ -84,4 +85,5 @@ export type {
   TextInput,
   Workflow,
   WorkflowInput,
+  WorkflowPart,
 } from "./workflow/workflow-input.js";

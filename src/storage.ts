@@ -13,6 +13,7 @@ export type { RefusalReason, SessionKind } from "./phased/log-check.js";
 export type { CopyOptions, CopyProgress, CopyReport, RefusedSession, SessionChoice } from "./phased/log-copy.js";
 export type { SessionEvent, Snapshot, StoredValue } from "./phased/state/events.js";
 export type { HeadFacts, SessionHead } from "./phased/state/head.js";
+export type { Ranges } from "./phased/state/ranges.js";
 export type { StepRefused, TaskNotes } from "./phased/state/task-notes.js";
 export type { SessionCommit, WatchQuery } from "./phased/watch.js";
 export type { Commit, Page, Payload, RepairReport, SessionQuery, SessionSize } from "./ports/storage-adapter.js";

@@ -36,7 +36,7 @@ import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { StepRefusal } from "./refusals.js";
+import type { RefusedStep } from "./refusals.js";
 import { type EvidenceByPhase, Session } from "./session.js";
 import type { LoadedPhased } from "./session-decisions.js";
 import type { StartRequest, StartResult } from "./start.js";
@@ -297,7 +297,7 @@ export class Engine {
   }
 
   /** Returns the steps ahead that were refused, oldest first; see {@link Session.refusals}. */
-  async refusals(sessionId: string): Promise<readonly StepRefusal[]> {
+  async refusals(sessionId: string): Promise<readonly RefusedStep[]> {
     return this.session(sessionId).refusals();
   }
 

@@ -13,7 +13,7 @@ import type { RecordedEvent } from "./state/history.js";
 import { isRefusalKept, type StepRefused } from "./state/task-notes.js";
 
 /** A step ahead that was refused. */
-export interface StepRefusal extends StepRefused {
+export interface RefusedStep extends StepRefused {
   /** The time of the first such call since the phase was entered: ISO 8601, UTC. */
   readonly at: string;
 }
@@ -46,8 +46,8 @@ export async function noteRefusal(
 }
 
 /** Returns the refused steps ahead of a session, oldest first. */
-export function stepRefusals(events: Iterable<RecordedEvent>): StepRefusal[] {
-  const found: StepRefusal[] = [];
+export function stepRefusals(events: Iterable<RecordedEvent>): RefusedStep[] {
+  const found: RefusedStep[] = [];
   for (const { event, at } of events) {
     if (event.type !== "step_refused") continue;
     const { type: _, ...refused } = event;

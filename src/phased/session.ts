@@ -24,7 +24,7 @@ import type { EngineContext } from "./engine-context.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { StepRefusal } from "./refusals.js";
+import type { RefusedStep } from "./refusals.js";
 import { type LoadedPhased, SessionDecisions } from "./session-decisions.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
@@ -195,7 +195,7 @@ export class Session<
    * Returns the steps ahead that were refused, oldest first: each distinct one of a visit to a phase, at most ten of a
    * visit. `metrics` counts all.
    */
-  refusals(): Promise<readonly StepRefusal[]> {
+  refusals(): Promise<readonly RefusedStep[]> {
     return this.run("refusals", async ({ phased, context }) =>
       phased.stepRefusals(await this.#events(phased, context)),
     );

@@ -66,7 +66,7 @@ export interface FieldInput {
 }
 
 /** The part that all gates defined in code can have. */
-interface GateDemands {
+export interface GateDemands {
   /** True if the host may let a session pass without evidence. Default false. */
   readonly allowOverride?: boolean;
   /** Checks against reality, by verifiers that the host has registered. */
@@ -190,7 +190,7 @@ export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly P
 }
 
 /** Selects a text of a workflow: of a phase, of a task, or a template for those of a plan. */
-type WorkflowPart = { readonly phase: number; readonly task?: number } | { readonly template: "phase" | "task" };
+export type WorkflowPart = { readonly phase: number; readonly task?: number } | { readonly template: "phase" | "task" };
 
 /** A workflow defined in code: its definition and its texts. */
 export interface Workflow<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {

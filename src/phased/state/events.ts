@@ -238,7 +238,8 @@ export type SessionEvent =
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
 
 /** A person's answer to a request for a waiver. */
-interface WaiverAnswer {
+export interface WaiverAnswer {
+  /** The number of the phase that asked. */
   phase: number;
   /** The person's name as the host knows it; as the caller gave it, if it is not authenticated. */
   by: string;

@@ -2,7 +2,7 @@
 
 import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
-import type { StepRefusal } from "../../phased/refusals.js";
+import type { RefusedStep } from "../../phased/refusals.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { describeOptions } from "../../rules/options.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
@@ -162,7 +162,7 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
 }
 
 /** Returns a step ahead that was refused. */
-function refusalEntry({ phase, at, operation, code, requested, task }: StepRefusal) {
+function refusalEntry({ phase, at, operation, code, requested, task }: RefusedStep) {
   const place = task === undefined ? `phase ${requested}` : `task ${task} of phase ${requested}`;
   return {
     phase,
