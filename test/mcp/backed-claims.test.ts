@@ -47,11 +47,14 @@ evidence_schema:
   expect(await complete(1, { reviewed: { claim: true, proof: "docs/missing.md:1" } })).toMatchObject({
     problems: [{ field: "reviewed", problem: "unverified" }],
   });
+  // A retry keeps the evidence, and with it the proof.
+  await ask({ action: "retry_phase", session_id: id, phase: 1 });
+  expect(await complete(1, {})).toMatchObject({ problems: [{ field: "reviewed", problem: "unverified" }] });
   expect(await complete(1, { reviewed: { claim: true, proof: "docs/review.md:1" } })).toMatchObject({
     checkpoint_passed: true,
   });
   expect(await ask({ action: "get_history", session_id: id })).toMatchObject({
-    history: [{}, {}, { status: "completed", proofs: ["reviewed: docs/review.md:1"] }, {}],
+    history: [{}, {}, {}, { status: "completed", proofs: ["reviewed: docs/review.md:1"] }, {}],
   });
   expect((await run("show", String(id), "--state", state)).stdout).toContain("· reviewed: see docs/review.md:1");
   expect(await complete(2, { same: { claim: true, proof: "npm test" } })).toMatchObject({ workflow_complete: true });
