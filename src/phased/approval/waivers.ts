@@ -6,9 +6,11 @@
 
 import { requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
+import { PhasegateError } from "../../errors.js";
 import { waiverName } from "../../gate/waivers.js";
 import { keyedRequest } from "../../log/machine.js";
-import { parseSessionId, type SessionId } from "../../workflow/names.js";
+import { canonicalJson } from "../../workflow/json.js";
+import { parseSessionId, type SessionId, shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { checkWorkflow, execute, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
@@ -125,6 +127,7 @@ export async function requestWaiver(
   id: string,
   { phase, fields, reason, idempotencyKey }: RequestWaiver,
 ): Promise<WaiverRequested> {
+  requireNames(fields);
   requireText("reason", reason);
   const sessionId = parseSessionId(id);
   const command = { type: "requestWaiver", phase, fields, reason } as const;
@@ -246,6 +249,16 @@ export async function loadWaived(
   return found;
 }
 
+/** Throws `INVALID_INPUT` if the names are none: types don't reach plain JavaScript. */
+function requireNames(fields: unknown): void {
+  if (Array.isArray(fields) && fields.every((name) => typeof name === "string")) return;
+  const expected = "a list of names";
+  throw new PhasegateError("INVALID_INPUT", `'fields' must be ${expected}, not ${shown(fields)}`, {
+    remedy: "Name the fields that can't be met.",
+    details: { field: "fields", expected },
+  });
+}
+
 async function load(context: EngineContext, sessionId: SessionId, session: PhasedSession | undefined) {
   if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, sessionId);
   checkWorkflow(context, session);
@@ -281,7 +294,9 @@ function isSame(
 ): boolean {
   const gate = phases.find(({ number }) => number === phase)?.gate;
   const names = request.fields.map((name) => (gate === undefined ? name : waiverName(gate, name)));
-  return phase === request.phase && reason === request.reason && fields.join("\n") === [...new Set(names)].join("\n");
+  return (
+    phase === request.phase && reason === request.reason && canonicalJson(fields) === canonicalJson([...new Set(names)])
+  );
 }
 
 function requireEvent<T extends SessionEvent["type"]>({ events }: Pick<PhasedCommit, "events">, type: T): EventOf<T> {
