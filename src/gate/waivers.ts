@@ -37,7 +37,9 @@ export function waivable(gate: GateDefinition, waived: readonly string[] = []): 
       : tellsFields(gate)
         ? evidenceNames(gate)
         : Object.keys(gate.example ?? {});
-  const named = checksOf(gate).map((check) => checkName(gate, check));
+  // A gate that shows names alone does not show its checks.
+  const shown = revealOf(gate) === "names" ? [] : checksOf(gate);
+  const named = shown.map((check) => checkName(gate, check));
   return { names: left([...fields, ...named].filter((name) => !excluded.includes(name))), excluded };
 }
 

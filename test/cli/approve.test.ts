@@ -361,6 +361,10 @@ describe("phasegate waive", () => {
       code: 1,
       stderr: expect.stringContaining("the session waits on another request than the given hash"),
     });
+    expect(await run("deny", sessionId, ...byName, "--note", "no")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--yes needs --evidence-hash or --request"),
+    });
     expect(await run("waive", sessionId, "--state", state)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("nobody is named"),

@@ -80,6 +80,7 @@ describe("what can be waived", () => {
   it("is nothing where the gate is open or hides what it asks for", () => {
     expect(waivable({ kind: "open", allowOverride: false }).names).toEqual([]);
     expect(waivable({ ...GATE, reveal: "none" }).names).toEqual([]);
+    expect(waivable({ ...GATE, reveal: "names" }).names).toEqual(["built", "coverage", "tests"]);
   });
 
   it("is named for problems: of fields, of failed checks, of tasks and of items", () => {

@@ -6,7 +6,6 @@
 
 import { conceal } from "../../gate/check-gate.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
-import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
@@ -16,7 +15,7 @@ import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, retryCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
-import { approvalNews, problemEntry, verificationNews, waivedNews } from "./shapes.js";
+import { approvalNews, problemEntry, verificationNews, waivedLine, waivedNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
@@ -69,7 +68,7 @@ async function allWaived({ engine }: ToolContext, result: CompleteResult): Promi
   if (waivedPhases.length === 0) return {};
   const done = (await engine.history(result.sessionId)).filter(({ status }) => status === "completed");
   return {
-    waived: done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedText(one)}`)),
+    waived: done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedLine(one)}`)),
   };
 }
 
@@ -250,7 +249,7 @@ function others({ problems }: Refused, submitted: readonly string[], named: Wire
   if (ALL_FIELDS in named) return {};
   const isBetween = problems.some(({ field }) => field === "");
   const blank = isBetween ? "<as validation_errors want it>" : "<as before>";
-  const rest = submitted.filter((name) => !(name in named));
+  const rest = submitted.filter((name) => !Object.hasOwn(named, name));
   const shown = rest.slice(0, Math.max(0, BLANKS_MAX - Object.keys(named).length));
   const blanks = Object.fromEntries(shown.map((name) => [name, blank]));
   return shown.length === rest.length ? blanks : { ...blanks, "<all other fields>": blank };
