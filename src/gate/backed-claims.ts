@@ -136,13 +136,15 @@ export function proofFormat(claim: JsonValue | undefined): JsonObject {
   return description === undefined ? PROOF_FORMAT : { ...PROOF_FORMAT, description };
 }
 
-const AROUND = new Set([..."\"'`()[]{}<>,;.!?"]);
+const BEFORE = new Set([..."\"'`()[]{}<>,;!?"]);
+/** A dot before a word belongs to it: `./docs/report.md`, `.github/ci.yml`. */
+const AFTER = new Set([...BEFORE, "."]);
 
 /** Removes quotes, brackets and punctuation around a word. */
 function trimmed(word: string): string {
   let [from, to] = [0, word.length];
-  while (from < to && AROUND.has(word.charAt(from))) from += 1;
-  while (to > from && AROUND.has(word.charAt(to - 1))) to -= 1;
+  while (from < to && BEFORE.has(word.charAt(from))) from += 1;
+  while (to > from && AFTER.has(word.charAt(to - 1))) to -= 1;
   return word.slice(from, to);
 }
 

@@ -110,6 +110,8 @@ describe("the files that a proof names", () => {
     ["https://example.com/a.html", []],
     ["a/b.c a/b.c x/1.d x/2.d x/3.d", ["a/b.c", "x/1.d", "x/2.d"]],
     ["...", []],
+    ["see ./docs/report.md, ../b/c.md.", ["./docs/report.md", "../b/c.md"]],
+    ["(.github/ci.yml)", [".github/ci.yml"]],
   ])("of %j are %j", (proof, files) => {
     expect(filesNamedIn(proof)).toEqual(files);
   });

@@ -2,7 +2,13 @@ import { expect, it } from "vitest";
 import { run } from "../cli/run-cli.js";
 import { connectToServe } from "../cli/serve-client.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { makeEngine } from "../support/make-engine.js";
 import { writeFiles } from "../support/write-files.js";
+
+it("an engine refuses a misspelt 'backed', which would ask for no proofs", () => {
+  // @ts-expect-error: plain JavaScript may pass anything.
+  expect(() => makeEngine({ claims: "baked" })).toThrow(/claims is "baked": it must be plain or backed/);
+});
 
 it("serve --claims backed takes a claim with a proof, looks up the file that it names, and shows it", async () => {
   const root = await temporaryFolder();

@@ -20,7 +20,7 @@ import { approvalOf } from "../state/decide-gate.js";
 import { answerRefusal } from "../state/decide-waiver.js";
 import type { EventOf, SessionEvent, Waived } from "../state/events.js";
 import { type AskedWaiver, type AwaitedWaiver, awaitedWaiverBy, distrustInWaiver, notAccepted } from "./ledger.js";
-import { listAwaited, requireText } from "./requests.js";
+import { listAwaited, requireNote, requireText } from "./requests.js";
 
 /** A request for a waiver with what the person has to know. */
 export interface WaiverRequest extends AwaitedWaiver {
@@ -151,7 +151,7 @@ export async function decideWaiver(
   { by, note, request, signature, idempotencyKey }: WaiveRequest,
 ): Promise<WaiverResult> {
   requireText("by", by);
-  if (decision === "deny") requireText("note", note);
+  requireNote(decision, note);
   const sessionId = parseSessionId(id);
   // The signature is not part of the key: a call that is repeated after a crash has a new one.
   const keyed =
