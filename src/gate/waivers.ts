@@ -79,7 +79,13 @@ export function waive(gate: GateDefinition, names: readonly string[]): GateDefin
     );
     return { ...gate, tasks, waived: [...names] };
   }
-  const checked = gate.verify?.filter((check) => !waived.has(checkName(gate, check)));
+  const fieldNames = new Set(gate.kind === "fields" ? gate.fields.map(({ name }) => name) : evidenceNames(gate));
+  const isWaived = (check: VerifyDefinition) => {
+    const name = checkName(gate, check);
+    // A field may be called like a check of the gate as a whole: then only the field is meant.
+    return waived.has(name) && (check.field !== undefined || !fieldNames.has(name));
+  };
+  const checked = gate.verify?.filter((check) => !isWaived(check));
   const rest = { waived: [...names], ...(checked === undefined ? {} : { verify: checked }) };
   if (gate.kind === "schema") return { ...gate, ...rest, ...withoutRequired(gate, waived) };
   const fields = gate.fields.map((field) =>

@@ -164,6 +164,13 @@ describe("a gate of fields without what is waived", () => {
   });
 });
 
+describe("a field that is called like a check of the gate as a whole", () => {
+  it("is waived without the check", () => {
+    const fields = [{ name: "verified_by.1", type: "boolean", required: true }] as const;
+    expect(checksOf(waive({ ...GATE, fields: [...fields] }, ["verified_by.1"]))).toHaveLength(3);
+  });
+});
+
 describe("a plan's gate without what is waived", () => {
   it("asks for the other tasks and items, under the same numbers", () => {
     const gate = waive(PLAN, ["tasks_completed.1.2", "validation_gate.1"]);
