@@ -200,6 +200,7 @@ function problemsOf(input: WorkflowInput): string[] {
   if (!isWorkflowType(input.type))
     problems.push(`type ${shown(input.type)} may contain letters, digits, '_', '-' and '.'`);
   if (input.revision === "") problems.push("revision is empty");
+  problems.push(...missing("", input, ["revision", "name", "description"]));
   problems.push(...unknownKeys("the workflow", input, KEYS.workflow));
   if (input.phases.length === 0) problems.push("there is no phase");
   problems.push(
@@ -217,6 +218,7 @@ function problemsOf(input: WorkflowInput): string[] {
     }
     // A misspelt key would be ignored, and the gate would stay open.
     problems.push(
+      ...missing(`${about}: `, phase, ["name", "content"]),
       ...unknownKeys(about, phase, KEYS.phase),
       ...unknownKeys(`${about}: gate`, gate, KEYS.gate),
       ...unknownKeys(`${about}: gate.approval`, gate?.approval, KEYS.approval),
@@ -251,6 +253,11 @@ function ascending(numbers: readonly number[], what: string): string[] {
     const before = numbers[index - 1];
     return before !== undefined && before >= number ? [`${what} ${number} follows ${before}: numbers must ascend`] : [];
   });
+}
+
+/** Names the keys that types require and plain JavaScript may leave out: a session's log would be spoilt without them. */
+function missing<T extends object>(about: string, value: T, keys: readonly (keyof T & string)[]): string[] {
+  return keys.filter((key) => value[key] === undefined).map((key) => `${about}${key} is missing`);
 }
 
 /** Names the keys that are not known. Those that begin with `x-` are for other programs. */
