@@ -69,6 +69,25 @@ export function waiverName(gate: GateDefinition, given: string): string {
   return `${TASKS_FIELD}.${given}`;
 }
 
+/** Returns what a gate says of a requirement, for the person who decides on a waiver; undefined if it says nothing. */
+export function requirementText(gate: GateDefinition, name: string): string | undefined {
+  if (gate.kind === "open") return undefined;
+  if (gate.kind === "plan") return gate.items.find((_, index) => name === `${ITEMS_FIELD}.${index + 1}`);
+  const about =
+    gate.kind === "fields"
+      ? gate.fields.find((field) => field.name === name)?.description
+      : propertiesOf(gate.jsonSchema)?.get(name)?.description;
+  const checks = checksOf(gate).filter((check) => checkName(gate, check) === name);
+  const ran = checks.map(({ verifier, params }) => {
+    return Object.keys(params).length === 0 ? verifier : `${verifier} ${JSON.stringify(params)}`;
+  });
+  const said = [
+    ...(typeof about === "string" ? [about] : []),
+    ...(ran.length === 0 ? [] : [`checked by ${ran.join(", ")}`]),
+  ];
+  return said.length === 0 ? undefined : said.join("; ");
+}
+
 /** Returns a gate without what is waived. */
 export function waive(gate: GateDefinition, names: readonly string[]): GateDefinition {
   if (names.length === 0 || gate.kind === "open") return gate;

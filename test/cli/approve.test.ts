@@ -337,7 +337,7 @@ describe("phasegate waive", () => {
   it("shows the request, signs the answer, and the gate asks for the rest", async () => {
     const { engine, sessionId, flags } = await waiting();
     const { code, stdout } = await run("waive", sessionId, ...(await flags("ann")), "--note", "fine");
-    expect(stdout).toContain("To be waived\n  │ tests_pass\n");
+    expect(stdout).toContain("To be waived\n  │ tests_pass: all of them\n");
     expect(stdout).toContain("Reason\n  │ there are none\n");
     expect(stdout).toMatch(/approvers +ann, bob\n/);
     expect(code).toBe(0);

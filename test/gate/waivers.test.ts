@@ -4,7 +4,15 @@ import * as z from "zod";
 import { checkGate, checksOf } from "../../src/gate/check-gate.js";
 import { exampleEvidence, requiredFormat, requiredNames } from "../../src/gate/format.js";
 import { judge } from "../../src/gate/judge.js";
-import { validateWaived, waivable, waivableProblems, waive, waivedText, waiverName } from "../../src/gate/waivers.js";
+import {
+  requirementText,
+  validateWaived,
+  waivable,
+  waivableProblems,
+  waive,
+  waivedText,
+  waiverName,
+} from "../../src/gate/waivers.js";
 import type { FieldGate, GateDefinition, PlanGate, SchemaGate } from "../../src/workflow/structure.js";
 
 const GATE: FieldGate = {
@@ -161,6 +169,27 @@ describe("a gate of fields without what is waived", () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe("what a name in a request stands for", () => {
+  it("is what the gate says of it: a description, checks, or an item's text", () => {
+    const described = {
+      name: "built",
+      type: "boolean",
+      required: true,
+      description: "the whole suite passes",
+    } as const;
+    const gate: FieldGate = { ...GATE, fields: [described, ...GATE.fields.slice(1)] };
+    expect(requirementText(gate, "built")).toBe("the whole suite passes");
+    expect(requirementText(gate, "coverage")).toBe("checked by file_exists");
+    expect(requirementText(gate, "verified_by.2")).toBe('checked by command {"command":"two"}');
+    expect(requirementText(gate, "tests")).toBeUndefined();
+    expect(requirementText(PLAN, "validation_gate.2")).toBe("Docs are there");
+    expect(requirementText(PLAN, "tasks_completed.1.1")).toBeUndefined();
+    const inCode = schemaGate(z.object({ ok: z.boolean().describe("all of it") }));
+    expect(requirementText(inCode, "ok")).toBe("all of it");
+    expect(requirementText({ kind: "open", allowOverride: false }, "ok")).toBeUndefined();
   });
 });
 

@@ -7,7 +7,7 @@
 import { requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { PhasegateError } from "../../errors.js";
-import { waiverName } from "../../gate/waivers.js";
+import { requirementText, waiverName } from "../../gate/waivers.js";
 import { keyedRequest } from "../../log/machine.js";
 import { canonicalJson } from "../../workflow/json.js";
 import { parseSessionId, type SessionId, shown } from "../../workflow/names.js";
@@ -28,6 +28,8 @@ export interface WaiverRequest extends AwaitedWaiver {
   readonly target: string;
   /** The name of the phase. */
   readonly phaseName: string;
+  /** What the gate says of each of `fields`, in their order: a description, the checks; empty where it says nothing. */
+  readonly requirements: readonly string[];
   /** True if this engine accepts an answer of a client's user, who does not sign. */
   readonly unsignedAllowed: boolean;
 }
@@ -221,10 +223,12 @@ export async function viewWaiverRequest(
   const open = await loadOpen(context, session);
   if (open === undefined) return undefined;
   const { position, target } = session.head;
+  const { gate, name: phaseName = "" } = structure.phases[position] ?? {};
   return {
     ...awaitedWaiverBy(open.commit, open.event),
     target,
-    phaseName: structure.phases[position]?.name ?? "",
+    phaseName,
+    requirements: open.event.fields.map((name) => (gate && requirementText(gate, name)) ?? ""),
     unsignedAllowed: context.options.approvals.unsigned,
   };
 }
