@@ -22,7 +22,7 @@ import type { EventOf } from "./events.js";
 import type { HeadFacts, SessionHead } from "./head.js";
 
 /** Limits how many names one request has: they are stored in the head, which must stay small. */
-export const WAIVED_MAX = 50;
+const WAIVED_MAX = 50;
 
 /** Returns the names that are waived at the current phase. */
 export function waivedNames({ waived = [] }: Pick<HeadFacts, "waived">): string[] {

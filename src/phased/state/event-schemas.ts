@@ -50,7 +50,7 @@ const begun = { snapshots: z.optional(z.array(snapshotSchema)) };
 const verified = { verification: z.optional(z.array(verificationSchema)) };
 
 /** Checks what a person has waived. */
-export const waivedSchema = z.object({
+const waivedSchema = z.object({
   fields: texts,
   reason: z.string(),
   by: z.string(),
