@@ -33,6 +33,12 @@ server that continues the session must know the same approvers.
 
 Approving starts the next phase. Pass --project so that its baseline can be recorded.`;
 
+const DENY_HELP = `
+Shows the evidence, or the request for a waiver, that the session waits on, asks for confirmation, and records your note
+for the agent. Denied evidence counts as a failed attempt, a denied waiver does not. Sign it with --key; for a waiver,
+--by is enough where neither the gate nor the server has approvers. Without a terminal it needs --yes together with
+--evidence-hash or --request, the hash of what you have seen elsewhere.`;
+
 const WAIVE_HELP = `
 Shows what the agent can't meet and why, and asks for confirmation. The gate then no longer requires exactly that, until
 the session leaves the phase; history, show and audit name you. Sign it with --key where the gate names approvers, or
@@ -79,7 +85,7 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
           .hideHelp(decision === "approve"),
       )
       .addOption(logLevelOption())
-      .addHelpText("after", decision === "waive" ? WAIVE_HELP : APPROVE_HELP)
+      .addHelpText("after", { approve: APPROVE_HELP, waive: WAIVE_HELP, deny: DENY_HELP }[decision])
       .action(async (sessionId: string, options: DecideOptions) => {
         setExitCode(await decide(decision, sessionId, options, terminal));
       });
@@ -104,7 +110,7 @@ async function decide(
     if (privateKey === undefined && waiting.mustSign) {
       throw new CommandFailure("this decision must be signed", EXIT.usage, "Give --key with your private key.");
     }
-    requirePerson(options, terminal);
+    requirePerson(options, waiting, terminal);
     for (const line of waiting.lines(terminal.stdout, options.full === true)) print(terminal, line);
     const note = await noteFor(decision, options, terminal);
     const question = `${sentence(decision)} this as ${printable(by)}?`;
@@ -147,15 +153,18 @@ async function signerOf({ key, by }: DecideOptions, approvers: Readonly<Record<s
 
 function requireHash(decision: Decision, { yes, evidenceHash, request }: DecideOptions): void {
   if (yes !== true || (decision === "waive" ? request : (evidenceHash ?? request)) !== undefined) return;
-  const option = decision === "waive" ? "--request" : "--evidence-hash";
-  const hint = `Read ${decision === "waive" ? "the request" : "the evidence"} first, and give its hash, as \`phasegate show\` prints it.`;
+  const option = { approve: "--evidence-hash", waive: "--request", deny: "--evidence-hash or --request" }[decision];
+  const what = { approve: "the evidence", waive: "the request", deny: "the evidence, or the request for a waiver," }[
+    decision
+  ];
+  const hint = `Read ${what} first, and give its hash, as \`phasegate show\` prints it.`;
   throw new CommandFailure(`--yes needs ${option}`, EXIT.usage, hint);
 }
 
 /** Checks that a person can be asked. It is the last check: a wrong session is reported with or without a terminal. */
-function requirePerson({ yes }: DecideOptions, terminal: Terminal): void {
+function requirePerson({ yes }: DecideOptions, { seen }: WaitingSession, terminal: Terminal): void {
   if (yes === true || isInteractive(terminal)) return;
-  const hint = "Run it at a terminal, or give --yes and --evidence-hash.";
+  const hint = `Run it at a terminal, or give --yes and ${seen.option}.`;
   throw new CommandFailure("no confirmation is possible: this is not a terminal", EXIT.usage, hint);
 }
 

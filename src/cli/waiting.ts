@@ -241,6 +241,7 @@ async function waitingWaiver(engine: Engine, sessionId: string): Promise<Waiting
 
 function waiverLines(request: WaiverRequest, stream: Writable): string[] {
   const { sessionId, workflowType, revision, target, phase, phaseName, fields, reason, askedAt, approvers } = request;
+  const asked = fields.map((name, index) => [name, request.requirements[index] ?? ""].filter(Boolean).join(": "));
   const head = headLines(
     sessionId,
     [
@@ -254,5 +255,5 @@ function waiverLines(request: WaiverRequest, stream: Writable): string[] {
     stream,
   );
   const section = (title: string, lines: readonly string[]) => ["", styled(stream, "bold", title), ...lines];
-  return [...head, ...section("To be waived", fields.flatMap(barred)), ...section("Reason", barred(reason)), ""];
+  return [...head, ...section("To be waived", asked.flatMap(barred)), ...section("Reason", barred(reason)), ""];
 }

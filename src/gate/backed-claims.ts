@@ -9,6 +9,7 @@ import { shown } from "../workflow/names.js";
 import type { FieldGate, GateDefinition, SchemaGate } from "../workflow/structure.js";
 import { checksOf } from "./check-gate.js";
 import { ITEMS_FIELD, requiredItems } from "./plan-gate.js";
+import { propertiesOf } from "./schema-hints.js";
 import type { Problem } from "./verdict.js";
 
 /** The format of a claim with its proof, as a JSON Schema. */
@@ -115,17 +116,17 @@ function booleansIn({ fields }: FieldGate): string[] {
 }
 
 function booleansBy({ jsonSchema }: SchemaGate): string[] {
-  const { properties, required } = jsonSchema ?? {};
-  if (!isJsonObject(properties) || !Array.isArray(required)) return [];
-  return Object.keys(properties).filter((name) => {
-    const schema = properties[name];
-    return required.includes(name) && isJsonObject(schema) && schema.type === "boolean";
-  });
+  const required = jsonSchema?.required;
+  if (!Array.isArray(required)) return [];
+  return [...(propertiesOf(jsonSchema) ?? [])].flatMap(([name, { type }]) =>
+    required.includes(name) && type === "boolean" ? [name] : [],
+  );
 }
 
 function withProofFormat({ jsonSchema = {} }: SchemaGate, proofs: readonly string[]): Pick<SchemaGate, "jsonSchema"> {
   const properties = isJsonObject(jsonSchema.properties) ? jsonSchema.properties : {};
-  const changed = proofs.map((name) => [name, proofFormat(properties[name])]);
+  const claims = propertiesOf(jsonSchema);
+  const changed = proofs.map((name) => [name, proofFormat(claims?.get(name))]);
   return { jsonSchema: { ...jsonSchema, properties: { ...properties, ...Object.fromEntries(changed) } } };
 }
 
@@ -135,13 +136,15 @@ export function proofFormat(claim: JsonValue | undefined): JsonObject {
   return description === undefined ? PROOF_FORMAT : { ...PROOF_FORMAT, description };
 }
 
-const AROUND = new Set([..."\"'`()[]{}<>,;.!?"]);
+const BEFORE = new Set([..."\"'`()[]{}<>,;!?"]);
+/** A dot before a word belongs to it: `./docs/report.md`, `.github/ci.yml`. */
+const AFTER = new Set([...BEFORE, "."]);
 
 /** Removes quotes, brackets and punctuation around a word. */
 function trimmed(word: string): string {
   let [from, to] = [0, word.length];
-  while (from < to && AROUND.has(word.charAt(from))) from += 1;
-  while (to > from && AROUND.has(word.charAt(to - 1))) to -= 1;
+  while (from < to && BEFORE.has(word.charAt(from))) from += 1;
+  while (to > from && AFTER.has(word.charAt(to - 1))) to -= 1;
   return word.slice(from, to);
 }
 

@@ -17,6 +17,28 @@ export function schemaAt(schema: JsonObject | undefined, path: readonly Property
   return isJsonObject(current) ? current : undefined;
 }
 
+/** Returns the schemas of an object's properties, by name; undefined if the schema does not tell them. */
+export function propertiesOf(schema: JsonObject | undefined): ReadonlyMap<string, JsonObject> | undefined {
+  const { properties } = schema ?? {};
+  if (!isJsonObject(properties)) return undefined;
+  const known = Object.entries(properties).map(([name, property]): [string, JsonObject] => [
+    name,
+    isJsonObject(property) ? resolved(property, schema) : {},
+  ]);
+  return new Map(known);
+}
+
+/** Begins a reference to a schema that has an id: `z.boolean().meta({ id: "Done" })`. */
+const DEFINED = "#/$defs/";
+
+/** Returns a schema together with the one that it refers to, if any. */
+function resolved(schema: JsonObject, root: JsonObject | undefined): JsonObject {
+  const { $ref, ...own } = schema;
+  if (typeof $ref !== "string" || !$ref.startsWith(DEFINED)) return schema;
+  const target = child(root?.$defs, $ref.slice(DEFINED.length));
+  return isJsonObject(target) ? { ...target, ...own } : schema;
+}
+
 /** Describes in a few words what a JSON Schema expects. */
 export function expectedBy(schema: JsonObject): string | undefined {
   if (schema.const !== undefined) return JSON.stringify(schema.const);

@@ -10,16 +10,17 @@ import type { FieldGate, GateDefinition, PlanGate, SchemaGate, VerifyDefinition 
 import { checksOf, revealOf } from "./check-gate.js";
 import { evidenceNames, requiredNames } from "./format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "./plan-gate.js";
-import { exampleAt } from "./schema-hints.js";
+import { exampleAt, propertiesOf } from "./schema-hints.js";
 import type { Problem } from "./verdict.js";
 
 /** The names that a waiver may be for. */
 export interface Waivable {
   /**
    * Names of fields; checks of the gate as a whole as `verified_by.1`; in a plan's gate, `tasks_completed.<id>` and
-   * `validation_gate.<number>`. Undefined if the gate's schema does not tell its fields: then any name may be one.
+   * `validation_gate.<number>`. If the gate's schema does not tell its fields, as a union does not, those of its example:
+   * without a value for the waived field such a schema may check nothing else.
    */
-  readonly names: readonly string[] | undefined;
+  readonly names: readonly string[];
   /** The fields that the definition excludes from waivers. */
   readonly excluded: readonly string[];
 }
@@ -30,9 +31,15 @@ export function waivable(gate: GateDefinition, waived: readonly string[] = []): 
   const left = (names: readonly string[]) => [...new Set(names)].filter((name) => !waived.includes(name));
   if (gate.kind === "plan") return { names: left(planNames(gate)), excluded: [] };
   const excluded = gate.kind === "fields" ? excludedFields(gate) : excludedProperties(gate);
-  if (gate.kind === "schema" && gate.jsonSchema?.properties === undefined) return { names: undefined, excluded };
-  const fields = gate.kind === "fields" ? requiredNames(gate) : evidenceNames(gate);
-  const named = checksOf(gate).map((check) => checkName(gate, check));
+  const fields =
+    gate.kind === "fields"
+      ? requiredNames(gate)
+      : tellsFields(gate)
+        ? evidenceNames(gate)
+        : Object.keys(gate.example ?? {});
+  // A gate that shows names alone does not show its checks.
+  const shown = revealOf(gate) === "names" ? [] : checksOf(gate);
+  const named = shown.map((check) => checkName(gate, check));
   return { names: left([...fields, ...named].filter((name) => !excluded.includes(name))), excluded };
 }
 
@@ -51,7 +58,6 @@ export function waivableProblems(
     if (gate.kind !== "plan") return [field.split(".")[0] ?? ""];
     return [field === TASKS_FIELD && typeof example === "string" ? `${TASKS_FIELD}.${example}` : field];
   });
-  if (names === undefined) return [...new Set(wanted)].filter((name) => name !== "");
   const whole = names.filter((name) => name.startsWith(WHOLE));
   const failed = whole.filter((_, index) => failedChecks[index]);
   return names.filter((name) => wanted.includes(name) || failed.includes(name));
@@ -61,6 +67,25 @@ export function waivableProblems(
 export function waiverName(gate: GateDefinition, given: string): string {
   if (gate.kind !== "plan" || gate.tasks.every(({ id }) => id !== given)) return given;
   return `${TASKS_FIELD}.${given}`;
+}
+
+/** Returns what a gate says of a requirement, for the person who decides on a waiver; undefined if it says nothing. */
+export function requirementText(gate: GateDefinition, name: string): string | undefined {
+  if (gate.kind === "open") return undefined;
+  if (gate.kind === "plan") return gate.items.find((_, index) => name === `${ITEMS_FIELD}.${index + 1}`);
+  const about =
+    gate.kind === "fields"
+      ? gate.fields.find((field) => field.name === name)?.description
+      : propertiesOf(gate.jsonSchema)?.get(name)?.description;
+  const checks = checksOf(gate).filter((check) => checkName(gate, check) === name);
+  const ran = checks.map(({ verifier, params }) => {
+    return Object.keys(params).length === 0 ? verifier : `${verifier} ${JSON.stringify(params)}`;
+  });
+  const said = [
+    ...(typeof about === "string" ? [about] : []),
+    ...(ran.length === 0 ? [] : [`checked by ${ran.join(", ")}`]),
+  ];
+  return said.length === 0 ? undefined : said.join("; ");
 }
 
 /** Returns a gate without what is waived. */
@@ -73,7 +98,13 @@ export function waive(gate: GateDefinition, names: readonly string[]): GateDefin
     );
     return { ...gate, tasks, waived: [...names] };
   }
-  const checked = gate.verify?.filter((check) => !waived.has(checkName(gate, check)));
+  const fieldNames = new Set(gate.kind === "fields" ? gate.fields.map(({ name }) => name) : evidenceNames(gate));
+  const isWaived = (check: VerifyDefinition) => {
+    const name = checkName(gate, check);
+    // A field may be called like a check of the gate as a whole: then only the field is meant.
+    return waived.has(name) && (check.field !== undefined || !fieldNames.has(name));
+  };
+  const checked = gate.verify?.filter((check) => !isWaived(check));
   const rest = { waived: [...names], ...(checked === undefined ? {} : { verify: checked }) };
   if (gate.kind === "schema") return { ...gate, ...rest, ...withoutRequired(gate, waived) };
   const fields = gate.fields.map((field) =>
@@ -96,9 +127,11 @@ export async function validateWaived(
   const { waived } = gate;
   const others = result.issues.filter((issue) => !waived.includes(fieldOf(issue)));
   if (others.length > 0 || result.issues.length === 0) return { issues: others };
-  const completed = await schema["~standard"].validate({ ...evidence, ...standIns(gate, waived) });
-  const isComplete = completed.issues?.every((issue) => !waived.includes(fieldOf(issue)));
-  return isComplete === true && completed.issues ? { issues: completed.issues } : { value: evidence };
+  const inserted = standIns(gate, waived);
+  const completed = await schema["~standard"].validate({ ...evidence, ...inserted });
+  if (!completed.issues) return { value: withoutStandIns(completed.value, inserted, evidence) };
+  const isComplete = completed.issues.every((issue) => !waived.includes(fieldOf(issue)));
+  return isComplete || !tellsFields(gate) ? completed : { value: evidence };
 }
 
 function planNames({ tasks, items }: PlanGate): string[] {
@@ -112,12 +145,7 @@ function excludedFields({ fields }: FieldGate): string[] {
 
 /** A schema in code says it by its metadata: `z.boolean().meta({ waivable: false })`. */
 function excludedProperties({ jsonSchema }: SchemaGate): string[] {
-  const { properties } = jsonSchema ?? {};
-  if (!isJsonObject(properties)) return [];
-  return Object.keys(properties).filter((name) => {
-    const schema = properties[name];
-    return isJsonObject(schema) && schema.waivable === false;
-  });
+  return [...(propertiesOf(jsonSchema) ?? [])].flatMap(([name, { waivable }]) => (waivable === false ? [name] : []));
 }
 
 /** Begins the names of checks that belong to the gate as a whole. */
@@ -140,6 +168,19 @@ function withoutRequired({ jsonSchema }: SchemaGate, waived: ReadonlySet<string>
 function fieldOf({ path = [] }: StandardSchemaV1.Issue): string {
   const [first = ""] = path;
   return String(typeof first === "object" ? first.key : first);
+}
+
+/** Returns what a schema made of evidence, with the waived fields as they were submitted, if they were. */
+function withoutStandIns(value: unknown, inserted: JsonObject, evidence: JsonObject): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return evidence;
+  const others = Object.entries(value).filter(([name]) => !Object.hasOwn(inserted, name));
+  const submitted = Object.entries(evidence).filter(([name]) => Object.hasOwn(inserted, name));
+  return Object.fromEntries([...others, ...submitted]);
+}
+
+/** Returns true if a schema is one object whose fields are known: then it checks each by itself. */
+function tellsFields({ jsonSchema }: SchemaGate): boolean {
+  return isJsonObject(jsonSchema?.properties);
 }
 
 function standIns(gate: SchemaGate, waived: readonly string[]): JsonObject {

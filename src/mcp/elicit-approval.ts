@@ -69,10 +69,12 @@ export function elicitApproval(server: McpServer, ctx: ServerContext, request: A
 
 /** Asks the client's user in the same way to grant a waiver. */
 export function elicitWaiver(server: McpServer, ctx: ServerContext, request: WaiverRequest): Elicited {
-  const { sessionId, workflowType, phase, phaseName, fields, reason } = request;
+  const { sessionId, workflowType, phase, phaseName, fields, requirements, reason } = request;
+  const said = fields.flatMap((name, index) => (requirements[index] ? [`${name}: ${requirements[index]}`] : []));
   return elicit(server, ctx, request, () =>
     [
       `The agent asks to go on without: ${fields.map((name) => escapeHidden(name)).join(", ")}.`,
+      ...said.map((line) => brief(escapeHidden(singleLine(line)), RESULT_LENGTH)),
       singleLine(`Phase ${phase} (${phaseName}) of ${workflowType}, session ${sessionId}. The agent's reason:`),
       escapeHidden(brief(reason, EVIDENCE_MAX)),
       "If you approve, the gate does not check this, and the record says that you have waived it.",

@@ -19,7 +19,7 @@ import type { Payload } from "../ports/storage-adapter.js";
 import type { Skips } from "../rules/options.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
-import type { GateDefinition, PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadWaived } from "./approval/waivers.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
 import { checkWorkflow, execute, gateAsked, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
@@ -150,15 +150,15 @@ async function evaluate(
 ): Promise<Omit<Evaluation, "dependsOn">> {
   const { session, structure, phase } = submitted;
   const { gate } = phase;
-  const lookups = lookupsFor(context, gate, submitted.submission);
-  const hasChecks = checksOf(gate).length + lookups.length > 0;
-  // Verifiers must not run for a phase that another host has already completed.
-  if (hasChecks) await confirm();
   const { submission: last, position } = session.head;
   const submission =
     last?.merge === true ? await mergeLast(context, session, last.version, submitted.submission) : submitted.submission;
   const stored = storeValue(submission.evidence, submission.characters);
   const { evidence, proofs, problems: unproven } = readClaims(gate, submission.evidence);
+  const lookups = lookupsFor(context, proofs);
+  const hasChecks = checksOf(gate).length + lookups.length > 0;
+  // Verifiers must not run for a phase that another host has already completed.
+  if (hasChecks) await confirm();
   const schema = gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
   const schemaResult = schema && (await validateWaived(schema, gate, evidence));
   const claims = proofs.length === 0 ? undefined : evidence;
@@ -190,9 +190,9 @@ async function evaluate(
 }
 
 /** Returns the checks that the files exist which proofs name, if the host has a verifier for that. */
-function lookupsFor({ options }: EngineContext, gate: GateDefinition, { evidence }: SafeEvidence): VerifyDefinition[] {
-  if (options.claims !== "backed" || !Object.hasOwn(options.verifiers, FILE_EXISTS)) return [];
-  return readClaims(gate, evidence).proofs.flatMap(({ field, proof }) =>
+function lookupsFor({ options }: EngineContext, proofs: readonly Proof[]): VerifyDefinition[] {
+  if (!Object.hasOwn(options.verifiers, FILE_EXISTS)) return [];
+  return proofs.flatMap(({ field, proof }) =>
     filesNamedIn(proof).map((path) => ({ verifier: FILE_EXISTS, params: { path }, field })),
   );
 }

@@ -128,7 +128,7 @@ export interface ResolvedOptions {
 
 /**
  * Fills in the defaults.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key or `claims` is invalid.
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const {
@@ -153,12 +153,21 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     verifiers: options.verifiers ?? {},
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
-    claims: options.claims ?? "plain",
+    claims: checkClaims(options.claims ?? "plain"),
     ...(retention === undefined ? {} : { retention }),
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
+}
+
+/** Refuses a misspelt value, with which no gate would ask for proofs. */
+function checkClaims(claims: ResolvedOptions["claims"]): ResolvedOptions["claims"] {
+  if (claims === "plain" || claims === "backed") return claims;
+  throw new PhasegateError("INVALID_INPUT", `claims is ${shown(claims)}: it must be plain or backed`, {
+    remedy: "Correct it, or leave it out for the default.",
+    details: { field: "claims", expected: "plain or backed" },
+  });
 }
 
 /** Checks a host's retention. Throws `INVALID_INPUT`. */

@@ -337,7 +337,7 @@ describe("phasegate waive", () => {
   it("shows the request, signs the answer, and the gate asks for the rest", async () => {
     const { engine, sessionId, flags } = await waiting();
     const { code, stdout } = await run("waive", sessionId, ...(await flags("ann")), "--note", "fine");
-    expect(stdout).toContain("To be waived\n  │ tests_pass\n");
+    expect(stdout).toContain("To be waived\n  │ tests_pass: all of them\n");
     expect(stdout).toContain("Reason\n  │ there are none\n");
     expect(stdout).toMatch(/approvers +ann, bob\n/);
     expect(code).toBe(0);
@@ -360,6 +360,10 @@ describe("phasegate waive", () => {
     expect(await run("waive", sessionId, ...byName, "--request", "0".repeat(64))).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("the session waits on another request than the given hash"),
+    });
+    expect(await run("deny", sessionId, ...byName, "--note", "no")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--yes needs --evidence-hash or --request"),
     });
     expect(await run("waive", sessionId, "--state", state)).toMatchObject({
       code: 2,

@@ -45,6 +45,11 @@ describe("a gate that asks for proofs", () => {
     const jsonSchema = JSON.parse(JSON.stringify(z.toJSONSchema(z.object({ ok: z.boolean(), note: z.string() }))));
     const gate: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema };
     expect(requiredFormat(askForProofs(gate))).toMatchObject({ properties: { ok: { required: ["claim", "proof"] } } });
+    const done = z.boolean().meta({ id: "Done", description: "all of it" });
+    const withId = JSON.parse(JSON.stringify(z.toJSONSchema(z.object({ done }))));
+    expect(requiredFormat(askForProofs({ ...gate, jsonSchema: withId }))).toMatchObject({
+      properties: { done: { required: ["claim", "proof"], description: "all of it" } },
+    });
     const unknown: SchemaGate = { kind: "schema", allowOverride: false };
     expect(askForProofs(unknown)).toBe(unknown);
     expect(requiredFormat(askForProofs(PLAN))).toMatchObject({ validation_gate: { each: { type: "object" } } });
@@ -105,6 +110,8 @@ describe("the files that a proof names", () => {
     ["https://example.com/a.html", []],
     ["a/b.c a/b.c x/1.d x/2.d x/3.d", ["a/b.c", "x/1.d", "x/2.d"]],
     ["...", []],
+    ["see ./docs/report.md, ../b/c.md.", ["./docs/report.md", "../b/c.md"]],
+    ["(.github/ci.yml)", [".github/ci.yml"]],
   ])("of %j are %j", (proof, files) => {
     expect(filesNamedIn(proof)).toEqual(files);
   });

@@ -4,7 +4,15 @@ import * as z from "zod";
 import { checkGate, checksOf } from "../../src/gate/check-gate.js";
 import { exampleEvidence, requiredFormat, requiredNames } from "../../src/gate/format.js";
 import { judge } from "../../src/gate/judge.js";
-import { validateWaived, waivable, waivableProblems, waive, waivedText, waiverName } from "../../src/gate/waivers.js";
+import {
+  requirementText,
+  validateWaived,
+  waivable,
+  waivableProblems,
+  waive,
+  waivedText,
+  waiverName,
+} from "../../src/gate/waivers.js";
 import type { FieldGate, GateDefinition, PlanGate, SchemaGate } from "../../src/workflow/structure.js";
 
 const GATE: FieldGate = {
@@ -61,15 +69,26 @@ describe("what can be waived", () => {
     expect(waiverName(GATE, "1.2")).toBe("1.2");
   });
 
-  it("is every property of a schema but those with `waivable: false`; unknown for a schema that does not tell", () => {
+  it("is every property of a schema but those with `waivable: false`, also of one with an id", () => {
     const gate = schemaGate(z.object({ a: z.string(), b: z.boolean().meta({ waivable: false }) }));
     expect(waivable(gate)).toEqual({ names: ["a"], excluded: ["b"] });
-    expect(waivable({ kind: "schema", allowOverride: false }).names).toBeUndefined();
+    const licensed = z.boolean().meta({ id: "Licensed", waivable: false });
+    expect(waivable(schemaGate(z.object({ licensed, a: z.string() })))).toEqual({
+      names: ["a"],
+      excluded: ["licensed"],
+    });
+  });
+
+  it("is what the example has, for a schema that does not tell its fields", () => {
+    const gate: SchemaGate = { kind: "schema", allowOverride: false };
+    expect(waivable(gate).names).toEqual([]);
+    expect(waivable({ ...gate, example: { kind: "a", tested: true } }).names).toEqual(["kind", "tested"]);
   });
 
   it("is nothing where the gate is open or hides what it asks for", () => {
     expect(waivable({ kind: "open", allowOverride: false }).names).toEqual([]);
     expect(waivable({ ...GATE, reveal: "none" }).names).toEqual([]);
+    expect(waivable({ ...GATE, reveal: "names" }).names).toEqual(["built", "coverage", "tests"]);
   });
 
   it("is named for problems: of fields, of failed checks, of tasks and of items", () => {
@@ -81,8 +100,8 @@ describe("what can be waived", () => {
     expect(waivableProblems(GATE, ["verified_by.1"], [whole], [true])).toEqual(["verified_by.2"]);
     const ofPlan = [missing("tasks_completed", "1.2"), missing("validation_gate.2")];
     expect(waivableProblems(PLAN, [], ofPlan)).toEqual(["tasks_completed.1.2", "validation_gate.2"]);
-    const unknown: SchemaGate = { kind: "schema", allowOverride: false };
-    expect(waivableProblems(unknown, [], [missing("a.b"), missing("")])).toEqual(["a"]);
+    const union: SchemaGate = { kind: "schema", allowOverride: false, example: { a: {} } };
+    expect(waivableProblems(union, [], [missing("a.b"), missing("")])).toEqual(["a"]);
   });
 });
 
@@ -153,6 +172,34 @@ describe("a gate of fields without what is waived", () => {
   });
 });
 
+describe("what a name in a request stands for", () => {
+  it("is what the gate says of it: a description, checks, or an item's text", () => {
+    const described = {
+      name: "built",
+      type: "boolean",
+      required: true,
+      description: "the whole suite passes",
+    } as const;
+    const gate: FieldGate = { ...GATE, fields: [described, ...GATE.fields.slice(1)] };
+    expect(requirementText(gate, "built")).toBe("the whole suite passes");
+    expect(requirementText(gate, "coverage")).toBe("checked by file_exists");
+    expect(requirementText(gate, "verified_by.2")).toBe('checked by command {"command":"two"}');
+    expect(requirementText(gate, "tests")).toBeUndefined();
+    expect(requirementText(PLAN, "validation_gate.2")).toBe("Docs are there");
+    expect(requirementText(PLAN, "tasks_completed.1.1")).toBeUndefined();
+    const inCode = schemaGate(z.object({ ok: z.boolean().describe("all of it") }));
+    expect(requirementText(inCode, "ok")).toBe("all of it");
+    expect(requirementText({ kind: "open", allowOverride: false }, "ok")).toBeUndefined();
+  });
+});
+
+describe("a field that is called like a check of the gate as a whole", () => {
+  it("is waived without the check", () => {
+    const fields = [{ name: "verified_by.1", type: "boolean", required: true }] as const;
+    expect(checksOf(waive({ ...GATE, fields: [...fields] }, ["verified_by.1"]))).toHaveLength(3);
+  });
+});
+
 describe("a plan's gate without what is waived", () => {
   it("asks for the other tasks and items, under the same numbers", () => {
     const gate = waive(PLAN, ["tasks_completed.1.2", "validation_gate.1"]);
@@ -192,10 +239,34 @@ describe("a schema's gate without what is waived", () => {
   });
 
   it("accepts evidence where no value is known that could stand in for the waived one", async () => {
-    const gate: SchemaGate = { kind: "schema", allowOverride: false };
+    const gate = schemaGate(schema.safeExtend({ coverage: z.any() }));
     expect(await checked(["coverage"], { low: 3, high: 2 }, gate)).toHaveProperty("value");
     const withExample: SchemaGate = { ...gate, example: { coverage: 81 } };
     expect(await checked(["coverage"], { low: 3, high: 2 }, withExample)).toHaveProperty("issues");
+  });
+
+  it("hands on what the schema makes of the other fields", async () => {
+    const lengths = z.object({
+      name: z.string().transform((name) => name.length),
+      coverage: z.number(),
+      size: z.int().default(7),
+    });
+    const gate = waive({ ...schemaGate(schema), example: { coverage: 81 } }, ["coverage"]);
+    expect(await validateWaived(lengths, gate, { name: "abc" })).toEqual({ value: { name: 3, size: 7 } });
+    const sent = { name: "abc", coverage: "none" };
+    expect(await validateWaived(lengths, gate, sent)).toEqual({ value: { name: 3, size: 7, coverage: "none" } });
+  });
+
+  it("stays shut where a schema checks nothing else without it", async () => {
+    const union = z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("a"), tested: z.literal(true) }),
+      z.object({ kind: z.literal("b"), linted: z.literal(true) }),
+    ]);
+    const gate = schemaGate(union);
+    expect(await validateWaived(union, waive(gate, ["kind"]), {})).toMatchObject({ issues: [{ path: ["kind"] }] });
+    const withExample = waive({ ...gate, example: { kind: "a", tested: true } }, ["kind"]);
+    expect(await validateWaived(union, withExample, {})).toMatchObject({ issues: [{ path: ["tested"] }] });
+    expect(await validateWaived(union, withExample, { tested: true })).toEqual({ value: { tested: true } });
   });
 
   it("keeps a refusal without any issue", async () => {

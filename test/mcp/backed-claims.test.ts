@@ -2,7 +2,13 @@ import { expect, it } from "vitest";
 import { run } from "../cli/run-cli.js";
 import { connectToServe } from "../cli/serve-client.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { makeEngine } from "../support/make-engine.js";
 import { writeFiles } from "../support/write-files.js";
+
+it("an engine refuses a misspelt 'backed', which would ask for no proofs", () => {
+  // @ts-expect-error: plain JavaScript may pass anything.
+  expect(() => makeEngine({ claims: "baked" })).toThrow(/claims is "baked": it must be plain or backed/);
+});
 
 it("serve --claims backed takes a claim with a proof, looks up the file that it names, and shows it", async () => {
   const root = await temporaryFolder();
@@ -43,11 +49,14 @@ evidence_schema:
   expect(await complete(1, { reviewed: { claim: true, proof: "docs/missing.md:1" } })).toMatchObject({
     problems: [{ field: "reviewed", problem: "unverified" }],
   });
+  // A retry keeps the evidence, and with it the proof.
+  await ask({ action: "retry_phase", session_id: id, phase: 1 });
+  expect(await complete(1, {})).toMatchObject({ problems: [{ field: "reviewed", problem: "unverified" }] });
   expect(await complete(1, { reviewed: { claim: true, proof: "docs/review.md:1" } })).toMatchObject({
     checkpoint_passed: true,
   });
   expect(await ask({ action: "get_history", session_id: id })).toMatchObject({
-    history: [{}, {}, { status: "completed", proofs: ["reviewed: docs/review.md:1"] }, {}],
+    history: [{}, {}, {}, { status: "completed", proofs: ["reviewed: docs/review.md:1"] }, {}],
   });
   expect((await run("show", String(id), "--state", state)).stdout).toContain("· reviewed: see docs/review.md:1");
   expect(await complete(2, { same: { claim: true, proof: "npm test" } })).toMatchObject({ workflow_complete: true });

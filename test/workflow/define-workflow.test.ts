@@ -54,6 +54,11 @@ describe("defineWorkflow", () => {
       "startPhase 9 is not a phase of the workflow",
     ]);
     expect(problemsOf({ phases: [] })).toContain("there is no phase");
+    // @ts-expect-error: plain JavaScript may leave anything out.
+    expect(problemsOf({ revision: undefined, phases: [{ number: 1, name: "One" }] })).toEqual([
+      "revision is missing",
+      "phase 1: content is missing",
+    ]);
     expect(problemsOf({ phases: [phase(-1)] })).toHaveLength(1);
     expect(problemsOf({})).toEqual([]);
   });

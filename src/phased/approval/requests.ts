@@ -185,7 +185,7 @@ export async function decide(
   const id = parseSessionId(sessionId);
   const { by, note, evidenceHash, signature, idempotencyKey } = request;
   requireText("by", by);
-  if (decision === "deny") requireText("note", note);
+  requireNote(decision, note);
   // The signature is not part of the key: a call that is repeated after a crash has a new one.
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note, evidenceHash]);
@@ -223,6 +223,11 @@ export function requireText(field: keyof typeof EXPECTED, text: unknown): void {
     remedy: `Give '${field}': it is recorded with the decision.`,
     details: { field, expected },
   });
+}
+
+/** Throws `INVALID_INPUT` if a denial has no note, or a note is no text. */
+export function requireNote(decision: "approve" | "deny", note: unknown): void {
+  if (decision === "deny" || (note !== undefined && typeof note !== "string")) requireText("note", note);
 }
 
 async function commandFor(

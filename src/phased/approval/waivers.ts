@@ -6,9 +6,11 @@
 
 import { requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
-import { waiverName } from "../../gate/waivers.js";
+import { PhasegateError } from "../../errors.js";
+import { requirementText, waiverName } from "../../gate/waivers.js";
 import { keyedRequest } from "../../log/machine.js";
-import { parseSessionId, type SessionId } from "../../workflow/names.js";
+import { canonicalJson } from "../../workflow/json.js";
+import { parseSessionId, type SessionId, shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { checkWorkflow, execute, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
@@ -18,7 +20,7 @@ import { approvalOf } from "../state/decide-gate.js";
 import { answerRefusal } from "../state/decide-waiver.js";
 import type { EventOf, SessionEvent, Waived } from "../state/events.js";
 import { type AskedWaiver, type AwaitedWaiver, awaitedWaiverBy, distrustInWaiver, notAccepted } from "./ledger.js";
-import { listAwaited, requireText } from "./requests.js";
+import { listAwaited, requireNote, requireText } from "./requests.js";
 
 /** A request for a waiver with what the person has to know. */
 export interface WaiverRequest extends AwaitedWaiver {
@@ -26,6 +28,8 @@ export interface WaiverRequest extends AwaitedWaiver {
   readonly target: string;
   /** The name of the phase. */
   readonly phaseName: string;
+  /** What the gate says of each of `fields`, in their order: a description, the checks; empty where it says nothing. */
+  readonly requirements: readonly string[];
   /** True if this engine accepts an answer of a client's user, who does not sign. */
   readonly unsignedAllowed: boolean;
 }
@@ -125,6 +129,7 @@ export async function requestWaiver(
   id: string,
   { phase, fields, reason, idempotencyKey }: RequestWaiver,
 ): Promise<WaiverRequested> {
+  requireNames(fields);
   requireText("reason", reason);
   const sessionId = parseSessionId(id);
   const command = { type: "requestWaiver", phase, fields, reason } as const;
@@ -148,7 +153,7 @@ export async function decideWaiver(
   { by, note, request, signature, idempotencyKey }: WaiveRequest,
 ): Promise<WaiverResult> {
   requireText("by", by);
-  if (decision === "deny") requireText("note", note);
+  requireNote(decision, note);
   const sessionId = parseSessionId(id);
   // The signature is not part of the key: a call that is repeated after a crash has a new one.
   const keyed =
@@ -218,10 +223,12 @@ export async function viewWaiverRequest(
   const open = await loadOpen(context, session);
   if (open === undefined) return undefined;
   const { position, target } = session.head;
+  const { gate, name: phaseName = "" } = structure.phases[position] ?? {};
   return {
     ...awaitedWaiverBy(open.commit, open.event),
     target,
-    phaseName: structure.phases[position]?.name ?? "",
+    phaseName,
+    requirements: open.event.fields.map((name) => (gate && requirementText(gate, name)) ?? ""),
     unsignedAllowed: context.options.approvals.unsigned,
   };
 }
@@ -244,6 +251,16 @@ export async function loadWaived(
     found.push(note === undefined ? waived : { ...waived, note });
   }
   return found;
+}
+
+/** Throws `INVALID_INPUT` if the names are none: types don't reach plain JavaScript. */
+function requireNames(fields: unknown): void {
+  if (Array.isArray(fields) && fields.every((name) => typeof name === "string")) return;
+  const expected = "a list of names";
+  throw new PhasegateError("INVALID_INPUT", `'fields' must be ${expected}, not ${shown(fields)}`, {
+    remedy: "Name the fields that can't be met.",
+    details: { field: "fields", expected },
+  });
 }
 
 async function load(context: EngineContext, sessionId: SessionId, session: PhasedSession | undefined) {
@@ -281,7 +298,9 @@ function isSame(
 ): boolean {
   const gate = phases.find(({ number }) => number === phase)?.gate;
   const names = request.fields.map((name) => (gate === undefined ? name : waiverName(gate, name)));
-  return phase === request.phase && reason === request.reason && fields.join("\n") === [...new Set(names)].join("\n");
+  return (
+    phase === request.phase && reason === request.reason && canonicalJson(fields) === canonicalJson([...new Set(names)])
+  );
 }
 
 function requireEvent<T extends SessionEvent["type"]>({ events }: Pick<PhasedCommit, "events">, type: T): EventOf<T> {

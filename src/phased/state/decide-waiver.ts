@@ -108,7 +108,6 @@ function namesRefusal(
   if (fields.length === 0) return badFields(`${named.map(shown).join(", ")}: waived already`, names);
   const fixed = fields.find((name) => excluded.includes(name));
   if (fixed !== undefined) return notAllowed(phase, `the workflow allows no waiver of ${shown(fixed)}`);
-  if (names === undefined) return undefined;
   if (names.length === 0) return notAllowed(phase, `the gate of phase ${phase} shows nothing that can be waived`);
   const unknown = fields.find((name) => !names.includes(name));
   if (unknown === undefined) return undefined;
@@ -120,7 +119,7 @@ function namesRefusal(
 /** Limits the names in an error. */
 const NAMES_SHOWN = 20;
 
-function badFields(message: string, names: readonly string[] = []): PhasegateError<"INVALID_INPUT"> {
+function badFields(message: string, names: readonly string[]): PhasegateError<"INVALID_INPUT"> {
   const more = names.length > NAMES_SHOWN ? `, and ${names.length - NAMES_SHOWN} more` : "";
   const expected = `${names.slice(0, NAMES_SHOWN).join(", ")}${more}`;
   return new PhasegateError("INVALID_INPUT", message, {

@@ -6,7 +6,6 @@
 
 import { conceal } from "../../gate/check-gate.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
-import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
@@ -17,7 +16,15 @@ import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, retryCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
-import { approvalNews, problemEntry, skipNews, verificationNews, waivedNews, waiverNews } from "./shapes.js";
+import {
+  approvalNews,
+  problemEntry,
+  skipNews,
+  verificationNews,
+  waivedLine,
+  waivedNews,
+  waiverNews,
+} from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
@@ -70,7 +77,7 @@ async function allWaived({ engine }: ToolContext, result: CompleteResult): Promi
   if (waivedPhases.length === 0) return {};
   const done = (await engine.history(result.sessionId)).filter(({ status }) => status === "completed");
   return {
-    waived: done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedText(one)}`)),
+    waived: done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedLine(one)}`)),
   };
 }
 
@@ -252,7 +259,7 @@ function others({ problems }: Refused, submitted: readonly string[], named: Wire
   if (ALL_FIELDS in named) return {};
   const isBetween = problems.some(({ field }) => field === "");
   const blank = isBetween ? "<as validation_errors want it>" : "<as before>";
-  const rest = submitted.filter((name) => !(name in named));
+  const rest = submitted.filter((name) => !Object.hasOwn(named, name));
   const shown = rest.slice(0, Math.max(0, BLANKS_MAX - Object.keys(named).length));
   const blanks = Object.fromEntries(shown.map((name) => [name, blank]));
   return shown.length === rest.length ? blanks : { ...blanks, "<all other fields>": blank };

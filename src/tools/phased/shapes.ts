@@ -216,7 +216,13 @@ export function waiverNews({ awaitingWaiver: open, waiverDenied: denied, waived 
 
 /** Returns what is waived, by whom and why. */
 export function waivedNews(waived: readonly Waived[] | undefined): WireObject {
-  return waived === undefined ? {} : { waived: waived.map((one) => brief(waivedText(one), DENIAL_MAX)) };
+  return waived === undefined ? {} : { waived: waived.map(waivedLine) };
+}
+
+/** Returns a waiver in one line, with each part shortened by itself: a list of many names must not hide who and why. */
+export function waivedLine({ fields, by, reason, note }: Waived): string {
+  const short = { fields: [brief(fields.join(", "), TEXT_MAX)], by: brief(by, 80), reason: brief(reason, TEXT_MAX) };
+  return waivedText({ ...short, note: note && brief(note, TEXT_MAX) });
 }
 
 /** Names those who may answer. */

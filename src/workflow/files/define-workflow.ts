@@ -85,6 +85,7 @@ function problemsOf(input: WorkflowInput): string[] {
   if (!isWorkflowType(input.type))
     problems.push(`type ${shown(input.type)} may contain letters, digits, '_', '-' and '.'`);
   if (input.revision === "") problems.push("revision is empty");
+  problems.push(...missing("", input, ["revision", "name", "description"]));
   problems.push(...unknownKeys("the workflow", input, KEYS.workflow));
   if (input.phases.length === 0 && input.dynamic === undefined) problems.push("there is no phase");
   problems.push(...dynamicProblems(input.dynamic));
@@ -97,6 +98,7 @@ function problemsOf(input: WorkflowInput): string[] {
   for (const phase of input.phases) {
     const about = `phase ${phase.number}`;
     problems.push(
+      ...missing(`${about}: `, phase, ["name", "content"]),
       ...unknownKeys(about, phase, KEYS.phase),
       ...gateProblems(phase.gate).map((problem) => `${about}: ${problem}`),
       ...sinceProblems(about, phase, input),
@@ -123,6 +125,11 @@ function problemsOf(input: WorkflowInput): string[] {
     problems.push(`startPhase ${start} is not a phase of the workflow`);
   }
   return problems;
+}
+
+/** Names the keys that types require and plain JavaScript may leave out: a session's log would be spoilt without them. */
+function missing<T extends object>(about: string, value: T, keys: readonly (keyof T & string)[]): string[] {
+  return keys.filter((key) => value[key] === undefined).map((key) => `${about}${key} is missing`);
 }
 
 /** Returns what is wrong with `since` in the params of a phase's checks. */

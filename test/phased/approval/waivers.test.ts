@@ -92,6 +92,22 @@ describe("a session whose agent can't meet a requirement", () => {
     expect(error).toMatchObject({ code: "NOT_ALLOWED", message: 'the workflow allows no waiver of "licensed"' });
   });
 
+  it.each([["coverage"], [[1]], [undefined]])("must give names: not %j", async (fields) => {
+    const { engine, sessionId, request } = await makeRelease();
+    // @ts-expect-error: plain JavaScript may pass anything.
+    const error = await failure(engine.requestWaiver(sessionId, { ...request, fields }));
+    expect(error).toMatchObject({ code: "INVALID_INPUT", message: expect.stringContaining("must be a list of names") });
+  });
+
+  it("gets no answer with a note that is no text, which would spoil its log", async () => {
+    const { engine, sessionId, request } = await makeRelease();
+    const { request: hash } = await engine.requestWaiver(sessionId, request);
+    // @ts-expect-error: plain JavaScript may pass anything.
+    const error = await failure(engine.waive(sessionId, { by: "ann", request: hash, note: 5 }));
+    expect(error).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
+    expect(await engine.getState(sessionId)).toMatchObject({ waitsForWaiver: true });
+  });
+
   it("is told what to do instead if a person denies it; no attempt is counted", async () => {
     const { engine, sessionId, request, submit } = await makeRelease();
     const { request: hash } = await engine.requestWaiver(sessionId, request);

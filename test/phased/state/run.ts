@@ -46,7 +46,12 @@ export function submit(phase: number, passed = true): CommandOf<"completePhase">
 
 /** Returns a gate that requires an approval. */
 export function asking(allowOverride = false): PhaseDefinition["gate"] {
-  return { kind: "schema", allowOverride, approval: { prompt: "Is it good?", approvers: ["ann"] } };
+  return {
+    kind: "schema",
+    allowOverride,
+    example: { tests: true, docs: true },
+    approval: { prompt: "Is it good?", approvers: ["ann"] },
+  };
 }
 
 /** Returns an answer to the current question; to the last one if there is none. */
