@@ -26,7 +26,10 @@ export function* valuesIn(
 
 /** Returns the names of a class's own methods. */
 export function methodsOf({ prototype }: { readonly prototype: object }): string[] {
-  return Object.getOwnPropertyNames(prototype)
-    .filter((name) => name !== "constructor")
-    .sort();
+  const names: string[] = [];
+  for (let at: object = prototype; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    names.push(...Object.getOwnPropertyNames(at));
+  }
+  // `run` is what the methods of a session are made with.
+  return names.filter((name) => name !== "constructor" && name !== "run").sort();
 }
