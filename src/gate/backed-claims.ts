@@ -38,11 +38,15 @@ export function askForProofs(gate: GateDefinition): GateDefinition {
   }
   if (gate.approval !== undefined) return gate;
   const verified = checksOf(gate).map(({ field }) => field);
-  const proofs = (gate.kind === "fields" ? booleansIn(gate) : booleansBy(gate)).filter(
-    (name) => !verified.includes(name),
-  );
-  if (proofs.length === 0) return gate;
-  return gate.kind === "fields" ? { ...gate, proofs } : { ...gate, proofs, ...withProofFormat(gate, proofs) };
+  const unverified = (names: readonly string[]) => names.filter((name) => !verified.includes(name));
+  if (gate.kind === "fields") {
+    const proofs = unverified(booleansIn(gate));
+    return proofs.length === 0 ? gate : { ...gate, proofs };
+  }
+  const properties = propertiesOf(gate.jsonSchema);
+  if (properties === undefined) return gate;
+  const proofs = unverified(booleansBy(properties, gate.jsonSchema?.required));
+  return proofs.length === 0 ? gate : { ...gate, proofs, jsonSchema: withProofFormat(gate, properties, proofs) };
 }
 
 /** Evidence whose claims were taken apart. */
@@ -56,7 +60,7 @@ interface ReadClaims {
 
 /** Takes claims and proofs apart, where the gate asks for proofs. */
 export function readClaims(gate: GateDefinition, evidence: JsonObject): ReadClaims {
-  const names = "proofs" in gate ? (gate.proofs ?? []) : [];
+  const { proofs: names = [] } = gate.kind === "open" ? {} : gate;
   const proofs: Proof[] = [];
   const problems: Problem[] = [];
   const plain: Record<string, JsonValue> = { ...evidence };
@@ -115,24 +119,21 @@ function booleansIn({ fields }: FieldGate): string[] {
   return fields.filter(({ type, required }) => required && type === "boolean").map(({ name }) => name);
 }
 
-function booleansBy({ jsonSchema }: SchemaGate): string[] {
-  const required = jsonSchema?.required;
-  if (!Array.isArray(required)) return [];
-  return [...(propertiesOf(jsonSchema) ?? [])].flatMap(([name, { type }]) =>
-    required.includes(name) && type === "boolean" ? [name] : [],
-  );
+/** The schemas of an object's properties, by name. */
+type Properties = ReadonlyMap<string, JsonObject>;
+
+function booleansBy(properties: Properties, required: JsonValue | undefined): string[] {
+  const names = Array.isArray(required) ? required : [];
+  return [...properties].flatMap(([name, { type }]) => (names.includes(name) && type === "boolean" ? [name] : []));
 }
 
-function withProofFormat({ jsonSchema = {} }: SchemaGate, proofs: readonly string[]): Pick<SchemaGate, "jsonSchema"> {
-  const properties = isJsonObject(jsonSchema.properties) ? jsonSchema.properties : {};
-  const claims = propertiesOf(jsonSchema);
-  const changed = proofs.map((name) => [name, proofFormat(claims?.get(name))]);
-  return { jsonSchema: { ...jsonSchema, properties: { ...properties, ...Object.fromEntries(changed) } } };
+function withProofFormat(gate: SchemaGate, properties: Properties, proofs: readonly string[]): JsonObject {
+  const changed = [...properties].map(([name, schema]) => [name, proofs.includes(name) ? proofFormat(schema) : schema]);
+  return { ...gate.jsonSchema, properties: Object.fromEntries(changed) };
 }
 
 /** Returns the format of a claim with its proof, with the description of the claim. */
-export function proofFormat(claim: JsonValue | undefined): JsonObject {
-  const description = isJsonObject(claim) ? claim.description : undefined;
+export function proofFormat({ description }: JsonObject): JsonObject {
   return description === undefined ? PROOF_FORMAT : { ...PROOF_FORMAT, description };
 }
 

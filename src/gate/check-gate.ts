@@ -139,14 +139,14 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
     const shut = hasRules(gate) ? [whole("The gate's rules were not run, so it stays shut")] : [];
     return verdict([...blocking, ...shut], softened);
   }
-  const unmet = context.rules.check(evidence, context.surroundings ?? {}, unreadable(gate, evidence, found));
+  const faulty = new Set(found.map(({ field }) => field));
+  const unmet = context.rules.check(evidence, context.surroundings ?? {}, faulty, leftOut(gate, evidence));
   return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
 }
 
-/** Returns the fields that rules can't read: those with a problem, and waived ones that were not submitted. */
-function unreadable({ waived = [] }: FieldGate, evidence: JsonObject, found: readonly Problem[]): Set<string> {
-  const left = waived.filter((name) => !Object.hasOwn(evidence, name) || evidence[name] === null);
-  return new Set([...found.map(({ field }) => field), ...left]);
+/** Returns the waived fields that were not submitted. */
+function leftOut({ waived = [] }: FieldGate, evidence: JsonObject): Set<string> {
+  return new Set(waived.filter((name) => !Object.hasOwn(evidence, name) || evidence[name] === null));
 }
 
 /** At most this many missing fields get a hint at a similar name that was sent. */

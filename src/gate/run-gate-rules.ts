@@ -40,11 +40,11 @@ export async function createRules(gate: FieldGate): Promise<CompiledRules> {
   const read = fieldsRead(gate, ready);
   return {
     faults: broken,
-    check(evidence, surroundings, faulty) {
+    check(evidence, surroundings, faulty, waived = NONE) {
       const problems = [...broken];
       const variables = variablesOf(read, evidence, surroundings);
       for (const one of ready) {
-        const problem = checkRule(one, evidence, variables, faulty);
+        const problem = checkRule(one, evidence, variables, { faulty, waived });
         if (problem !== undefined) problems.push(problem);
       }
       return problems;
@@ -114,9 +114,17 @@ function sessionValue(session: RuleSession): SessionValue {
   ]);
 }
 
-function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, faulty: ReadonlySet<string>) {
+/** Names of fields that rules can't read: with a problem, or waived and without a value. */
+interface Unreadable {
+  readonly faulty: ReadonlySet<string>;
+  readonly waived: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, unreadable: Unreadable) {
   const { rule, field, params, run } = one;
-  if (faulty.size > 0 && isFaulty(one, faulty)) return undefined;
+  if (unreadable.faulty.size + unreadable.waived.size > 0 && isSkipped(one, unreadable)) return undefined;
   if (field !== undefined) {
     const value = submittedValue(evidence, field.name);
     if (value === undefined) return undefined;
@@ -127,7 +135,12 @@ function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, f
   return outcome.holds ? undefined : ruleProblem(rule, field, evidence, outcome.because);
 }
 
-/** Returns true if a problem with something that the rule reads was already reported. */
-function isFaulty({ field, compiled: { names } }: ReadyRule, faulty: ReadonlySet<string>): boolean {
-  return (field !== undefined && faulty.has(field.name)) || [...faulty].some((name) => names?.has(name));
+/**
+ * Returns true if a problem with something that the rule reads was already reported; or if a rule of the gate as a whole
+ * reads something that is waived. A rule of another field stays: that field is not waived.
+ */
+function isSkipped({ field, compiled: { names } }: ReadyRule, { faulty, waived }: Unreadable): boolean {
+  const reads = (some: ReadonlySet<string>) => [...some].some((name) => names?.has(name));
+  if (field === undefined) return reads(faulty) || reads(waived);
+  return faulty.has(field.name) || reads(faulty);
 }

@@ -86,9 +86,15 @@ export interface CompiledRules {
   readonly faults: readonly Problem[];
   /**
    * Returns a problem for each rule that does not hold or can't be evaluated. Skips rules about fields in
-   * `faulty`, which already have a problem. Never throws.
+   * `faulty`, which already have a problem, and rules of the gate as a whole that read a field in `waived`, which has no
+   * value. Never throws.
    */
-  check(evidence: JsonObject, surroundings: RuleSurroundings, faulty: ReadonlySet<string>): Problem[];
+  check(
+    evidence: JsonObject,
+    surroundings: RuleSurroundings,
+    faulty: ReadonlySet<string>,
+    waived?: ReadonlySet<string>,
+  ): Problem[];
 }
 
 /** Returns true if a gate has rules, so that it can't be passed without running them. */

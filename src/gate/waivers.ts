@@ -55,7 +55,7 @@ export function waivableProblems(
 ): string[] {
   const { names } = waivable(gate, waived);
   const wanted = problems.flatMap(({ field, example }) => {
-    if (gate.kind !== "plan") return [field.split(".")[0] ?? ""];
+    if (gate.kind !== "plan") return field.split(".", 1);
     return [field === TASKS_FIELD && typeof example === "string" ? `${TASKS_FIELD}.${example}` : field];
   });
   const whole = names.filter((name) => name.startsWith(WHOLE));
@@ -154,7 +154,7 @@ const WHOLE = "verified_by.";
 /** Returns the field of a check; for one of the gate as a whole, its number among these. */
 function checkName(gate: FieldGate | SchemaGate, check: VerifyDefinition): string {
   if (check.field !== undefined) return check.field;
-  const whole = (gate.verify ?? []).filter(({ field }) => field === undefined);
+  const whole = checksOf(gate).filter(({ field }) => field === undefined);
   return `${WHOLE}${whole.indexOf(check) + 1}`;
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { askForProofs, filesNamedIn, readClaims } from "../../src/gate/backed-claims.js";
 import { exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import { judge } from "../../src/gate/judge.js";
 import { waive } from "../../src/gate/waivers.js";
 import type { FieldGate, PlanGate, SchemaGate } from "../../src/workflow/structure.js";
 
@@ -114,5 +115,32 @@ describe("the files that a proof names", () => {
     ["(.github/ci.yml)", [".github/ci.yml"]],
   ])("of %j are %j", (proof, files) => {
     expect(filesNamedIn(proof)).toEqual(files);
+  });
+});
+
+describe("a gate that asks for proofs", () => {
+  it("reports claims without one together with its own problems", async () => {
+    const gate = askForProofs(GATE);
+    const evidence = { reviewed: true, tested: true };
+    const { problems } = readClaims(gate, evidence);
+    const judged = await judge(gate, evidence, { found: problems, surroundings: () => ({}) });
+    expect(judged.verdict).toMatchObject({ passed: false, problems: [{ field: "reviewed" }, { field: "count" }] });
+  });
+
+  it("asks for none of what a schema does not require, and nothing of an open gate", () => {
+    const gate: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema: { properties: { ok: true } } };
+    expect(askForProofs(gate)).toBe(gate);
+    const open = { kind: "open", allowOverride: false } as const;
+    expect(readClaims(open, { done: true })).toEqual({ evidence: { done: true }, proofs: [], problems: [] });
+  });
+
+  it("follows a reference to a schema with an id, but not one that leads nowhere", () => {
+    const jsonSchema = {
+      $defs: { Done: { type: "boolean" } },
+      properties: { a: { $ref: "#/$defs/Done" }, b: { $ref: "#/$defs/Gone" } },
+      required: ["a", "b"],
+    };
+    const gate: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema };
+    expect(askForProofs(gate)).toMatchObject({ proofs: ["a"] });
   });
 });

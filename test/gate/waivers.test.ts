@@ -136,6 +136,18 @@ describe("a gate of fields without what is waived", () => {
     expect(await verdictOf(gate, { ...good, coverage: null })).toMatchObject({ passed: true });
   });
 
+  it("keeps the rules of other fields, even if they read the waived one", async () => {
+    const rule = { source: "value > 10 && evidence.coverage > 3", cel: "value > 10 && evidence.coverage > 3" };
+    const fields = GATE.fields.map((field) => (field.name === "tests" ? { ...field, rules: [rule] } : field));
+    const gate = waive({ ...GATE, fields }, ["coverage"]);
+    const { coverage: _, ...rest } = good;
+    expect(await verdictOf(gate, { ...rest, tests: 1 })).toMatchObject({ problems: [{ field: "tests" }] });
+    expect(await verdictOf(gate, { ...good, tests: 100 })).toMatchObject({ passed: true });
+    expect(await verdictOf(waive({ ...GATE, fields }, ["coverage", "tests"]), { ...rest, tests: 1 })).toMatchObject({
+      passed: true,
+    });
+  });
+
   it("accepts an honest false for a waived boolean", async () => {
     expect(await verdictOf(waive(GATE, ["built"]), { ...good, built: false })).toMatchObject({ passed: true });
   });
@@ -267,6 +279,18 @@ describe("a schema's gate without what is waived", () => {
     const withExample = waive({ ...gate, example: { kind: "a", tested: true } }, ["kind"]);
     expect(await validateWaived(union, withExample, {})).toMatchObject({ issues: [{ path: ["tested"] }] });
     expect(await validateWaived(union, withExample, { tested: true })).toEqual({ value: { tested: true } });
+  });
+
+  it("hands the evidence on as it is where the schema makes something else than an object of it", async () => {
+    const sum = z.object({ a: z.number(), b: z.number() });
+    const gate = waive(schemaGate(sum), ["b"]);
+    expect(
+      await validateWaived(
+        sum.transform(({ a, b }) => a + b),
+        gate,
+        { a: 1 },
+      ),
+    ).toEqual({ value: { a: 1 } });
   });
 
   it("keeps a refusal without any issue", async () => {

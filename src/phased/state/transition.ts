@@ -28,6 +28,7 @@ import {
   passWithoutEvidence,
 } from "./decide-gate.js";
 import { decideWaiver, requestWaiver } from "./decide-waiver.js";
+import { sessionEventSchema } from "./event-schemas.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import { applyEvent, type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
@@ -47,10 +48,27 @@ export function transition(
 ): Transition {
   const decided = decide(head, command, context);
   if (decided instanceof Error) return { ok: false, error: decided };
+  const fault = faultIn(command, decided);
+  if (fault !== undefined) return { ok: false, error: fault };
   const [first, ...others] = decided;
   let next = applyEvent(head, first, context);
   for (const event of others) next = applyEvent(next, event, context);
   return { ok: true, events: decided, head: next };
+}
+
+/**
+ * Returns the error for a command whose events could be written, but not read again: hosts in plain JavaScript may pass
+ * anything. Submissions and starts, which are checked when they arrive, are not checked twice.
+ */
+function faultIn({ type }: SessionCommand, events: readonly SessionEvent[]): AnyPhasegateError | undefined {
+  if (type === "completePhase" || type === "start") return undefined;
+  const issue = events.flatMap((event) => sessionEventSchema.safeParse(event).error?.issues ?? [])[0];
+  if (issue === undefined) return undefined;
+  const field = issue.path.join(".");
+  return new PhasegateError("INVALID_INPUT", `${type}: '${field}' is of the wrong type`, {
+    remedy: `Give '${field}' as the types of the library say: texts as strings.`,
+    details: { field },
+  });
 }
 
 function decide(head: SessionHead | undefined, command: SessionCommand, context: TransitionContext): Decided {

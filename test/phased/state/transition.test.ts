@@ -671,3 +671,15 @@ describe("a task", () => {
     expect(run.state.tasks).toEqual({ done: [[2, 2]], last: { task: 2, note: "n" } });
   });
 });
+
+describe("a command of a host in plain JavaScript", () => {
+  it.each([
+    [{ type: "pause", note: 5 }, "note"],
+    [{ type: "delete", reason: {} }, "reason"],
+    [{ type: "retryPhase", phase: 1, resetEvidence: true, by: "bob" }, "by"],
+  ])("is refused if its event could not be read again: %j", (command, field) => {
+    const run = Run.started(three).do(submit(1, false));
+    expect(run.ask(JSON.parse(JSON.stringify(command)))).toMatchObject({ code: "INVALID_INPUT", details: { field } });
+    expect(run.state.status).toBe("active");
+  });
+});
