@@ -88,7 +88,7 @@ describe("a client with elicitation", () => {
     const { ask, submit } = await atOpenGate({}, prepare);
     expect(await ask(submit)).toMatchObject({
       awaiting_approval: true,
-      approval: { how: expect.stringContaining("wait") },
+      approval: { how: expect.stringContaining("end your turn") },
     });
     expect(asked).toEqual([]);
   });

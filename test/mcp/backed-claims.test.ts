@@ -35,8 +35,9 @@ evidence_schema:
   const state = `${root}/state`;
   const folders = ["--workflows", `${root}/workflows`, "--state", state, "--project", `${root}/project`];
   const { ask } = await connectToServe([...folders, "--claims", "backed"]);
-  const { session_id: id, next } = await ask({ action: "start", workflow_type: "review", target_file: "docs" });
-  expect((await ask({ action: "get_phase", session_id: id })).phase_content).toMatchObject({
+  const { session_id: id } = await ask({ action: "start", workflow_type: "review", target_file: "docs" });
+  const { phase_content, next } = await ask({ action: "get_phase", session_id: id });
+  expect(phase_content).toMatchObject({
     checkpoint: { evidence_schema: { properties: { reviewed: { required: ["claim", "proof"] } } } },
   });
   expect(next).toMatchObject({ evidence: { reviewed: "<claim and proof>" } });

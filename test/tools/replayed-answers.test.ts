@@ -91,14 +91,14 @@ describe("a repeated answer of a phased session", () => {
     const here = { current_phase: 2, session_status: "active" };
     expect(await call(start)).toMatchObject({
       ...{ replayed: true, session_id, session_now: here, current_phase: 2, phase_content: { phase_number: 2 } },
-      next: { action: "complete_phase", phase: 2 },
+      next: { action: "get_phase" },
     });
     const back = { action: "rollback", session_id, to_phase: 1, idempotency_key: "back" };
     await call(back);
     await pass(1);
     expect(await call(back)).toMatchObject({
       ...{ replayed: true, from_phase: 2, to_phase: 1, session_now: here, phase_content: { phase_number: 2 } },
-      next: { action: "complete_phase", phase: 2 },
+      next: { action: "get_phase" },
     });
     const rest = { action: "pause", session_id, idempotency_key: "rest" };
     const resume = { action: "resume", session_id, idempotency_key: "resume" };

@@ -327,7 +327,7 @@ export async function requestWaiver(context: ToolContext, params: ParametersOf<"
     fields: asked.fields,
     ...waiverNews(state),
     blocked: blockedBy(state),
-    next: nextCall(state, () => phaseCall(sessionId)),
+    next: state.waitsForWaiver ? waitCall(sessionId) : nextCall(state, () => phaseCall(sessionId)),
   });
 }
 

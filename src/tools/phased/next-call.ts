@@ -37,13 +37,14 @@ export interface CallState {
 export function nextCall(state: CallState, whenActive: () => NextCall): NextCall | null {
   const { sessionId, status, currentPhase, exhausted, awaitingApproval, waitsForWaiver, unapproved } = state;
   if (unapproved !== undefined) return null;
-  if (waitsForWaiver && (status === "active" || status === "failed")) return waitCall(sessionId);
   switch (status) {
     case "paused":
       return { action: "resume", session_id: sessionId };
     case "failed":
+      if (waitsForWaiver) return waitCall(sessionId);
       return exhausted ? null : retryCall(sessionId, currentPhase);
     case "active":
+      // While a waiver is awaited, the agent can go on with the rest of the phase.
       if (awaitingApproval) return waitCall(sessionId);
       if (exhausted) return null;
       return state.unrecorded === undefined ? whenActive() : retryCall(sessionId, currentPhase);

@@ -178,16 +178,19 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   const { sessionId, phase } = view;
   // After a retry that could not record it either, the same call would not help.
   const state = fields.action === "retry_phase" ? asRecorded(view) : view;
+  const isWhole = fields.action === "get_phase" || !context.actions.includes("get_phase");
+  const next = nextCall(state, () => callInPhase(view, phase, view.tasks));
   const answer = {
     status: "success",
     ...fields,
     ...approvalNews(view.awaiting),
     ...waiverNews(view),
-    phase_content: phaseContent(view, fields.action === "get_phase" || !context.actions.includes("get_phase")),
+    phase_content: phaseContent(view, isWhole),
     ...planNews(context, sessionId, view.plan),
     ...unrecordedNews(view),
     blocked: blockedBy(view),
-    next: nextCall(state, () => callInPhase(view, phase, view.tasks)),
+    // Evidence needs the whole checkpoint.
+    next: !isWhole && next?.action === "complete_phase" ? phaseCall(sessionId) : next,
   };
   return withText(
     context,

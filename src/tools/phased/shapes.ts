@@ -175,7 +175,7 @@ export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject 
       prompt: brief(prompt, DENIAL_MAX),
       approvers: approvers?.slice(0, NAMES_MAX).map((name) => brief(name, 80)),
       asked_at: askedAt,
-      how: `Tell the person you work for that ${whom} must approve session ${sessionId}, then wait: you can't approve it yourself. Do not submit the same evidence again.`,
+      how: `Tell the person you work for that ${whom} must approve session ${sessionId}, and end your turn: you can't approve it yourself. Do not submit the same evidence again.`,
     }),
   };
 }
@@ -195,15 +195,20 @@ export function denialNews(denied: Denial | undefined): WireObject {
 }
 
 /** Returns what a session waits for in order to go on without, what a person has denied, and what is waived. */
-export function waiverNews({ awaitingWaiver: open, waiverDenied: denied, waived }: WaiversView): WireObject {
+export function waiverNews(
+  { awaitingWaiver: open, waiverDenied: denied, waived }: WaiversView,
+  isBrief = false,
+): WireObject {
   return compact({
     awaiting_waiver: open === undefined ? undefined : true,
-    waiver: open && {
-      fields: open.fields,
-      reason: brief(open.reason, DENIAL_MAX),
-      asked_at: open.askedAt,
-      how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, and wait: you can't grant it yourself.`,
-    },
+    waiver:
+      open &&
+      compact({
+        fields: open.fields,
+        reason: isBrief ? undefined : brief(open.reason, DENIAL_MAX),
+        asked_at: open.askedAt,
+        how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}: you can't grant it yourself. Do the rest of the phase, then end your turn; get_state shows the decision later.`,
+      }),
     waiver_denied: denied && {
       fields: denied.fields,
       by: brief(denied.by, 80),

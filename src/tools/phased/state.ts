@@ -99,7 +99,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     last_note: state.note && { ...state.note, note: brief(state.note.note, 200) },
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
-    ...waiverNews(state),
+    ...waiverNews(state, true),
     ...unapprovedNews(state.unapproved),
     ...planNewsInShort(context, state.sessionId, state.plan),
     ...unrecordedNews(state),
