@@ -253,6 +253,18 @@ export function gateAsked({ options }: EngineContext, gate: GateDefinition, waiv
   return options.claims === "backed" ? askForProofs(left) : left;
 }
 
+/** Returns a phase with the gate that an agent is asked to pass: the current one without what is `waived`. */
+export function phaseAsked(
+  context: EngineContext,
+  { phase: current }: Pick<SessionHead, "phase">,
+  phase: PhaseDefinition,
+  waived: readonly { readonly fields: readonly string[] }[] = [],
+): PhaseDefinition {
+  const names = phase.number === current ? waived.flatMap(({ fields }) => fields) : [];
+  const gate = gateAsked(context, phase.gate, names);
+  return gate === phase.gate ? phase : { ...phase, gate };
+}
+
 /** Returns the error for a missing session, with the most similar of the newest ids. */
 export async function sessionNotFound(
   context: EngineContext,

@@ -12,7 +12,7 @@ import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } f
 import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { viewWaivers, type WaiversView } from "./approval/waivers.js";
 import { type ArtifactView, loadArtifacts, readEvents } from "./artifacts.js";
-import { gateAsked, loadPlanned, requirePhase } from "./context.js";
+import { loadPlanned, phaseAsked, requirePhase } from "./context.js";
 import { findDocument, type NamedDocument, namedDocuments, textPath } from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView, TaskProgress } from "./plan/view.js";
@@ -179,8 +179,6 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);
   const waivers = await viewWaivers(context, session, structure);
-  const waived = number === head.phase ? (waivers.waived ?? []).flatMap(({ fields }) => fields) : [];
-  const gate = gateAsked(context, phase.gate, waived);
   const text = await viewText(context, session, structure, phase);
   return {
     ...waivers,
@@ -188,7 +186,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     ...(awaiting === undefined ? {} : { awaiting }),
     ...factsOf(context, session),
     workflowType: head.workflowType,
-    phase: gate === phase.gate ? phase : { ...phase, gate },
+    phase: phaseAsked(context, head, phase, waivers.waived),
     tasks: tasksOf(head, structure, phase, plan?.tasks),
     artifacts: await context.artifactNames.before(session, number),
     ...text,
@@ -213,10 +211,11 @@ export async function viewTask(
   if (task === undefined) throw taskNotFound(phase, taskNumber);
   const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
   const text = await viewText(context, session, structure, phase, task);
+  const { waived } = await viewWaivers(context, session, structure);
   return {
     ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
-    phase,
+    phase: phaseAsked(context, session.head, phase, waived),
     tasks: tasksOf(session.head, structure, phase, plan?.tasks),
     task,
     ...text,

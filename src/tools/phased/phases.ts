@@ -177,7 +177,8 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
 function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, cursor?: string): WireObject {
   const { sessionId, phase } = view;
   // After a retry that could not record it either, the same call would not help.
-  const state = fields.action === "retry_phase" ? asRecorded(view) : view;
+  const isRetry = fields.action === "retry_phase";
+  const state = isRetry ? asRecorded(view) : view;
   const isWhole = fields.action === "get_phase" || !context.actions.includes("get_phase");
   const next = nextCall(state, () => callInPhase(view, phase, view.tasks));
   const answer = {
@@ -189,8 +190,8 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     ...planNews(context, sessionId, view.plan),
     ...unrecordedNews(view),
     blocked: blockedBy(view),
-    // Evidence needs the whole checkpoint.
-    next: !isWhole && next?.action === "complete_phase" ? phaseCall(sessionId) : next,
+    // Evidence needs the whole checkpoint; after a retry, the refusal had it.
+    next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),
   };
   return withText(
     context,

@@ -142,7 +142,8 @@ export function skipNews(skipped: readonly SkippedPhase[] | undefined): WireObje
 
 /** Returns a problem without its sentence, which is in `validation_errors`. */
 export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
-  return compact({ field, problem, got, expected, example });
+  // An example of a claim would only invite it.
+  return compact({ field, problem, got, expected, example: example === true ? undefined : example });
 }
 
 /**
