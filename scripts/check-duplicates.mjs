@@ -27,7 +27,6 @@ const TABLES = new Map([
   ["phased/session.ts", "the session's methods, each of which hands a call on"],
   ["phased/session-decisions.ts", "the same"],
   ["index.ts", "the names that an entry point exports"],
-  ["storage/files/failures.ts", "the codes of system errors and what they mean"],
   ["routed/engine.ts", "the engine's methods, each of which hands a call on"],
   ["routed/commands.ts", "the commands and what they hold"],
   ["plan/plan.ts", "the types of a plan"],

@@ -1,7 +1,6 @@
 /**
- * Approvals and waivers by persons: makes an approver's key pair, builds the message that a decision signs, and signs it;
- * and the types of approvals and waivers in gates and sessions. For programs that people approve with; no engine is needed, and nothing of
- * Node's.
+ * Approvals and waivers by persons: makes an approver's key pair, builds the message of a decision, and signs it; and the
+ * types of approvals and waivers. For programs that people approve with; needs no engine, and nothing of Node's.
  *
  * @packageDocumentation
  */

@@ -165,3 +165,9 @@ export function isPhasegateError(value: unknown, code?: ErrorCode): boolean {
   if (typeof value !== "object" || value === null || !(BRAND in value)) return false;
   return code === undefined || ("code" in value && value.code === code);
 }
+
+/** Returns the code of a failed call of the system or of a driver, such as `ENOENT`; undefined for other errors. */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

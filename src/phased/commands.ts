@@ -12,11 +12,10 @@ import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
 import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
-import type { PhasedSession } from "./pinned.js";
+import { type PhasedSession, requireEvent } from "./pinned.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules } from "./start-options.js";
 import { type Actor, landing } from "./state/commands.js";
-import type { EventOf, SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
 import type { TaskPairs } from "./state/task-notes.js";
@@ -292,12 +291,6 @@ async function checkReadable(context: EngineContext, id: string, phase?: number)
   const skips = phase === undefined ? undefined : await context.pinned.skips(session, structure);
   const shown = structure.phases[landing(place, structure, skips)];
   if (shown !== undefined) await viewText(context, session, structure, shown);
-}
-
-function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {
-  const found = outcome.events.find((event): event is EventOf<T> => event.type === type);
-  if (found === undefined) throw new Error(`a commit without '${type}'`);
-  return found;
 }
 
 async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {

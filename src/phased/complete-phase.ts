@@ -22,7 +22,7 @@ import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadWaived } from "./approval/waivers.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
-import { checkWorkflow, execute, gateAsked, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
+import { checkWorkflow, execute, loadPlanned, phaseAsked, requirePhase, sessionNotFound } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
@@ -94,9 +94,7 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     }
     const whole = requirePhase(structure, number);
     const waived = session.head.waived === undefined ? [] : await loadWaived(context, session, structure);
-    const names = waived.flatMap(({ fields }) => fields);
-    const gate = gateAsked(context, whole.gate, names);
-    const phase = gate === whole.gate ? whole : { ...whole, gate };
+    const phase = phaseAsked(context, session.head, whole, waived);
     const dependsOn = dependenciesOf(session, phase);
     if (evaluation?.dependsOn !== dependsOn) {
       evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };

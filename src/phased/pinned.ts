@@ -209,3 +209,13 @@ function withNames(found: Found, { events, at, version }: PhasedCommit): Found {
     found,
   );
 }
+
+/** Returns the event of a type from a commit that has one. */
+export function requireEvent<T extends SessionEvent["type"]>(
+  { events }: Pick<PhasedCommit, "events">,
+  type: T,
+): EventOf<T> {
+  const found = events.find((event): event is EventOf<T> => event.type === type);
+  if (found === undefined) throw new Error(`a commit without '${type}'`);
+  return found;
+}

@@ -45,9 +45,8 @@ export async function viewText(
   const view = await readText(context, structure, session.head.target, phase, task);
   if (!view.content.text.includes("{options.")) return view;
   const text = fillOptions(view.content.text, await context.pinned.options(session.sessionId));
-  if (text === view.content.text) return view;
-  const content = { ...view.content, text, revision: revisionOf(text), tokens: Math.ceil(text.length / 4) };
-  return { ...view, content, facts: readMarkdownFacts(text) };
+  const content = withText(view.content, text);
+  return content === view.content ? view : { ...view, content, facts: readMarkdownFacts(text) };
 }
 
 /** Returns the text of a phase, or of one of its tasks, for a session on a target. */
@@ -76,7 +75,11 @@ export async function readText(
 
 /** Fills the placeholders of a text. */
 export function filled(content: Content, values: TextValues): Content {
-  const text = fillText(content.text, values);
+  return withText(content, fillText(content.text, values));
+}
+
+/** Returns a content with another text; the same if the text is. */
+function withText(content: Content, text: string): Content {
   if (text === content.text) return content;
   return { ...content, text, revision: revisionOf(text), tokens: Math.ceil(text.length / 4) };
 }

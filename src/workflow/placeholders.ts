@@ -58,8 +58,8 @@ export interface FoundPlaceholder {
 export const TEMPLATE_PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)(?: or ([^[\]\n]{1,200}))?\]/;
 
 /**
- * A placeholder of any text, with its name in the second group: `{target}`. In two pairs of braces it stands for itself,
- * with its name in the first group. After a `$` it is a variable of a shell or of JavaScript.
+ * Matches the placeholders of all texts. `{target}` is replaced; its name is in the second group. `{{target}}` becomes
+ * `{target}`; its name is in the first group. `${target}` is a variable of a shell or of JavaScript, and is not matched.
  */
 export const TEXT_PLACEHOLDER =
   /\{\{(target|target_file|plan|spec_path)\}\}|(?<![${])\{(target|target_file|plan|spec_path)\}(?!\})/;

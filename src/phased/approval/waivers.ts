@@ -14,11 +14,11 @@ import { parseSessionId, type SessionId, shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { checkWorkflow, execute, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
-import type { PhasedCommit, PhasedSession } from "../pinned.js";
+import { type PhasedSession, requireEvent } from "../pinned.js";
 import { isWaiverOpen } from "../state/commands.js";
 import { approvalOf } from "../state/decide-gate.js";
 import { answerRefusal } from "../state/decide-waiver.js";
-import type { EventOf, SessionEvent, Waived } from "../state/events.js";
+import type { EventOf, Waived } from "../state/events.js";
 import { type AskedWaiver, type AwaitedWaiver, awaitedWaiverBy, distrustInWaiver, notAccepted } from "./ledger.js";
 import { listAwaited, requireNote, requireText } from "./requests.js";
 
@@ -301,10 +301,4 @@ function isSame(
   return (
     phase === request.phase && reason === request.reason && canonicalJson(fields) === canonicalJson([...new Set(names)])
   );
-}
-
-function requireEvent<T extends SessionEvent["type"]>({ events }: Pick<PhasedCommit, "events">, type: T): EventOf<T> {
-  const found = events.find((event): event is EventOf<T> => event.type === type);
-  if (found === undefined) throw new Error(`a commit without '${type}'`);
-  return found;
 }

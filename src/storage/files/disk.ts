@@ -2,13 +2,15 @@
  * The file system calls of the store. A missing file is returned as undefined, not as an error; everything that a
  * commit depends on is synced to the disk.
  */
+
 import { constants as bufferConstants } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import * as nodeFs from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { errnoOf, OddFile, throwFailure } from "./failures.js";
+import { errnoOf } from "../../errors.js";
+import { OddFile, throwFailure } from "./failures.js";
 
 /** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";

@@ -1,5 +1,5 @@
 /** The errors of the file store, and the mapping of system errors to them. */
-import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { errnoOf, isPhasegateError, PhasegateError } from "../../errors.js";
 import type { SessionId } from "../../workflow/names.js";
 
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -32,12 +32,6 @@ export class OddFile extends Error {
 /** Returns why a path is not a readable file of the store; undefined for other failures. */
 export function oddityOf(error: unknown): string | undefined {
   return error instanceof OddFile ? error.message : ODD[errnoOf(error) ?? ""];
-}
-
-/** Returns the code of a failed system call, such as `ENOENT`; undefined for other errors. */
-export function errnoOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
 }
 
 /** Returns true if a call failed because a file or folder does not exist. */

@@ -3,9 +3,9 @@
  * `format.json` records the method, because it decides the path of a version.
  */
 import { join } from "node:path";
-import { PhasegateError } from "../../errors.js";
+import { errnoOf, PhasegateError } from "../../errors.js";
 import { type Disk, temporaryName } from "./disk.js";
-import { errnoOf, isMissing, oddityOf, outcomeUnknown, storageFailed } from "./failures.js";
+import { isMissing, oddityOf, outcomeUnknown, storageFailed } from "./failures.js";
 import type { StoreLayout } from "./layout.js";
 
 /**

@@ -2,7 +2,7 @@
  * The errors of the PostgreSQL store: which failures are lost connections, rollbacks or refusals, and what users are
  * told.
  */
-import { PhasegateError } from "../../errors.js";
+import { errnoOf, PhasegateError } from "../../errors.js";
 import { NOT_WRITTEN } from "./rows.js";
 
 /** Thrown when no connection could be made: nothing was sent. */
@@ -105,8 +105,7 @@ const LOST_WORDS = /Connection terminated|not queryable|Query read timeout|timeo
 /** Returns the SQLSTATE, or the code of a failed system call. */
 function codeOf(error: unknown): string | undefined {
   if (error instanceof NotConnected) return codeOf(error.cause);
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
+  return errnoOf(error);
 }
 
 /** Returns true if the server refused to write: it is a standby, or read-only. Nothing was written. */
