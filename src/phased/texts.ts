@@ -43,10 +43,14 @@ export async function viewText(
   task?: TaskDefinition,
 ): Promise<TextView> {
   const view = await readText(context, structure, session.head.target, phase, task);
-  if (!view.content.text.includes("{options.")) return view;
-  const text = fillOptions(view.content.text, await context.pinned.options(session.sessionId));
-  const content = withText(view.content, text);
-  return content === view.content ? view : { ...view, content, facts: readMarkdownFacts(text) };
+  const content = await withOptions(context, session.sessionId, view.content);
+  return content === view.content ? view : { ...view, content, facts: readMarkdownFacts(content.text) };
+}
+
+/** Returns a text with the options in it that its session was started with. */
+export async function withOptions({ pinned }: EngineContext, id: SessionId, content: Content): Promise<Content> {
+  if (!content.text.includes("{options.")) return content;
+  return withText(content, fillOptions(content.text, await pinned.options(id)));
 }
 
 /** Returns the text of a phase, or of one of its tasks, for a session on a target. */

@@ -20,7 +20,7 @@ import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/c
 import { approvalOf } from "./state/decide-gate.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
-import { filled, type TextView, viewText } from "./texts.js";
+import { filled, type TextView, viewText, withOptions } from "./texts.js";
 import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
 
 /** The facts about a session that decide what is possible. */
@@ -237,7 +237,8 @@ export async function viewDocument(
   await context.approvalGuard.check(session, structure);
   const { document, isText } = await findDocument(context, loaded, given);
   const read = await document.read();
-  const content = isText ? filled(read, { target: session.head.target, plan: structure.plan?.path }) : read;
+  const values = { target: session.head.target, plan: structure.plan?.path };
+  const content = isText ? await withOptions(context, session.sessionId, filled(read, values)) : read;
   const documents = await namedDocuments(context, loaded, document.path, content);
   return { ...factsOf(context, session), path: document.path, content, documents };
 }

@@ -54,14 +54,18 @@ describe("placeholders in texts", () => {
   });
 
   it("are filled in the texts of a folder, and not in documents", async () => {
-    const source = texts({ "phases/1/phase.md": "See core/a.md for {target}", "core/a.md": "Write {target} here" });
+    const source = texts({
+      "phases/1/phase.md": "See core/a.md for {target}, {options.team}",
+      "core/a.md": "Write {target} here",
+    });
     const { engine } = makeEngine({
       content: new MemoryContent({
         sources: { garden_v1: Object.fromEntries(source.map(({ path, text }) => [path, text])) },
       }),
     });
-    const { phase, sessionId } = await engine.start({ workflowType: "garden_v1", target: "beds/1.md" });
-    expect(phase).toMatchObject({ contentChanged: false, content: { text: "See core/a.md for beds/1.md" } });
+    const start = { workflowType: "garden_v1", target: "beds/1.md", options: { team: "Ann" } };
+    const { phase, sessionId } = await engine.start(start);
+    expect(phase).toMatchObject({ contentChanged: false, content: { text: "See core/a.md for beds/1.md, Ann" } });
     expect((await engine.getDocument(sessionId, "core/a.md")).content.text).toBe("Write {target} here");
     const again = await engine.getDocument(sessionId, "phases/1/phase.md");
     expect(again.content).toEqual(phase.content);

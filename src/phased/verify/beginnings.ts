@@ -59,19 +59,12 @@ function needOf(
 ): Needed {
   const { verifier, field = "", params } = check;
   const since = sinceOf(params);
-  const about = [verifier, field, params] as const;
-  if (since !== undefined) {
-    return {
-      check,
-      key: digest(canonicalJson([...about])),
-      anchor: phases.findIndex(({ number }) => number === since),
-    };
-  }
-  if (phases.length === 0 || verifierOf(options.verifiers, verifier)?.keepsSnapshot !== true) {
-    return { check, key: digest(canonicalJson([...about])), anchor: undefined };
-  }
+  const isKept = phases.length > 0 && verifierOf(options.verifiers, verifier)?.keepsSnapshot === true;
   // Two phases may have the same check, and each compares with its own start.
-  return { check, key: digest(canonicalJson([...about, phases[position]?.number ?? 0])), anchor: position - 1 };
+  const own = since === undefined && isKept ? [phases[position]?.number ?? 0] : [];
+  const key = digest(canonicalJson([verifier, field, params, ...own]));
+  if (since !== undefined) return { check, key, anchor: phases.findIndex(({ number }) => number === since) };
+  return { check, key, anchor: isKept ? position - 1 : undefined };
 }
 
 /** Returns the checks that need a snapshot once a phase is entered: its own, and later ones with an anchor behind it. */
