@@ -33,7 +33,7 @@ export interface Verified<Verification> {
 interface Checks<Verification> {
   readonly enforcement?: Enforcement;
   /** Problems that were found before: they block like the gate's own. */
-  readonly found?: readonly Problem[];
+  readonly found?: readonly Problem[] | undefined;
   /** The result of the gate's schema; required for a gate with one. */
   readonly schemaResult?: StandardSchemaV1.Result<unknown> | undefined;
   /** Returns what rules can read in addition to the evidence. Called only if the gate has rules. */
@@ -46,9 +46,12 @@ interface Checks<Verification> {
 export function judge<Verification>(
   gate: GateDefinition,
   evidence: JsonObject,
-  { enforcement = "strict", found = [], schemaResult, surroundings, verify }: Checks<Verification>,
+  { enforcement = "strict", found, schemaResult, surroundings, verify }: Checks<Verification>,
 ): Judged<Verification> | Promise<Judged<Verification>> {
-  const check = (more: GateContext) => verified(withFound(checkGate(gate, evidence, more), found), verify);
+  const check = (more: GateContext) => {
+    const verdict = checkGate(gate, evidence, more);
+    return verified(found === undefined ? verdict : withFound(verdict, found), verify);
+  };
   if (schemaResult !== undefined) return check({ schemaResult });
   const compiling = compileRules(gate);
   if (compiling === undefined) return check({ enforcement });

@@ -28,8 +28,8 @@ import { type CompleteResult, describe, ruleSurroundings } from "./gate-answer.j
 import type { PhasedSession } from "./pinned.js";
 import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
-import type { EvidenceRef, ValueRef, Verification } from "./state/events.js";
-import { type Begun, beginPhase, withBegun } from "./verify/snapshots.js";
+import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
+import { beginPhase } from "./verify/snapshots.js";
 import { verifyEvidence } from "./verify/verify.js";
 
 /** A submission of evidence. */
@@ -65,7 +65,7 @@ export async function completePhase(
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 
-/** The verdict on a submission with all that is recorded, what it depends on, and the snapshots of the next phase. */
+/** The verdict on a submission with all that is recorded, and what it depends on. */
 interface Evaluation {
   readonly dependsOn: string;
   readonly judged: Judged<Verification> & {
@@ -75,7 +75,8 @@ interface Evaluation {
     readonly evidenceHash?: string;
   };
   readonly payloads: readonly Payload[];
-  readonly begun: Begun | undefined;
+  /** Those of the phase that is entered. */
+  readonly snapshots: readonly Snapshot[] | undefined;
   readonly skips: Skips | undefined;
 }
 
@@ -99,11 +100,11 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     if (evaluation?.dependsOn !== dependsOn) {
       evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
     }
-    const { judged, begun, payloads, skips } = evaluation;
+    const { judged, payloads, snapshots, skips } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
     const command = { type: "completePhase", phase: number, ...judged, ...tickedBefore, waived } as const;
-    return withBegun({ command, structure, limits: context.options.limits, skips }, begun, payloads);
+    return { command: { command, structure, limits: context.options.limits, snapshots, skips }, payloads };
   };
 }
 
@@ -152,19 +153,22 @@ async function evaluate(
   const submission =
     last?.merge === true ? await mergeLast(context, session, last.version, submitted.submission) : submitted.submission;
   const stored = storeValue(submission.evidence, submission.characters);
-  const { evidence, proofs, problems: unproven } = readClaims(gate, submission.evidence);
-  const lookups = lookupsFor(context, proofs);
+  const claims = gate.kind === "open" || gate.proofs === undefined ? undefined : readClaims(gate, submission.evidence);
+  const { evidence, proofs } = claims ?? { evidence: submission.evidence, proofs: [] };
+  const lookups = proofs.length === 0 ? [] : lookupsFor(context, proofs);
   const hasChecks = checksOf(gate).length + lookups.length > 0;
   // Verifiers must not run for a phase that another host has already completed.
   if (hasChecks) await confirm();
   const schema = gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
-  const schemaResult = schema && (await validateWaived(schema, gate, evidence));
-  const claims = proofs.length === 0 ? undefined : evidence;
-  const made = outputOf(schemaResult, evidence, structure) ?? claims;
+  const isWaived = gate.kind === "schema" && gate.waived !== undefined;
+  const validating =
+    isWaived && schema ? validateWaived(schema, gate, evidence) : schema?.["~standard"].validate(evidence);
+  const schemaResult = await validating;
+  const made = outputOf(schemaResult, evidence, structure) ?? (proofs.length === 0 ? undefined : evidence);
   const output = made === undefined ? undefined : storeValue(made);
   const judged = await judge(gate, evidence, {
     enforcement: context.options.enforcement,
-    found: unproven,
+    found: claims?.problems,
     schemaResult,
     surroundings: () => ruleSurroundings(context, session, structure, phase),
     verify: hasChecks ? () => verifyEvidence(context, session, structure, phase, evidence, lookups) : undefined,
@@ -172,7 +176,11 @@ async function evaluate(
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
   const skips = isLeft ? await context.pinned.skips(session, structure) : undefined;
-  const next = landing(position + 1, structure, skips);
+  // Only verifiers take snapshots.
+  const takesSnapshots = isLeft && Object.getOwnPropertyNames(context.options.verifiers).length > 0;
+  const begun = takesSnapshots
+    ? await beginPhase(context, session, structure, landing(position + 1, structure, skips))
+    : undefined;
   return {
     judged: {
       ...judged,
@@ -181,8 +189,8 @@ async function evaluate(
       ...(output === undefined ? {} : { output: output.ref }),
       ...(asksPerson ? { evidenceHash: hashEvidence(submission.evidence) } : {}),
     },
-    payloads: output === undefined ? stored.payloads : [...stored.payloads, ...output.payloads],
-    begun: isLeft ? await beginPhase(context, session, structure, next) : undefined,
+    payloads: [...stored.payloads, ...(output?.payloads ?? []), ...(begun?.payloads ?? [])],
+    snapshots: begun?.snapshots,
     skips,
   };
 }

@@ -188,8 +188,8 @@ export async function execute<Answer>(
   let mayBeDue = ticksFirst;
   let mayLack = snapshotsFirst;
   const afterSnapshots: Prepare<PhasedCommand, SessionHead, Answer | typeof SNAPSHOTS_DUE> = (session, confirm) => {
-    const isDeleted = session === undefined || session.head.status === "deleted";
-    const lacking = mayLack && !isDeleted && lacksSnapshots(context, session);
+    if (!mayLack || session === undefined || session.head.status === "deleted") return prepare(session, confirm);
+    const lacking = lacksSnapshots(context, session);
     const next = (lacks: boolean) => (lacks ? ({ answer: SNAPSHOTS_DUE } as const) : prepare(session, confirm));
     return lacking instanceof Promise ? lacking.then(next) : next(lacking);
   };
@@ -261,6 +261,7 @@ export function phaseAsked(
   waived: readonly { readonly fields: readonly string[] }[] = [],
 ): PhaseDefinition {
   const names = phase.number === current ? waived.flatMap(({ fields }) => fields) : [];
+  if (names.length === 0 && context.options.claims === "plain") return phase;
   const gate = gateAsked(context, phase.gate, names);
   return gate === phase.gate ? phase : { ...phase, gate };
 }

@@ -90,10 +90,11 @@ export function skippedIn(
   events: readonly SessionEvent[],
   { phases }: WorkflowStructure,
 ): { readonly skipped?: readonly SkippedPhase[] } {
-  const skipped = events.flatMap((event): SkippedPhase[] => {
-    if (event.type !== "phase_skipped" || event.rule === undefined) return [];
-    return [{ phase: event.phase, name: phases[event.position]?.name ?? "", reason: event.reason }];
-  });
+  const skipped: SkippedPhase[] = [];
+  for (const event of events) {
+    if (event.type !== "phase_skipped" || event.rule === undefined) continue;
+    skipped.push({ phase: event.phase, name: phases[event.position]?.name ?? "", reason: event.reason });
+  }
   return skipped.length === 0 ? {} : { skipped };
 }
 

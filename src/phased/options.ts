@@ -131,16 +131,7 @@ export interface ResolvedOptions {
  * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key or `claims` is invalid.
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
-  const {
-    storage,
-    content,
-    enforcement = "strict",
-    clock = { now: () => Date.now() },
-    targets,
-    plans,
-    hashKey,
-    retention,
-  } = options;
+  const { storage, content, enforcement = "strict", clock = Date, targets, plans, hashKey, retention } = options;
   const limits = resolveLimits(options.limits ?? {});
   return {
     storage,

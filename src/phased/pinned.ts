@@ -53,6 +53,8 @@ export class Pinned {
   readonly #content: ContentProvider;
   readonly #structures = new RecentMap<string, WorkflowStructure>(STRUCTURES_KEPT);
   readonly #options = new RecentMap<SessionId, JsonObject>(OPTIONS_KEPT);
+  /** Whether structures have rules that skip phases: a plan may have thousands of phases. */
+  readonly #hasSkips = new WeakMap<WorkflowStructure, boolean>();
 
   constructor(kernel: PhasedKernel, content: ContentProvider) {
     this.#kernel = kernel;
@@ -95,7 +97,9 @@ export class Pinned {
 
   /** Returns which phases a session skips; undefined if its workflow has no rule for that. */
   async skips({ sessionId }: Pick<Owner, "sessionId">, structure: WorkflowStructure): Promise<Skips | undefined> {
-    if (structure.phases.every(({ skipWhen }) => skipWhen === undefined)) return undefined;
+    const hasSkips = this.#hasSkips.get(structure) ?? structure.phases.some(({ skipWhen }) => skipWhen !== undefined);
+    this.#hasSkips.set(structure, hasSkips);
+    if (!hasSkips) return undefined;
     return skipsWith(structure, await this.options(sessionId));
   }
 

@@ -48,7 +48,9 @@ export function transition(
 ): Transition {
   const decided = decide(head, command, context);
   if (decided instanceof Error) return { ok: false, error: decided };
-  const fault = faultIn(command, decided);
+  // Submissions and starts were checked when they arrived.
+  const isChecked = command.type === "completePhase" || command.type === "start";
+  const fault = isChecked ? undefined : faultIn(command, decided);
   if (fault !== undefined) return { ok: false, error: fault };
   const [first, ...others] = decided;
   let next = applyEvent(head, first, context);
@@ -58,10 +60,9 @@ export function transition(
 
 /**
  * Returns the error for a command whose events could be written, but not read again: hosts in plain JavaScript may pass
- * anything. Submissions and starts, which are checked when they arrive, are not checked twice.
+ * anything.
  */
 function faultIn({ type }: SessionCommand, events: readonly SessionEvent[]): AnyPhasegateError | undefined {
-  if (type === "completePhase" || type === "start") return undefined;
   const issue = events.flatMap((event) => sessionEventSchema.safeParse(event).error?.issues ?? [])[0];
   if (issue === undefined) return undefined;
   const field = issue.path.join(".");

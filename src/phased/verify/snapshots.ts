@@ -69,13 +69,9 @@ export function begunBy(
 }
 
 /** Adds snapshots and their payloads to a command. */
-export function withBegun(
-  command: PhasedCommand,
-  begun: Begun | undefined,
-  payloads: readonly Payload[] = [],
-): Prepared<PhasedCommand> {
-  if (begun === undefined) return { command, payloads };
-  return { command: { ...command, snapshots: begun.snapshots }, payloads: [...payloads, ...begun.payloads] };
+export function withBegun(command: PhasedCommand, begun: Begun | undefined): Prepared<PhasedCommand> {
+  if (begun === undefined) return { command };
+  return { command: { ...command, snapshots: begun.snapshots }, payloads: begun.payloads };
 }
 
 /** The session that enters a phase; with its options, if it is not in the log yet. */

@@ -10,7 +10,6 @@ import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
-import type { PhaseDefinition } from "../../workflow/structure.js";
 import { keyed } from "../request.js";
 import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
@@ -32,7 +31,8 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const result = await context.engine.completePhase(sessionId, request);
   const submitted = Object.keys(evidence);
   if (result.passed || result.awaiting === undefined) {
-    const answer = { ...judged(context, result, submitted), ...(await allWaived(context, result)) };
+    const isOver = result.passed && result.nextPhase === null;
+    const answer = { ...judged(context, result, submitted), ...(isOver && (await allWaived(context, result))) };
     return result.replayed ? now(context, result, answer) : answer;
   }
   const decided = await askPerson(context, result.awaiting);
@@ -71,11 +71,10 @@ function isUnrecorded({ verification = [] }: Refused): boolean {
 const FIELDS_MAX = 25;
 
 /** Returns everything that was waived in a session that is complete now, by phase. */
-async function allWaived({ engine }: ToolContext, result: CompleteResult): Promise<WireObject> {
-  if (!result.passed || result.nextPhase !== null) return {};
-  const { waivedPhases } = await engine.getState(result.sessionId);
+async function allWaived({ engine }: ToolContext, { sessionId }: CompleteResult): Promise<WireObject> {
+  const { waivedPhases } = await engine.getState(sessionId);
   if (waivedPhases.length === 0) return {};
-  const done = (await engine.history(result.sessionId)).filter(({ status }) => status === "completed");
+  const done = (await engine.history(sessionId)).filter(({ status }) => status === "completed");
   return {
     waived: done.flatMap(({ phase, waived = [] }) => waived.map((one) => `phase ${phase}: ${waivedLine(one)}`)),
   };
@@ -128,17 +127,12 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
     warnings: warnings.length === 0 ? undefined : conceal(warnings, reveal).map(({ message }) => message),
     ...(ticks && tickNews(ticks)),
-    ...waivedNews(waived),
-    ...skipNews(skipped),
+    ...(waived && waivedNews(waived)),
+    ...(skipped && skipNews(skipped)),
     workflow_complete: done || undefined,
-    next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
+    next_phase: nextPhase && { phase_number: nextPhase.number, title: nextPhase.name },
     next: done ? null : phaseCall(sessionId),
   });
-}
-
-/** Returns the short form of a phase in the answer to a passed gate. */
-function phaseHeading(phase: PhaseDefinition): WireObject {
-  return { phase_number: phase.number, title: phase.name };
 }
 
 /** Limits the problems in an answer; `get_errors` has all. */
