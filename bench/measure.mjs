@@ -22,22 +22,28 @@ export async function medians(tasks, options = {}) {
 }
 
 /**
- * The same in many short rounds in turn: a disk's speed drifts within seconds, so what is compared must
- * be measured at the same time. Gives the median of each task over all rounds, and of the ratios of the
- * second to the first, round by round.
+ * The same in many short rounds in turn: the speed of a disk and of a processor drifts within seconds, so what is
+ * compared must be measured at the same time. Gives the median of each task over all rounds, and of its ratio to the
+ * first one, round by round.
  */
-export async function pairedMedians(tasks, rounds = 15, options = {}) {
+export async function mediansInTurn(tasks, rounds = 15, options = {}) {
   const found = [];
   for (let round = 0; round < rounds; round += 1) {
     found.push(await medians(tasks, { time: 300, warmupTime: 50, ...options }));
   }
-  const [baseline, measured] = Object.keys(tasks);
-  const over = (name) => median(found.map((one) => one[name]));
-  return {
-    [baseline]: over(baseline),
-    [measured]: over(measured),
-    ratio: Number(median(found.map((one) => one[measured] / one[baseline])).toFixed(2)),
-  };
+  const [baseline] = Object.keys(tasks);
+  return Object.fromEntries(
+    Object.keys(tasks).map((name) => {
+      const ratios = found.map((one) => one[name] / one[baseline]);
+      return [name, { median: median(found.map((one) => one[name])), ratio: ratio(median(ratios), 1) }];
+    }),
+  );
+}
+
+/** The same for two tasks: the median of each, and the ratio of the second to the first. */
+export async function pairedMedians(tasks, rounds = 15, options = {}) {
+  const [[baseline, first], [measured, second]] = Object.entries(await mediansInTurn(tasks, rounds, options));
+  return { [baseline]: first.median, [measured]: second.median, ratio: second.ratio };
 }
 
 /** The median of numbers. */

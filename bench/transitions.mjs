@@ -1,6 +1,6 @@
 /** One phase completed in memory, through the whole tool, against XState's restore + send + persist. */
 import { assign, createActor, createMachine } from "xstate";
-import { medians, ratio, row, time } from "./measure.mjs";
+import { mediansInTurn, row, time } from "./measure.mjs";
 import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
 
 const PHASES = 8;
@@ -51,7 +51,7 @@ export async function run() {
   const reader = benchTool(PHASES);
   const sessionId = await startSession(reader);
   const contextBytes = 700;
-  const found = await medians({
+  const found = await mediansInTurn({
     xstate: { fn: xstateRound(PHASES, contextBytes) },
     complete: rolling(host, evidenceOf(EVIDENCE)),
     get_phase: { fn: async () => reader.tool.dispatch({ action: "get_phase", session_id: sessionId }) },
@@ -60,7 +60,7 @@ export async function run() {
     },
   });
   const against = (what, key, bar) =>
-    row(what, time(found[key]), `XState round ${time(found.xstate)}`, ratio(found[key], found.xstate), bar);
+    row(what, time(found[key].median), `XState round ${time(found.xstate.median)}`, found[key].ratio, bar);
   return [
     against("complete_phase, memory, through dispatch", "complete", 2.2),
     against("get_phase, warm", "get_phase", 1.5),

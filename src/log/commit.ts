@@ -138,7 +138,7 @@ export function summaryOf<Head>(
   { sessionId, head, at }: Pick<Current<Head>, "sessionId" | "head" | "at">,
   activeSince: number,
 ): SessionSummary {
-  return { sessionId, kind: machine.kind, ...machine.summarize(head), updatedAt: at, activeSince };
+  return { ...machine.summarize(head), sessionId, kind: machine.kind, updatedAt: at, activeSince };
 }
 
 /** The fields that lists filter by and show: a wrong value would list a session in the wrong place. */
@@ -195,7 +195,7 @@ export function tampered(
 export function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const inside of Object.values(value)) if (typeof inside === "object") freeze(inside);
+  for (const key in value) if (typeof value[key] === "object") freeze(value[key]);
   return value;
 }
 

@@ -51,7 +51,10 @@ const OPTIONS_KEPT = 256;
 export class Pinned {
   readonly #kernel: PhasedKernel;
   readonly #content: ContentProvider;
-  readonly #structures = new RecentMap<string, WorkflowStructure>(STRUCTURES_KEPT);
+  /** By session; with the version of the commit that binds the session to it. */
+  readonly #structures = new RecentMap<SessionId, { readonly version: number; readonly structure: WorkflowStructure }>(
+    STRUCTURES_KEPT,
+  );
   readonly #options = new RecentMap<SessionId, JsonObject>(OPTIONS_KEPT);
   /** Whether structures have rules that skip phases: a plan may have thousands of phases. */
   readonly #hasSkips = new WeakMap<WorkflowStructure, boolean>();
@@ -63,12 +66,14 @@ export class Pinned {
 
   /** Returns the structure that a session is bound to; not a promise if it is cached. */
   structure(session: Owner): WorkflowStructure | Promise<WorkflowStructure> {
-    return this.#structures.get(`${session.sessionId} ${session.head.structureVersion}`) ?? this.#read(session);
+    const known = this.#structures.get(session.sessionId);
+    return known?.version === session.head.structureVersion ? known.structure : this.#read(session);
   }
 
-  /** Caches the structure of a session that this engine has just started. */
-  remember({ sessionId, head }: Owner, structure: WorkflowStructure): void {
-    this.#structures.set(`${sessionId} ${head.structureVersion}`, structure);
+  /** Caches the structure of a session, and the options that it was started with where they are known. */
+  remember({ sessionId, head }: Owner, structure: WorkflowStructure, options?: JsonObject): void {
+    this.#structures.set(sessionId, { version: head.structureVersion, structure });
+    if (options !== undefined) this.#options.set(sessionId, options);
   }
 
   async #read(session: Owner): Promise<WorkflowStructure> {

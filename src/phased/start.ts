@@ -107,7 +107,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   await checkSessionLimit(context, structure.type, target, keyed);
   const others = await openSessionsOn(context, structure.type, target);
   const started = await appendStart(context, structure, { target, settings, entry }, keyed);
-  if (!started.replayed) context.pinned.remember(started, structure);
+  if (!started.replayed) context.pinned.remember(started, structure, settings);
   const session = await sessionNow(context, started);
   const loaded = { session, structure: await context.pinned.structure(session) };
   const phase = await viewPhase(context, loaded, session.head.phase);

@@ -9,8 +9,11 @@ import * as z from "zod/mini";
 /** An answer of a tool, or a part of one. */
 export type WireObject = { [key: string]: unknown };
 
-/** Returns an object without its undefined keys. */
+/** Returns an object without its undefined keys; the same object if it has none. */
 export function compact(entries: WireObject): WireObject {
+  let isCompact = true;
+  for (const key in entries) if (entries[key] === undefined) isCompact = false;
+  if (isCompact) return entries;
   const object: WireObject = {};
   for (const key in entries) if (entries[key] !== undefined) object[key] = entries[key];
   return object;
@@ -42,18 +45,18 @@ const NUMBER_MAX = 25;
  * had its longest form: they need not be serialised, which would take longer than all else that a reading call does.
  */
 export function fits(value: unknown, maxChars: number): boolean {
-  const waiting = [value];
   let left = maxChars;
-  while (waiting.length > 0 && left >= 0) {
-    const next = waiting.pop();
-    left -= 1;
-    if (typeof next === "string") left -= ESCAPE_MAX * next.length + 2;
-    else if (typeof next !== "object" || next === null) left -= NUMBER_MAX;
-    else {
-      left -= 2;
-      for (const key in next) {
-        if (!Array.isArray(next)) left -= ESCAPE_MAX * key.length + 3;
-        waiting.push(Reflect.get(next, key));
+  const waiting: object[] = [[value]];
+  for (let next = waiting.pop(); next !== undefined && left >= 0; next = waiting.pop()) {
+    const isList = Array.isArray(next);
+    for (const key in next) {
+      const inside: unknown = Reflect.get(next, key);
+      left -= isList ? 1 : ESCAPE_MAX * key.length + 4;
+      if (typeof inside === "string") left -= ESCAPE_MAX * inside.length + 2;
+      else if (typeof inside !== "object" || inside === null) left -= NUMBER_MAX;
+      else {
+        left -= 2;
+        waiting.push(inside);
       }
     }
   }

@@ -79,7 +79,7 @@ function sorted(value: object): object {
 }
 
 /** Texts up to this length are encoded into one shared buffer. */
-const SHORT = 4096;
+const SHORT = 16_384;
 
 const encoder = new TextEncoder();
 

@@ -156,11 +156,11 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
   const facts = factsOf(head);
   switch (event.type) {
     case "phase_entered":
-      return { status: "active", ...facts, ...enter(event, context) };
+      return { ...facts, status: "active", ...enter(event, context) };
     case "approval_requested": {
       const awaiting = { version, evidenceHash: event.evidenceHash };
       // Complete evidence needs no further waiver.
-      return { status: "active", ...facts, awaiting, submission: { version, merge: false }, waiver: undefined };
+      return { ...facts, status: "active", awaiting, submission: { version, merge: false }, waiver: undefined };
     }
     case "waiver_requested":
       return { ...head, waiver: { version } };
@@ -170,50 +170,50 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { ...head, waiver: { version, denied: true } };
     case "approved":
     case "denied":
-      return { status: "active", ...facts };
+      return { ...facts, status: "active" };
     case "gate_passed":
       return {
-        status: "active",
         ...facts,
+        status: "active",
         ...passed(facts, event.position),
         ...(event.waived === undefined ? {} : { withWaivers: addToRanges(facts.withWaivers ?? [], event.position) }),
         ...(event.ticks === undefined ? {} : dueAfterPass(facts, event)),
         submission: { version, merge: false },
       };
     case "gate_overridden":
-      return { status: "active", ...facts, ...passed(facts, event.position) };
+      return { ...facts, status: "active", ...passed(facts, event.position) };
     case "gate_failed":
-      return { status: "active", ...facts, ...failedOnce(facts), submission: { version, merge: false } };
+      return { ...facts, status: "active", ...failedOnce(facts), submission: { version, merge: false } };
     case "step_refused":
       return { ...head, refused: [...(facts.refused ?? []), refusalKey(event)] };
     case "task_completed":
       // A question to a person stays: the note changes nothing that was asked.
       return { ...head, tasks: withTask(facts.tasks, event) };
     case "phase_skipped":
-      return { status: "active", ...facts, ...skipped(facts, event) };
+      return { ...facts, status: "active", ...skipped(facts, event) };
     case "paused":
       return {
-        status: "paused",
         ...facts,
+        status: "paused",
         ...keepQuestion(head),
         pausedAt: at,
         ...(event.note === undefined ? {} : { note: event.note }),
       };
     case "resumed":
-      return { status: "active", ...facts, ...keepQuestion(head) };
+      return { ...facts, status: "active", ...keepQuestion(head) };
     case "retried":
       return {
-        status: "active",
         ...facts,
+        status: "active",
         ...retried(facts, event.resetEvidence, event.by),
         ...rebased(event, context),
       };
     case "rolled_back":
-      return { status: "active", ...facts, ...rolledBack(facts, event.position), ...dueAfterRollback(facts, event) };
+      return { ...facts, status: "active", ...rolledBack(facts, event.position), ...dueAfterRollback(facts, event) };
     case "completed":
-      return { status: "completed", ...facts, completedAt: at };
+      return { ...facts, status: "completed", completedAt: at };
     case "failed":
-      return { status: "failed", ...facts, failedAt: at };
+      return { ...facts, status: "failed", failedAt: at };
     case "migrated":
       return { ...head, awaiting: undefined, ...migrated(facts, event, version), ...rebased(event, context) };
     case "plan_synced":
@@ -224,8 +224,8 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { ...head, baseline: version };
     case "deleted":
       return {
-        status: "deleted",
         ...facts,
+        status: "deleted",
         due: undefined,
         deletedAt: at,
         ...(event.reason === undefined ? {} : { reason: event.reason }),
@@ -248,6 +248,13 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
     skipped: [],
     attempts: 0,
     spent: [],
+    // All heads of a session have the same keys, which makes copies of them cheap.
+    tasks: undefined,
+    refused: undefined,
+    submission: undefined,
+    waiver: undefined,
+    waived: undefined,
+    baseline: undefined,
     createdAt: at,
     phaseStartedAt: at,
   };
@@ -258,6 +265,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
  * evidence in the current state of the phase, so any other event withdraws the question.
  */
 function factsOf(head: SessionHead): HeadFacts {
+  if (head.status === "active" && head.awaiting === undefined) return head;
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
   const { completed, skipped, attempts, spent, tasks, refused, submission, due, baseline, createdAt, phaseStartedAt } =
     head;

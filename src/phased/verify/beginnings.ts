@@ -247,9 +247,11 @@ function gapsKey({ sessionId, head }: Pick<PhasedSession, "sessionId" | "head">)
 
 /** Returns the missing snapshots of a session as far as they are known already; undefined if they are not. */
 export function knownGaps(
-  { beginnings }: Pick<VerifyContext, "beginnings">,
+  { beginnings, options }: Pick<VerifyContext, "beginnings" | "options">,
   session: Pick<PhasedSession, "sessionId" | "head">,
 ): readonly Gap[] | undefined {
+  // Only verifiers take snapshots.
+  if (Object.getOwnPropertyNames(options.verifiers).length === 0) return [];
   return beginnings.gaps.get(gapsKey(session));
 }
 

@@ -55,21 +55,22 @@ export class MemoryStorage implements StorageAdapter {
    * @throws {PhasegateError} `INVALID_INPUT` when its summary is not valid.
    */
   async append(commit: Commit): Promise<void> {
-    const { payloads = [], ...rest } = commit;
-    const { sessionId: id, version } = rest;
+    const { sessionId: id, version, at, schema, previousHash, hash, body, payloads = [] } = commit;
     checkSummary(commit);
     const session = this.#sessions.get(id);
     const newest = session?.commits.at(-1);
-    if (version !== (newest?.version ?? 0) + 1 || rest.previousHash !== (newest?.hash ?? "")) {
+    if (version !== (newest?.version ?? 0) + 1 || previousHash !== (newest?.hash ?? "")) {
       throw conflict(id, version, "it does not follow the newest version");
     }
     if (this.#removed.has(id)) throw conflict(id, version, "the session was removed");
-    const summary = Object.freeze({ ...rest.summary });
+    const summary = Object.freeze({ ...commit.summary });
     const { commits, payloads: texts } = session ?? this.#begin(id, summary);
-    for (const { hash, body } of payloads) texts.set(hash, body);
-    commits.push(Object.freeze({ ...rest, summary }));
-    if (newest !== undefined) this.#count(newest.summary, -1);
-    this.#count(summary, 1);
+    for (const payload of payloads) texts.set(payload.hash, payload.body);
+    commits.push(Object.freeze({ sessionId: id, version, at, schema, previousHash, hash, summary, body }));
+    if (newest?.summary.status !== summary.status || newest.summary.kind !== summary.kind) {
+      if (newest !== undefined) this.#count(newest.summary, -1);
+      this.#count(summary, 1);
+    }
     this.#watchers.notify(commits);
   }
 

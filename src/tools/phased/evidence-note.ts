@@ -4,6 +4,7 @@
  */
 
 import { requiredFormat, requiredNames } from "../../gate/format.js";
+import { RecentMap } from "../../runtime/cache.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { GateDefinition } from "../../workflow/structure.js";
 import { brief } from "../wire.js";
@@ -15,8 +16,8 @@ const NOTE_MAX = 300;
 export function evidenceNote(text: string, gate: GateDefinition): string | undefined {
   const required = requiredNames(gate);
   if (required.length === 0) return undefined;
-  const shown = shownFields(text);
-  if (shown === undefined) return undefined;
+  const shown = shownIn(text);
+  if (shown.size === 0) return undefined;
   const missing = required.filter((name) => !shown.has(name));
   const types = gateTypes(gate);
   const others = [...shown].flatMap(([name, type]) => {
@@ -49,16 +50,32 @@ const EVIDENCE = /\bevidence["'*_`]{0,3}\s{0,20}[=:]["'*_`]{0,3}\s{0,20}(?:```\w
 /** The longest piece of evidence that is read, in characters. */
 const SHOWN_MAX = 20_000;
 
-/** Returns the fields of the last evidence that a text shows, with their types where they are clear. */
-function shownFields(text: string): ReadonlyMap<string, string | undefined> | undefined {
+/** The fields of evidence, with their types where they are clear. */
+type ShownFields = ReadonlyMap<string, string | undefined>;
+
+/** Limits how many texts' fields are cached. */
+const TEXTS_KEPT = 64;
+
+const fieldsByText = new RecentMap<string, ShownFields>(TEXTS_KEPT);
+
+/** Returns the fields of the last evidence that a text shows; none if it shows none that ends. */
+function shownIn(text: string): ShownFields {
+  const known = fieldsByText.get(text);
+  if (known !== undefined) return known;
+  const found = readShown(text);
+  fieldsByText.set(text, found);
+  return found;
+}
+
+function readShown(text: string): ShownFields {
   const last = [...text.matchAll(EVIDENCE)].at(-1);
-  if (last === undefined) return undefined;
+  if (last === undefined) return new Map();
   const fields = new Map<string, string | undefined>();
   const inside = text.slice(last.index + last[0].length, last.index + last[0].length + SHOWN_MAX);
   let depth = 0;
   for (const { 0: token, index } of inside.matchAll(/"[^"\n]*"|'[^'\n]*'|[{}[\]]|[A-Za-z_]\w*/g)) {
     if (token === "{" || token === "[") depth += 1;
-    else if (token === "}" && depth === 0) return fields.size === 0 ? undefined : fields;
+    else if (token === "}" && depth === 0) return fields;
     else if (token === "}" || token === "]") depth -= 1;
     else if (depth === 0) {
       const value = /^\s{0,20}:\s{0,20}(\S.{0,20})/.exec(inside.slice(index + token.length))?.[1];
@@ -66,7 +83,7 @@ function shownFields(text: string): ReadonlyMap<string, string | undefined> | un
     }
   }
   // The evidence does not end: it is no example to compare with.
-  return undefined;
+  return new Map();
 }
 
 /** Returns the type of a value by its beginning; undefined if it could be several, such as `[…]`. */

@@ -23,7 +23,8 @@ import { evidenceNote } from "./evidence-note.js";
  * for the checkpoint and the artifacts.
  */
 export function phaseContent(view: PhaseView, isWhole: boolean): WireObject {
-  const { phase, facts, content, contentChanged, leftOut, artifacts, plan, tasks, documents } = view;
+  const { phase, facts, content, contentChanged, leftOut, artifacts, plan, tasks, documents, shared } = view;
+  const text = view.own ?? content.text;
   const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
   return compact({
     phase_number: phase.number,
@@ -35,7 +36,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean): WireObject {
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
       : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
-    evidence_note: evidenceNote(`${view.own ?? content.text}\n${view.shared ?? ""}`, phase.gate),
+    evidence_note: evidenceNote(shared === undefined ? text : `${text}\n${shared}`, phase.gate),
     artifacts_from_previous_phases: isWhole ? artifactNames(artifacts) : undefined,
     ...documentNames(documents),
     content_changed: contentChanged || undefined,
@@ -276,24 +277,44 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
   // metadata either.
   const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
   const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
+  const { required, format, example } = wanted(phase.gate);
   return compact({
-    required_evidence: requiredNames(phase.gate),
+    required_evidence: required,
     validation: validation?.join("; "),
-    evidence_schema: requiredFormat(phase.gate),
-    evidence_example: shortExample(phase.gate),
+    evidence_schema: format,
+    evidence_example: example,
   });
+}
+
+/** What a gate expects. */
+interface Wanted {
+  readonly required: readonly string[];
+  readonly format: JsonObject;
+  /** Missing if it is long: the schema has everything that is required. */
+  readonly example: JsonObject | undefined;
+}
+
+/** What the gates expect that were shown: each is shown many times. */
+const wantedBy = new WeakMap<GateDefinition, Wanted>();
+
+function wanted(gate: GateDefinition): Wanted {
+  const known = wantedBy.get(gate);
+  if (known !== undefined) return known;
+  const example = exampleEvidence(gate);
+  const isShort = example !== undefined && JSON.stringify(example).length <= LIST_MAX;
+  const found = {
+    required: requiredNames(gate),
+    format: requiredFormat(gate),
+    example: isShort ? example : undefined,
+  };
+  wantedBy.set(gate, found);
+  return found;
 }
 
 const LIST_MAX = 2400;
 
 function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | undefined {
   return list !== undefined && JSON.stringify(list).length <= LIST_MAX ? list : undefined;
-}
-
-/** Returns the example, unless it is long: the schema has everything that is required. */
-function shortExample(gate: GateDefinition): JsonObject | undefined {
-  const example = exampleEvidence(gate);
-  return example !== undefined && JSON.stringify(example).length <= LIST_MAX ? example : undefined;
 }
 
 /** Names the artifacts of the last phase that has some; those of earlier ones were named in the phases after them. */

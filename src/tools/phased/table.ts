@@ -56,12 +56,11 @@ const LATE = "PHASE_ALREADY_COMPLETED";
 export async function dispatchCounted(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
   const begun = performance.now();
   const { body } = await dispatch(WORKFLOW, context, input);
-  const { status, action: name, ...rest } = body;
+  const { status, action: name, code } = body;
   const isSuccess = status === "success";
-  const { code } = body;
   const isRefused = code === "PHASE_LOCKED" || code === "TASK_LOCKED" || (code === LATE && name === "complete_phase");
   context.metrics.record(isAction(name) ? name : "unknown", performance.now() - begun, isSuccess, isRefused);
-  return { status: isSuccess ? "success" : "error", action: String(name), ...rest };
+  return { ...body, status: isSuccess ? "success" : "error", action: String(name) };
 }
 
 /** Removes actions that the host has not given to its agents. */

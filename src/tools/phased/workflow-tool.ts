@@ -71,9 +71,9 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
     inputSchema: inputSchema(actions),
     outputSchema: outputSchema(),
     actions,
-    dispatch: async (input, options) => {
-      const dispatch = dispatchCounted ?? (await loadTable());
-      return await dispatch(options === undefined ? context : { ...context, ...options }, input);
+    dispatch(input, options) {
+      const given = options === undefined ? context : { ...context, ...options };
+      return dispatchCounted?.(given, input) ?? loadTable().then((dispatch) => dispatch(given, input));
     },
   };
 }
