@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 
-export type { WorkflowPoll } from "./mcp/list-changed.js";
+export type { WorkflowPoll } from "./mcp/resources.js";
 export {
   type RegisterWorkflowToolOptions,
   registerRoutedTools,

@@ -5,8 +5,7 @@
  */
 
 import type { PhasegateError } from "../errors.js";
-import type { AuditReport, Current, Receipt, Recorded } from "../log/commit.js";
-import { LogFold } from "../log/fold.js";
+import { type AuditReport, type Current, LogFold, type Receipt, type Recorded } from "../log/commit.js";
 import type { Kernel } from "../log/log.js";
 import type { SessionId } from "../workflow/names.js";
 import {

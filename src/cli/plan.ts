@@ -6,6 +6,7 @@ import { Command, Option } from "commander";
 import { isPhasegateError, type PhasegateError } from "../errors.js";
 import { DIALECT_NAMES } from "../plan/drafts.js";
 import { planMermaid, planOrder } from "../plan/order.js";
+import { builtInParsers } from "../plan/parse-plan.js";
 import {
   PLAN_MAX,
   type PlanItem,
@@ -14,7 +15,6 @@ import {
   planError,
   type SourceParser,
 } from "../plan/plan.js";
-import { builtInParsers } from "../plan/source-parsers.js";
 import { openChecked, readBounded } from "../sandbox/read.js";
 import { hasErrors } from "../workflow/diagnostic.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";

@@ -4,10 +4,10 @@
  * detection. Payloads are in the body by their digest. The summary is not covered by the hash, so it is
  * checked against the body.
  */
-
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, SessionSummary } from "../ports/storage-adapter.js";
+import { RecentMap } from "../runtime/cache.js";
 import { digest, keyedDigest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { type Keys, keysSchema, type Machine, upcast } from "./machine.js";
@@ -282,4 +282,56 @@ function parse<Event, Head>(
 /** `activeSince` is not in the body, so a value that can't be a version up to this one is replaced. */
 function activeSinceOf({ version, summary: { activeSince } }: Commit): number {
   return Number.isInteger(activeSince) && activeSince >= 1 && activeSince <= version ? activeSince : version;
+}
+
+/** A cached fold over the logs of sessions: only commits that were added since the last call are read. */
+
+/** The value of a fold, and the last commit in it. */
+interface Folded<T> {
+  readonly upTo: Receipt;
+  readonly value: T;
+}
+
+/** Limits for how many sessions a value is cached. */
+const SESSIONS_KEPT = 256;
+
+const BEFORE_ALL: Receipt = { version: 0, hash: "" };
+
+/** Reads the commits of sessions: a kernel. */
+interface LogReader<Event, Head> {
+  log(id: SessionId, after?: Receipt): AsyncIterable<Recorded<Event, Head>>;
+}
+
+/** Folds the log of a session, commit by commit, and caches the result: only commits that were added are read. */
+export class LogFold<Event, Head, T> {
+  readonly #kernel: LogReader<Event, Head>;
+  readonly #beginning: T;
+  readonly #add: (value: T, commit: Recorded<Event, Head>) => T | Promise<T>;
+  readonly #kept = new RecentMap<SessionId, Folded<T>>(SESSIONS_KEPT);
+
+  /** `add` gives a new value, and leaves the one that it was given as it is. */
+  constructor(
+    kernel: LogReader<Event, Head>,
+    beginning: T,
+    add: (value: T, commit: Recorded<Event, Head>) => T | Promise<T>,
+  ) {
+    this.#kernel = kernel;
+    this.#beginning = beginning;
+    this.#add = add;
+  }
+
+  /** Returns the value at this version of a session. */
+  async at({ sessionId, version, hash }: Pick<Current<Head>, "sessionId" | "version" | "hash">): Promise<T> {
+    const kept = this.#kept.get(sessionId);
+    if (kept?.upTo.hash === hash) return kept.value;
+    const from = kept !== undefined && kept.upTo.version < version ? kept : undefined;
+    let { upTo, value }: Folded<T> = from ?? { upTo: BEFORE_ALL, value: this.#beginning };
+    for await (const commit of this.#kernel.log(sessionId, from?.upTo)) {
+      if (commit.version > version) break;
+      value = await this.#add(value, commit);
+      upTo = { version: commit.version, hash: commit.hash };
+    }
+    this.#kept.set(sessionId, { upTo, value });
+    return value;
+  }
 }

@@ -2,10 +2,9 @@
  * Load, decide, append, notify: makes the sessions of any machine durable. The entry file of this folder;
  * what is decided where:
  * - log.ts: if a session has changed since it was read, the command is decided again, at most 100 times
- * - commit.ts: what a commit's hash covers, and when a log counts as tampered with
+ * - commit.ts: what a commit's hash covers, when a log counts as tampered with, and that folds over logs are cached
  * - machine.ts: a repeated key gets the first answer; a session remembers its last 16 keys; how old formats
  *   are read
- * - fold.ts: folds over logs are cached per session
  */
 
 import { isPhasegateError, PhasegateError } from "../errors.js";

@@ -4,7 +4,6 @@
  *
  * - tools.ts: tools, their annotations and answers; the prompt `run_workflow`
  * - resources.ts: workflows and sessions as resources, in pages
- * - list-changed.ts: tells clients that the list of resources has changed
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
@@ -23,8 +22,12 @@ import { type InstructionsContext, workflowInstructions } from "../workspace/ins
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
-import { notifyListChanged, type WorkflowPoll } from "./list-changed.js";
-import { registerSessionResources, registerWorkflowResources } from "./resources.js";
+import {
+  notifyListChanged,
+  registerSessionResources,
+  registerWorkflowResources,
+  type WorkflowPoll,
+} from "./resources.js";
 
 /** Options of {@link registerWorkflowTool}. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions {

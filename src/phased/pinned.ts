@@ -7,8 +7,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
-import { type Current, type Recorded, tampered } from "../log/commit.js";
-import { LogFold } from "../log/fold.js";
+import { type Current, LogFold, type Recorded, tampered } from "../log/commit.js";
 import type { Kernel } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
 import type { ContentProvider } from "../ports/content-provider.js";

@@ -9,22 +9,34 @@
  * - task-line.ts: the parts of a task's line, and which brackets are checkboxes
  * - outline.ts: which headings begin a phase, and which rows name a task
  * - drafts.ts: what differs between dialects
+ * - parse-plan.ts: the built-in parsers by name
  * - parse-plan.ts, reader-lines.ts, reader-state.ts: the task, gate or list to which an item or line belongs
  * - finish.ts: numbers, ids, durations, and checkboxes without a place in the plan
  * - order.ts: dependencies, cycles and waves
  * - task-master.ts: tasks.json
  * - tick.ts: writing ticks
- * - plan.ts: the types of plans; source-parsers.ts: the built-in parsers by name
+ * - plan.ts: the types of plans
  */
-import { chooseDialect, type Dialect } from "./drafts.js";
+import { chooseDialect, DIALECT_NAMES, type Dialect } from "./drafts.js";
 import { finishPlan, readDurations, reportUnplaced } from "./finish.js";
 import { readWaves } from "./order.js";
 import { type Outline, outlineOf } from "./outline.js";
-import { checkLength, type PlanReading, PlanReport, planError } from "./plan.js";
+import {
+  checkLength,
+  type Plan,
+  type PlanItem,
+  type PlanReading,
+  PlanReport,
+  planError,
+  type SourceParser,
+  type TickRequest,
+} from "./plan.js";
 import { openGateOf, openOther, readItem, readLabel, readText } from "./reader-lines.js";
 import { ReaderState, startPhase, startTask } from "./reader-state.js";
 import { parseSections, type Row, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
+import { taskMasterParser } from "./task-master.js";
+import { tickTasks } from "./tick.js";
 import { fieldOf, isGateTitle, mentionedPhase } from "./titles.js";
 /** The options of `parsePlan`. */
 export interface ParsePlanOptions {
@@ -138,4 +150,38 @@ function startGate(state: ReaderState, row: Row, mentioned: string | undefined):
   } else if (phase !== undefined) {
     openGateOf(state, phase, row.text, -1, true);
   }
+}
+
+/** The built-in parsers of plans, by name. */
+
+/**
+ * The built-in parsers. `spec_tasks_parser`, `spec_tasks_md` and `markdown` recognise the dialect; the name of a dialect
+ * reads only that one. `task-master` reads a tasks.json.
+ */
+export const builtInParsers: Readonly<Record<string, SourceParser>> = {
+  spec_tasks_parser: markdownParser(),
+  spec_tasks_md: markdownParser(),
+  markdown: markdownParser(),
+  ...Object.fromEntries(DIALECT_NAMES.map((name) => [name, markdownParser(name)])),
+  "task-master": taskMasterParser,
+};
+
+/** Returns the parser of Markdown in one dialect, or in a dialect that it recognises. */
+function markdownParser(dialect?: string): SourceParser {
+  return {
+    parse: (text, file) => parsePlan(text, { file, ...(dialect === undefined ? {} : { dialect }) }),
+    tick: (text, plan, request) => tickTasks(text, tasksOf(plan, request), request, itemsOf(plan, request)),
+  };
+}
+
+function itemsOf(plan: Plan, { items = [] }: TickRequest): PlanItem[] {
+  return items.flatMap(({ phase, places }) => {
+    const gate = plan.phases.find(({ number }) => number === phase)?.validationGate ?? [];
+    return places.flatMap((place) => gate[place] ?? []);
+  });
+}
+
+function tasksOf(plan: Plan, { tasks }: TickRequest) {
+  const wanted = new Set(tasks);
+  return plan.phases.flatMap((phase) => phase.tasks.filter(({ id }) => wanted.has(id)));
 }

@@ -1,6 +1,5 @@
 import { expect, it, vi } from "vitest";
-import type { Recorded } from "../../src/log/commit.js";
-import { LogFold } from "../../src/log/fold.js";
+import { LogFold, type Recorded } from "../../src/log/commit.js";
 import { adding, type CounterEvent, type CounterHead, count, ID, makeKernel, OTHER_ID } from "./counter.js";
 
 /** Creates a fold of the added numbers, and records the commits that it reads. */

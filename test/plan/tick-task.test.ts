@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parsePlan } from "../../src/plan/parse-plan.js";
-import { builtInParsers } from "../../src/plan/source-parsers.js";
+import { builtInParsers, parsePlan } from "../../src/plan/parse-plan.js";
 import { tickTask } from "../../src/plan/tick.js";
 
 const TEXT =

@@ -5,8 +5,8 @@
 
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { builtInParsers } from "../../plan/parse-plan.js";
 import type { Plan, PlanReading } from "../../plan/plan.js";
-import { builtInParsers } from "../../plan/source-parsers.js";
 import type { PlanSource, PlanText, SourceParser } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
 import { ENGLISH } from "../../workflow/json.js";

@@ -2,7 +2,15 @@
 
 import * as z from "zod/mini";
 import type { EventOf, SessionEvent } from "./events.js";
-import { addToRanges, cutRanges, inRanges, joinRanges, type Ranges, rangesSchema } from "./ranges.js";
+import {
+  addToRanges,
+  cutRanges,
+  dueAfterPass,
+  dueAfterRollback,
+  dueAfterTicks,
+  type Ranges,
+  rangesSchema,
+} from "./ranges.js";
 import { refusalKey, type TaskNotes, taskNotesSchema, tasksAfter, withTask } from "./task-notes.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
@@ -61,9 +69,6 @@ export interface HeadFacts {
   phaseStartedAt: string;
 }
 
-/** Ticks that are not written into a plan yet: positions of phases. */
-export type DueTicks = NonNullable<HeadFacts["due"]>;
-
 const common = {
   workflowType: z.string(),
   revision: z.string(),
@@ -103,44 +108,6 @@ export function spentAt(head: HeadFacts, position: number): number {
   return head.spent.find(([place]) => place === position)?.[1] ?? 0;
 }
 
-interface Due {
-  due: DueTicks | undefined;
-}
-
-const NOTHING: DueTicks = { tick: [], untick: [] };
-
-/** Adds the ticks of a phase that has passed. */
-function dueAfterPass({ due = NOTHING }: HeadFacts, { position }: EventOf<"gate_passed">): Due {
-  return { due: { ...due, tick: addToRanges(due.tick, position) } };
-}
-
-/** Removes the ticks of phases that are no longer completed, including ticks that are not written yet. */
-function dueAfterRollback(head: HeadFacts, { unticksFrom: from }: EventOf<"rolled_back">): Due {
-  const { due = NOTHING, completed } = head;
-  if (from === undefined) return withoutEmpty(due);
-  return withoutEmpty({
-    tick: cutRanges(due.tick, from),
-    untick: joinRanges(due.untick, completed, (place) => place >= from || inRanges(due.untick, place)),
-  });
-}
-
-/**
- * Removes the ticks that were written. If a phase was passed or rolled back meanwhile, ticks that were just removed are due
- * again, or ticks that were just written must be removed.
- */
-export function dueAfterTicks(head: HeadFacts, { ticks, unticks }: EventOf<"plan_ticked">): Due {
-  const { due = NOTHING, completed } = head;
-  const late = joinRanges(ticks, [], (place) => !inRanges(completed, place));
-  return withoutEmpty({
-    tick: joinRanges(due.tick, unticks, (place) => inRanges(completed, place) && !inRanges(ticks, place)),
-    untick: joinRanges(due.untick, late, (place) => !inRanges(unticks, place)),
-  });
-}
-
-function withoutEmpty(due: DueTicks): Due {
-  return { due: due.tick.length === 0 && due.untick.length === 0 ? undefined : due };
-}
-
 /** The time of an event, and the version of its commit. */
 interface EventContext {
   /** ISO 8601, UTC. */
@@ -177,7 +144,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
         status: "active",
         ...passed(facts, event.position),
         ...(event.waived === undefined ? {} : { withWaivers: addToRanges(facts.withWaivers ?? [], event.position) }),
-        ...(event.ticks === undefined ? {} : dueAfterPass(facts, event)),
+        ...(event.ticks === undefined ? {} : { due: dueAfterPass(facts.due, event.position) }),
         submission: { version, merge: false },
       };
     case "gate_overridden":
@@ -209,7 +176,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
         ...rebased(event, context),
       };
     case "rolled_back":
-      return { ...facts, status: "active", ...rolledBack(facts, event.position), ...dueAfterRollback(facts, event) };
+      return { ...facts, status: "active", ...rolledBack(facts, event.position), due: dueAfterRollback(facts, event) };
     case "completed":
       return { ...facts, status: "completed", completedAt: at };
     case "failed":
@@ -219,7 +186,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "plan_synced":
       return { ...head, awaiting: undefined, ...migrated(facts, event, version) };
     case "plan_ticked":
-      return { ...head, ...dueAfterTicks(facts, event) };
+      return { ...head, due: dueAfterTicks(facts, event) };
     case "snapshots_taken":
       return { ...head, baseline: version };
     case "deleted":
@@ -282,14 +249,14 @@ function factsOf(head: SessionHead): HeadFacts {
     skipped,
     attempts,
     spent,
-    ...(tasks === undefined ? {} : { tasks }),
-    ...(refused === undefined ? {} : { refused }),
-    ...(submission === undefined ? {} : { submission }),
-    ...(due === undefined ? {} : { due }),
-    ...(waiver === undefined ? {} : { waiver }),
-    ...(waived === undefined ? {} : { waived }),
-    ...(withWaivers === undefined ? {} : { withWaivers }),
-    ...(baseline === undefined ? {} : { baseline }),
+    tasks,
+    refused,
+    submission,
+    due,
+    waiver,
+    waived,
+    withWaivers,
+    baseline,
     createdAt,
     phaseStartedAt,
   };

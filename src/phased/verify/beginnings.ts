@@ -5,7 +5,7 @@
  */
 
 import { checksOf } from "../../gate/check-gate.js";
-import { LogFold } from "../../log/fold.js";
+import { LogFold } from "../../log/commit.js";
 import type { Kernel } from "../../log/log.js";
 import { RecentMap } from "../../runtime/cache.js";
 import { sinceOf } from "../../workflow/gate-definition.js";

@@ -1,14 +1,14 @@
 /**
- * The statements of a schema, and how commits and texts are stored in rows.
+ * The statements of a schema, how commits and texts are stored in rows, and how sessions are listed.
  *
  * PostgreSQL's `text` cannot contain U+0000 or lone surrogates. Each of them is stored as U+001A ("substitute") and
  * its four hexadecimal digits, and so is U+001A itself, so that the text can be restored. Any other text, including
  * all output of `JSON.stringify`, is stored unchanged.
  */
 import { PhasegateError } from "../../errors.js";
-import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
+import type { Commit, Page, SessionQuery, SessionStatus, SessionSummary } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
-import { isSummary } from "../common/session-query.js";
+import { decodeCursor, isSummary, pageLimit, pageOf } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
 /** A row with a commit. Numbers that may be large are texts. */
 export interface CommitRow extends Record<string, unknown> {
@@ -66,7 +66,7 @@ export function valuesOf(commit: Commit): unknown[] {
 }
 
 /** Parses a summary; undefined if it is not one of this session. */
-export function readSummary(sessionId: string, json: string): SessionSummary | undefined {
+function readSummary(sessionId: string, json: string): SessionSummary | undefined {
   const value = parse(json);
   return isSummary(value) && value.sessionId === sessionId ? value : undefined;
 }
@@ -209,4 +209,83 @@ function counting(s: string, moving: string, payloads: boolean): string {
   return `WITH moved AS (${moving})${payloads ? stored : ""}, written AS (${INSERT(s)} RETURNING session_id)
     SELECT (CASE WHEN EXISTS (SELECT FROM written) ${payloads ? allStored : ""} THEN '1' ELSE '${NOT_WRITTEN}' END)::integer
     FROM moved`;
+}
+
+/** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
+
+/** Sorts after every character of a session id. */
+const LAST_CHARACTER = "\u{10ffff}";
+
+type ListRow = { readonly session_id: string; readonly created_at: string; readonly summary: string };
+
+/** Runs reading statements, and repeats them after a lost connection. */
+interface RowReader {
+  rows<R extends Record<string, unknown>>(operation: string, query: PgQuery): Promise<R[]>;
+}
+
+/** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
+export async function listSessions(
+  reader: RowReader,
+  schema: string,
+  query: SessionQuery,
+): Promise<Page<SessionSummary>> {
+  const limit = pageLimit(query);
+  const statement = listStatement(schema, query, limit + 1);
+  if (statement === undefined) return { items: [] };
+  const rows = await reader.rows<ListRow>("list", statement);
+  const found = rows.map(({ session_id: sessionId, created_at: createdAt, summary }) => {
+    return readSummary(sessionId, summary) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const);
+  });
+  return pageOf(found, limit);
+}
+
+/**
+ * Builds the statement for a page; undefined if no session can match. It is not prepared: the server then plans it
+ * for these values, and chooses the index by the selectivity of each filter.
+ */
+function listStatement(schema: string, query: SessionQuery, limit: number): PgQuery | undefined {
+  const values: unknown[] = [limit];
+  const value = (given: unknown) => `$${values.push(given)}`;
+  const conditions = [...filters(query, value), ...position(query, value)];
+  const statuses: (SessionStatus | undefined)[] = query.status === undefined ? [undefined] : [...new Set(query.status)];
+  // One branch per status: each comes from the index in list order, which several in one condition would not.
+  const branches = statuses.map((status) => {
+    const own = status === undefined ? [] : [`status = ${value(status)}`];
+    const where = ["removed_at IS NULL", ...own, ...conditions].join(" AND ");
+    return `(SELECT session_id, version, created_at FROM "${schema}".sessions WHERE ${where} ${ORDER} LIMIT $1)`;
+  });
+  if (branches.length === 0) return undefined;
+  const text = `SELECT c.session_id, page.created_at, c.summary
+    FROM (SELECT * FROM (${branches.join(" UNION ALL ")}) AS each ${ORDER} LIMIT $1) AS page
+    JOIN "${schema}".commits c USING (session_id, version) ORDER BY page.created_at DESC, page.session_id`;
+  return { text, values };
+}
+
+const ORDER = "ORDER BY created_at DESC, session_id";
+
+function filters(query: SessionQuery, value: (given: unknown) => string): string[] {
+  const { workflowType, target, kind, idPrefix, updatedBefore } = query;
+  const conditions: string[] = [];
+  // The index contains only the beginning of a long text.
+  const equals = (column: string, text: string | undefined) => {
+    if (text === undefined) return;
+    const parameter = `${value(encodeText(text))}::text`;
+    conditions.push(`left(${column}, 256) = left(${parameter}, 256) AND ${column} = ${parameter}`);
+  };
+  equals("workflow_type", workflowType);
+  equals("target", target);
+  equals("kind", kind);
+  if (idPrefix !== undefined && idPrefix !== "") {
+    const prefix = encodeText(idPrefix);
+    conditions.push(`session_id >= ${value(prefix)} AND session_id < ${value(prefix + LAST_CHARACTER)}`);
+  }
+  if (updatedBefore !== undefined) conditions.push(`updated_at < ${value(encodeText(updatedBefore))}`);
+  return conditions;
+}
+
+function position({ cursor }: SessionQuery, value: (given: unknown) => string): string[] {
+  if (cursor === undefined) return [];
+  const { createdAt, sessionId } = decodeCursor(cursor);
+  const time = value(createdAt);
+  return [`created_at <= ${time} AND (created_at < ${time} OR session_id > ${value(sessionId)})`];
 }

@@ -6,7 +6,7 @@
  * - hosts.ts: which server is used when an address names several.
  * - connections.ts: how connections are shared, and which failures are retried.
  * - schema.ts: migrations, which are never changed once released.
- * - rows.ts: the statements, and how texts are stored.
+ * - rows.ts: the statements, how texts are stored, and how sessions are listed.
  * - append.ts: an append whose answer was lost is confirmed by a write.
  * - storage.ts: a removed session's tombstone stays for an hour.
  * - list.ts: each filter uses an index in list order.
@@ -27,7 +27,6 @@ import { CommitAppender, checkRowCommit } from "./append.js";
 import { ClientConnections, type Connections, loadPg, PoolConnections, Retrier, withStandby } from "./connections.js";
 import { asStorageFailure, NotReplicated, notWritten, WrongRole } from "./failures.js";
 import { HostConnections, readHostList, type WantedRole } from "./hosts.js";
-import { SessionLister } from "./list.js";
 import {
   type PgClient,
   type PostgresPlace,
@@ -35,7 +34,15 @@ import {
   type PostgresStorageOptions,
   readOptions,
 } from "./options.js";
-import { type CommitRow, commitOf, createStatements, decodeText, encodeText, type Statements } from "./rows.js";
+import {
+  type CommitRow,
+  commitOf,
+  createStatements,
+  decodeText,
+  encodeText,
+  listSessions,
+  type Statements,
+} from "./rows.js";
 import { inTransaction, type PreparedSchema, prepareSchema } from "./schema.js";
 import { Channel, CommitFeed, type FeedPosition, readLog, watchCommits } from "./watch.js";
 
@@ -57,7 +64,6 @@ export class PostgresStorage implements StorageAdapter {
   readonly #statements: Statements;
   readonly #retrier: Retrier;
   readonly #appender: CommitAppender;
-  readonly #lister: SessionLister;
   readonly #remover: SessionRemover;
   readonly #feed: CommitFeed;
   readonly #channel: Channel;
@@ -73,7 +79,6 @@ export class PostgresStorage implements StorageAdapter {
     this.#statements = createStatements(schema, settings.preparedStatements);
     this.#retrier = new Retrier(connections, settings.retryMs);
     this.#appender = new CommitAppender(connections, this.#retrier, this.#statements, hasTriggers);
-    this.#lister = new SessionLister(this.#retrier, schema);
     this.#remover = new SessionRemover(this.#retrier, schema);
     this.#feed = new CommitFeed(this.#retrier, schema);
     this.#channel = new Channel(connections, this.#statements, schema);
@@ -158,12 +163,12 @@ export class PostgresStorage implements StorageAdapter {
    * @throws {PhasegateError} `INVALID_INPUT` when the limit is not valid.
    */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return this.#lister.list(query);
+    return listSessions(this.#retrier, this.#settings.schema, query);
   }
 
   /** Yields the sessions whose newest summary is unreadable. Reading one reports the damage. */
   damaged(): AsyncGenerator<SessionId> {
-    return damagedIn((query) => this.#lister.list(query));
+    return damagedIn((query) => listSessions(this.#retrier, this.#settings.schema, query));
   }
 
   /** Counts active sessions up to `upTo`. */
