@@ -91,7 +91,6 @@ function createProgram(commands: readonly CreateCommand[], terminal: Terminal, s
   const program = new Command("phasegate")
     .description("Phase-gated workflows for AI agents: work done in order, and proved at every gate.")
     .version(packageVersion(), "-V, --version", "print the version")
-    .helpOption("-h, --help", "print help")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
   for (const command of commands) program.addCommand(command(terminal, setExitCode));
   for (const command of withSubcommands(program)) configure(command, terminal);
@@ -104,6 +103,8 @@ function withSubcommands(command: Command): Command[] {
 
 /** Sets where a command writes and how it ends: added commands do not inherit this from their program. */
 function configure(command: Command, { stdout, stderr }: Terminal): void {
+  command.helpOption("-h, --help", "print help");
+  if (command.commands.length > 0) command.helpCommand("help [command]", "print the help of a command");
   command.exitOverride().showHelpAfterError("(use --help to list the options)");
   command.configureOutput({
     writeOut: (text) => void stdout.write(text),
