@@ -1,7 +1,7 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
- * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore` in backup.ts, `compact` in
- * repair.ts); the other files have what several of them share:
+ * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore` in backup.ts, `compact`
+ * in repair.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, and which error ends with which of them
  * - options.ts: options of several commands, and the checks of their values

@@ -3,7 +3,8 @@
  * root throws `PATH_REFUSED`, and no message names the root's location. This is the entry file of the folder.
  *
  * What is decided where:
- * - ../workflow/names.ts (`parseRelativePath`): a path is relative to the root; `..`, drives and absolute paths are refused.
+ * - ../workflow/names.ts (`parseRelativePath`): a path is relative to the root; `..`, drives and absolute paths are
+ *   refused.
  * - resolve.ts: a path may follow links only while they stay inside the root.
  * - read.ts: only regular files are opened, and the opened file must be the checked one.
  * - list.ts: a walk skips names that begin with `.` and does not follow cyclic links.

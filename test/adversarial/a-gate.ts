@@ -69,7 +69,9 @@ export async function aGate({ gate, files = {}, verifiers, more: others = {}, en
   return {
     ...{ base, project, workflows, state, engine, tool, id, open, claim, phase },
     write: (path: string, text: string) => writeFiles(project, { [path]: text }),
-    /** Submits a false claim. Checks that it is refused with the given message, and that the session stays in phase 1. */
+    /**
+     * Submits a false claim. Checks that it is refused with the given message, and that the session stays in phase 1.
+     */
     refuses: async (lie: unknown, says: RegExp) => {
       const answer = await claim(lie);
       expect(answer, JSON.stringify(answer)).toMatchObject({ status: "error" });

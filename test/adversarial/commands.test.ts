@@ -19,7 +19,9 @@ const LINUX = process.platform === "linux";
 const suite = (script: string, gate = SUITE) =>
   aGate({ gate, files: { "test.sh": script }, verifiers: { commands: { sh: "/bin/sh" } } });
 
-/** Checks that the claim of passing tests is refused with the given script as the tests, and accepted once it is fixed. */
+/**
+ * Checks that the claim of passing tests is refused with the given script as the tests, and accepted once it is fixed.
+ */
 async function refused(script: string, says: RegExp): Promise<void> {
   const gate = await suite(script);
   await gate.refuses(TRUTH, says);

@@ -75,7 +75,9 @@ async function check(place: string, acknowledged: ReadonlyMap<string, ReadonlySe
   if (place.endsWith(".db")) checkIntegrity(place);
 }
 
-/** Checks the file with SQLite itself: no torn pages, no index that differs from its table, no row without its parent. */
+/**
+ * Checks the file with SQLite itself: no torn pages, no index that differs from its table, no row without its parent.
+ */
 function checkIntegrity(file: string): void {
   const database = new DatabaseSync(file);
   expect(database.prepare("PRAGMA integrity_check").all().map(Object.values)).toEqual([["ok"]]);

@@ -10,7 +10,9 @@ export function lookingEngine(storage: StorageAdapter) {
   return createEngine({ storage, content: new MemoryContent({ workflows: [stubborn] }) });
 }
 
-/** Returns the markers of all submissions in a session's log, in order, also of evidence that is stored as a payload. */
+/**
+ * Returns the markers of all submissions in a session's log, in order, also of evidence that is stored as a payload.
+ */
 export async function readMarkers(storage: StorageAdapter, id: string): Promise<string[]> {
   const markers: string[] = [];
   for await (const { body } of storage.log(parseSessionId(id))) {

@@ -1,6 +1,6 @@
 /**
- * A copy of a store that a plain tool makes while the store is written and compacted is a valid store. It contains every
- * session that existed when the tool started, with at least the commits that it had then.
+ * A copy of a store that a plain tool makes while the store is written and compacted is a valid store. It contains
+ * every session that existed when the tool started, with at least the commits that it had then.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { mkdir, readdir, rm, utimes } from "node:fs/promises";

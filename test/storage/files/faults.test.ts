@@ -132,7 +132,10 @@ function checkError(error: unknown, code: string): undefined {
   expect(error.remedy).toMatch(/repeat the call/);
 }
 
-/** Checks that the session is complete, as before or after the operation, and can be appended to in this and a new process. */
+/**
+ * Checks that the session is complete, as before or after the operation, and can be appended to in this and a new
+ * process.
+ */
 async function checkUsable(root: string, same: StorageAdapter | undefined): Promise<void> {
   const storage = await FileStorage.open(root, { fs: directFs });
   for (const one of same === undefined ? [storage] : [same, storage]) {

@@ -19,7 +19,9 @@ function addressOf(first: string, second: string, parameters = "target_session_a
   return `${first.replace(/(@[^/]+)\//, (_, before: string) => `${before},${host}/`)}?${parameters}`;
 }
 
-/** Appends to each of the sessions until `stop` is called; `acknowledged` lists the commits that the storage confirmed. */
+/**
+ * Appends to each of the sessions until `stop` is called; `acknowledged` lists the commits that the storage confirmed.
+ */
 function appending(storage: StorageAdapter, ids: readonly string[]) {
   let going = true;
   const acknowledged: Acknowledged[] = [];
