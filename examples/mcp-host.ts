@@ -24,5 +24,5 @@ serveStdio(() => {
   registerWorkflowTool(server, engine);
   return server;
 });
-console.error("my-server waits for an MCP client"); // on stderr: stdout is the protocol's
+console.error("my-server waits for an MCP client"); // on stderr, because the protocol uses stdout
 // #endregion host

@@ -44,8 +44,8 @@ await engine.completePhase(sessionId, { phase: 1, evidence: { failing_test: "rej
 const other = await engine.start({ workflowType: "bugfix", target: "src/lexer.ts" });
 
 // #region move
-const house = await FileStorage.open("state");
-const report = await copySessions(storage, house, {
+const target = await FileStorage.open("state");
+const report = await copySessions(storage, target, {
   onProgress: ({ sessions, commits }) => console.log(`${sessions} sessions, ${commits} commits`),
 });
 for (const { sessionId, reason } of report.refused) console.error(`${sessionId} stays: ${reason}`);
@@ -54,9 +54,9 @@ assert.deepEqual([report.sessions, report.commits, report.caughtUp], [2, 3, true
 
 // A session continued meanwhile: a second copy transfers only what is new.
 await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });
-assert.equal((await copySessions(storage, house)).commits, 1);
+assert.equal((await copySessions(storage, target)).commits, 1);
 
-const there = createEngine({ storage: house, content, retention: { completed: 0 } });
+const there = createEngine({ storage: target, content, retention: { completed: 0 } });
 assert.equal((await there.getState(sessionId)).status, "completed");
 const audit = await there.audit(sessionId);
 assert.ok(audit.intact && audit.versions === 3);

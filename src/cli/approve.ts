@@ -27,30 +27,40 @@ interface DecideOptions extends TrustOptions {
 }
 
 const APPROVE_HELP = `
-Shows the request and its evidence, asks for confirmation, and signs the decision with your private key. Without a
+Shows the question and the evidence, asks for confirmation, and signs the decision with your private key. Without a
 terminal it needs --yes together with --evidence-hash, the hash of the evidence that you have seen elsewhere. The
 server that continues the session must know the same approvers.
 
-Approving starts the next phase. Pass --project so that its baseline can be recorded.`;
+Approving starts the next phase. If its gate compares files with their state at the start, pass --project so that this
+state is recorded.`;
 
 const DENY_HELP = `
-Shows the evidence, or the request for a waiver, that the session waits on, asks for confirmation, and records your note
-for the agent. Denied evidence counts as a failed attempt, a denied waiver does not. Sign it with --key; for a waiver,
---by is enough where neither the gate nor the server has approvers. Without a terminal it needs --yes together with
+Shows the evidence or the request for a waiver that the session waits on, asks for confirmation, and records your note
+for the agent. Denied evidence counts as a failed attempt, a denied waiver does not. Sign the decision with --key; for a
+waiver, --by is enough if neither the gate nor the server has approvers. Without a terminal it needs --yes together with
 --evidence-hash or --request, the hash of what you have seen elsewhere.`;
 
 const WAIVE_HELP = `
-Shows what the agent can't meet and why, and asks for confirmation. The gate then no longer requires exactly that, until
-the session leaves the phase; history, show and audit name you. Sign it with --key where the gate names approvers, or
-the server has approvers; otherwise --by is enough. Without a terminal it needs --yes together with --request, the hash
-of the request that you have seen elsewhere.`;
+Shows what the agent cannot meet and why, and asks for confirmation. The gate then no longer requires it until the
+session leaves the phase. History, show and audit name you. Sign the decision with --key if the gate or the server has
+approvers; otherwise --by is enough. Without a terminal it needs --yes together with --request, the hash of the request
+that you have seen elsewhere.`;
 
 const TEXTS = {
-  approve: { summary: "approve the evidence that a session waits on", note: "a note to record with the approval" },
-  waive: { summary: "grant the waiver that a session asks for", note: "a note to record with the waiver" },
+  approve: {
+    summary: "approve the evidence that a session waits on",
+    description: "Approves the evidence that a session waits on, signed with your key.",
+    note: "a note to record with the approval",
+  },
+  waive: {
+    summary: "grant the waiver that a session waits on",
+    description: "Grants the waiver that a session waits on.",
+    note: "a note to record with the waiver",
+  },
   deny: {
-    summary: "deny what a session waits on, and say what to do instead",
-    note: "what to fix, or to do instead; required",
+    summary: "deny the evidence or the waiver that a session waits on",
+    description: "Denies the evidence or the waiver that a session waits on, and says what to do instead.",
+    note: "what to fix, or what to do instead; required",
   },
 } as const;
 
@@ -59,7 +69,7 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
   return (terminal, setExitCode) => {
     const command = new Command(decision)
       .summary(TEXTS[decision].summary)
-      .description(`${sentence(TEXTS[decision].summary)}${decision === "approve" ? ", signed with your key" : ""}.`)
+      .description(TEXTS[decision].description)
       .argument("<session>", "id of the session, as `phasegate sessions` lists it")
       .addOption(stateOption().makeOptionMandatory())
       .addOption(
@@ -71,16 +81,20 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
     return command
       .option("--by <name>", "your name among the approvers; derived from your key if not given", notEmpty)
       .option("--note <text>", TEXTS[decision].note, notEmpty)
-      .option("--project <dir>", "the server's project folder, to record the next phase's baseline", notEmpty)
+      .option(
+        "--project <dir>",
+        "the server's project folder, to record its files at the start of the next phase",
+        notEmpty,
+      )
       .option("--full", "show the whole evidence, however long it is")
       .option("--yes", "do not ask for confirmation; needs the hash of what you have seen")
       .addOption(
-        new Option("--evidence-hash <hash>", "the hash of the evidence that is meant; fails if other evidence waits")
+        new Option("--evidence-hash <hash>", "the hash of the evidence that you have seen; fails for other evidence")
           .argParser(notEmpty)
           .hideHelp(decision === "waive"),
       )
       .addOption(
-        new Option("--request <hash>", "the hash of the request for a waiver that is meant; fails if another one waits")
+        new Option("--request <hash>", "the hash of the waiver request that you have seen; fails for another request")
           .argParser(notEmpty)
           .hideHelp(decision === "approve"),
       )
@@ -131,7 +145,7 @@ async function decide(
   }
 }
 
-/** Returns the first word as the beginning of a sentence. */
+/** Returns a text with a capital first letter. */
 function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }

@@ -1,6 +1,7 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
- * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore` in backup.ts, `compact` in repair.ts); the other files have what several of them share:
+ * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore` in backup.ts, `compact`
+ * in repair.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, and which error ends with which of them
  * - options.ts: options of several commands, and the checks of their values
@@ -10,7 +11,8 @@
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - transfer-lines.ts: the file format of `export` and `import`
- * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace; log.ts: the log
+ * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
+ * - log.ts: the log of `serve`
  */
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
@@ -89,7 +91,6 @@ function createProgram(commands: readonly CreateCommand[], terminal: Terminal, s
   const program = new Command("phasegate")
     .description("Phase-gated workflows for AI agents: work done in order, and proved at every gate.")
     .version(packageVersion(), "-V, --version", "print the version")
-    .helpOption("-h, --help", "print help")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
   for (const command of commands) program.addCommand(command(terminal, setExitCode));
   for (const command of withSubcommands(program)) configure(command, terminal);
@@ -102,6 +103,8 @@ function withSubcommands(command: Command): Command[] {
 
 /** Sets where a command writes and how it ends: added commands do not inherit this from their program. */
 function configure(command: Command, { stdout, stderr }: Terminal): void {
+  command.helpOption("-h, --help", "print help");
+  if (command.commands.length > 0) command.helpCommand("help [command]", "print the help of a command");
   command.exitOverride().showHelpAfterError("(use --help to list the options)");
   command.configureOutput({
     writeOut: (text) => void stdout.write(text),

@@ -13,7 +13,10 @@ import { print, printable, type Terminal } from "./terminal.js";
 
 /** Creates `phasegate gate` with its subcommand `freeze`. */
 export function gateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("gate").summary("write gate files").addCommand(freezeCommand(terminal, setExitCode));
+  return new Command("gate")
+    .summary("write gate files")
+    .description("Writes gate files from the texts of phases.")
+    .addCommand(freezeCommand(terminal, setExitCode));
 }
 
 function freezeCommand(terminal: Terminal, setExitCode: SetExitCode): Command {

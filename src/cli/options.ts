@@ -70,7 +70,7 @@ export function logLevelOption(): Option {
 export function includeRootOption(): Option {
   return new Option(
     "--include-root <folder...>",
-    "folders that routed workflows may include files from, relative to the one that holds the workflows; '.' for all",
+    "folders that routed workflows may include files from, relative to the folder of workflows; '.' for that folder",
   ).argParser(repeated);
 }
 

@@ -44,7 +44,7 @@ export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     "task-master",
   ]);
   return new Command("plan")
-    .summary("read a tasks.md, and report what is unclear")
+    .summary("show how a plan is read, and what could not be read")
     .description(
       "Prints the phases and tasks of a plan, which tasks can be done in parallel, and everything that could not be read.",
     )

@@ -24,15 +24,15 @@ interface RepairOptions {
 }
 
 const HELP = `
-Use it if files of a state were lost, or if it was copied while it was in use. The command rebuilds what lists of
-sessions are read from, and lists damaged sessions, with exit code 1. It changes no log, and servers may use the
-sessions meanwhile. To check a log completely, use phasegate audit.`;
+Use it if files of a state were lost, or if it was copied while it was in use. The command rebuilds the lists of
+sessions, and reports damaged sessions with exit code 1. It changes no log, and servers may use the sessions meanwhile.
+To check a log completely, use phasegate audit.`;
 
 /** Creates `phasegate repair`. */
 export function repairCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   return new Command("repair")
-    .summary("rebuild what lists of sessions are read from")
-    .description("Reads all sessions of a state, repairs what follows from their logs, and reports it.")
+    .summary("rebuild the lists of sessions, and report damaged sessions")
+    .description("Reads all sessions of a state, rebuilds the lists of sessions from their logs, and reports damage.")
     .addOption(stateOption().makeOptionMandatory())
     .addOption(jsonOption())
     .addOption(logLevelOption())
@@ -79,7 +79,7 @@ small files take more space on a disk than their sizes add up to.`;
 export function compactCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("compact")
     .summary("store the commits of sessions in less space")
-    .description("Frees unused space, for one session or for all that match.")
+    .description("Stores the commits of one session, or of all sessions that match, in less space.")
     .argument("[session]", "id of the session; all that match if not given", notEmpty)
     .addOption(stateOption().makeOptionMandatory());
   for (const option of filterOptions()) command.addOption(option);

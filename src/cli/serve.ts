@@ -25,13 +25,13 @@ import { trustOptions, verifierOptions } from "./trust.js";
 
 const HELP = `
 stdout carries the protocol only; the log goes to stderr, one JSON object per line. The server finishes the calls
-under way and exits with code 0 on SIGTERM, on SIGINT and when its client closes stdin. Options win over the
-environment; PHASEGATE_WORKFLOWS and PHASEGATE_STANDARDS hold folders joined by '${delimiter}'.
+under way and exits with code 0 on SIGTERM, on SIGINT and when its client closes stdin. Options take precedence over
+variables; PHASEGATE_WORKFLOWS and PHASEGATE_STANDARDS hold folders separated by '${delimiter}'.
 
 For routed workflows these variables are read as well: WORKFLOW_DB_PATH (an SQLite file, if --state is not given),
 LOG_LEVEL, USE_STUB_AI_CLIENT=true (the same as --decider linear), GEMINI_API_KEY, GEMINI_MODEL_NAME,
 GEMINI_REQUEST_TIMEOUT_SECONDS, and the names of the log files: ORCHESTRATOR_LOG_FILE and AI_INTERACTIONS_LOG_FILE.
-If one of these two or --log-dir is given, the log is also written to files; the second file has the requests to
+If one of these two or --log-dir is given, the log is also written to files. The second file contains the requests to
 models and their answers.
 
 Example, as an MCP client's configuration:
@@ -82,7 +82,7 @@ function serveOptions(): Option[] {
 
 function folderOptions(): Option[] {
   return [
-    new Option("--workflows <dir...>", "folders of phased workflows; the first one that has a workflow wins")
+    new Option("--workflows <dir...>", "folders of phased workflows; of two with the same name, the first counts")
       .env("PHASEGATE_WORKFLOWS")
       .argParser(repeated),
     new Option("--standards <dir...>", "folders of Markdown files that agents may search, by the tool search_standards")
@@ -118,7 +118,7 @@ function toolOptions(): Option[] {
       .default("keeps-gates"),
     new Option(
       "--claims <how>",
-      "how agents claim what nothing else backs: as true, or with a proof of where to see it",
+      "how agents claim what no verifier or approval backs: as true, or with a proof that says where it can be seen",
     )
       .env("PHASEGATE_CLAIMS")
       .choices(["plain", "backed"])
@@ -141,7 +141,7 @@ function approvalOptions(): Option[] {
 function limitOptions(): Option[] {
   return [
     limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
-    limit("--max-attempts-total <n>", "failures in all at one phase before a session fails", "MAX_ATTEMPTS_TOTAL", 12),
+    limit("--max-attempts-total <n>", "total failures at one phase before a session fails", "MAX_ATTEMPTS_TOTAL", 12),
     limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", "MAX_SESSIONS", 100, 0),
     limit(
       "--max-evidence <bytes>",
@@ -172,7 +172,7 @@ function routedOptions(): Option[] {
       "--decider <who>",
       "what picks the next step; if not given, gemini if GEMINI_API_KEY is set, else sampling (the client's model)",
     ).choices(["gemini", "sampling", "linear"]),
-    new Option("--first-step <how>", "how an instance begins: with the first step, or with a decision")
+    new Option("--first-step <how>", "how an instance starts: with the first step, or with the decider's choice")
       .choices(["first", "decider"])
       .default("first"),
     new Option("--routed-tools <how>", "one MCP tool per call, or a single one for all calls")

@@ -30,7 +30,7 @@ const PAGE = 100;
 export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("sessions")
     .summary("list the sessions of a state")
-    .description("Lists the sessions of a state, newest first, as their logs have them.")
+    .description("Lists the sessions of a state, newest first, with what their logs say.")
     .addOption(stateOption().makeOptionMandatory())
     .addOption(new Option("--status <status>", "only sessions of this status").choices(LIVING))
     .addOption(new Option("--limit <n>", "maximum number of sessions; all if not given").argParser(wholeNumber(1)))

@@ -32,7 +32,7 @@ export function trustOptions(): Option[] {
 
 /** Returns the option for the key that makes the hash chains of logs HMAC chains. */
 export function hashKeyOption(): Option {
-  return new Option("--hash-key-file <file>", "a file with the key that the sessions' logs are bound with")
+  return new Option("--hash-key-file <file>", "a file with the key for the hash chains of the sessions' logs")
     .env("PHASEGATE_HASH_KEY_FILE")
     .argParser(notEmpty);
 }

@@ -1,10 +1,11 @@
 /**
  * Checks evidence against a gate. The entry file of this folder; what is decided where:
- * - judge.ts: in which order a gate runs its checks, and how attempts are counted
+ * - judge.ts: in which order a gate runs its checks, and how many attempts are left after a failure (3 in a row, 12 in
+ *   total, by default); rules are compiled once for all gates with the same content
  * - check-gate.ts: which problems block a phase and which only warn, and what an agent may see of them
  * - evidence.ts: which evidence is refused before any gate, because it is unsafe or too large
  * - plan-gate.ts: a phase of a plan passes only if every required task and validation item is claimed
- * - judge.ts: the order of the checks; rules are compiled once for all gates with the same content
+ * - backed-claims.ts: which claims need a proof, and how it is read
  * - run-gate-rules.ts: a rule that fails or can't be evaluated is a problem
  * - fill-params.ts: what placeholders in a verifier's params may become
  * - format.ts: what an agent is told that a gate expects; schema-hints.ts: what a JSON Schema says of it

@@ -1,6 +1,6 @@
 /**
- * Registers the tools of phased workflows, routed workflows and workspaces with a host's MCP server. This is the entry file
- * of the folder:
+ * Registers the tools of phased workflows, routed workflows and workspaces with a host's MCP server.
+ * This is the entry file of the folder:
  *
  * - tools.ts: tools, their annotations and answers; the prompt `run_workflow`
  * - resources.ts: workflows and sessions as resources, in pages

@@ -4,7 +4,7 @@
  * where:
  * - engine.ts, session.ts, session-decisions.ts: the public methods; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
- *   session (decide-gate.ts), what a state allows (commands.ts)
+ *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes a person's decision, waivers.ts requests for waivers and the answers, ledger.ts checks
  *   those in the log; the rules that routed sessions share are in src/approval

@@ -1,6 +1,6 @@
 /**
- * Reads a tasks.md as a plan, without I/O: source, rows, outline, drafts and plan, in this order. This is the entry file
- * of the folder.
+ * Reads a tasks.md as a plan, without I/O: source, rows, outline, drafts and plan, in this order.
+ * This is the entry file of the folder.
  *
  * What is decided where:
  * - source.ts: which lines are code or comments

@@ -1,8 +1,10 @@
 /**
  * The sandbox: the only way from a path given by a host, an agent or a file to a file on the disk. A path outside the
- * root throws `PATH_REFUSED`, and no message names the root's location.
+ * root throws `PATH_REFUSED`, and no message names the root's location. This is the entry file of the folder.
  *
  * What is decided where:
+ * - ../workflow/names.ts (`parseRelativePath`): a path is relative to the root; `..`, drives and absolute paths are
+ *   refused.
  * - resolve.ts: a path may follow links only while they stay inside the root.
  * - read.ts: only regular files are opened, and the opened file must be the checked one.
  * - list.ts: a walk skips names that begin with `.` and does not follow cyclic links.

@@ -1,6 +1,6 @@
 /**
- * Contracts of ports: cases that every implementation must pass, as tests or as one call with a report. This is the entry
- * file of the folder:
+ * Contracts of ports: cases that every implementation must pass, as tests or as one call with a report.
+ * This is the entry file of the folder:
  *
  * - contract.ts: cases, results and reports; what cases need to wait for and assert
  * - storage-contract/: the cases for storage adapters; contract.ts there lists them by subject

@@ -11,7 +11,7 @@
  * - steps/next-step.ts: steps of a skill one by one; a gate is never skipped, and 12 failures close it
  * - session/keeper.ts: in which order folder, manifest and log of a session are written (that file lists the rest)
  * - bundles/bundle.ts: what a bundle.yaml may contain; a broken bundle does not hide the others
- * - tools/table.ts: the tools that agents call; workspace.ts has the same tools for the Vercel AI SDK
+ * - tools/tool.ts: the tools that agents call (that file lists the rest); workspace.ts has them for the Vercel AI SDK
  * - instructions.ts: the system prompt, at most 900 tokens
  */
 import type { AuditReport, Receipt } from "../log/commit.js";

@@ -7,7 +7,7 @@ import { expect, onTestFinished } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
 
-/** What a test says of a gate. */
+/** Options of a test's gate. */
 export interface GateOptions {
   /** The gate file of phase 1. */
   readonly gate: string;
@@ -21,7 +21,7 @@ export interface GateOptions {
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** A workflow of two phases in a folder, the first of which has this gate; the second takes anything. */
+/** Returns the files of a workflow with two phases: the first has the given gate, the second accepts any claim. */
 function workflowFiles(gate: string): Record<string, string> {
   const phases = [1, 2].map((number) => ({ phase_number: number, phase_name: `Phase ${number}` }));
   const about = { workflow_type: "honest_v1", name: "Honest", description: "Wants the truth", version: "1.0.0" };
@@ -34,7 +34,7 @@ function workflowFiles(gate: string): Record<string, string> {
   };
 }
 
-/** A session before a gate, all of it on the disk: workflow, log and project. */
+/** Starts a session at a gate, with the workflow, the log and the project on disk. */
 export async function aGate({ gate, files = {}, verifiers, more: others = {}, engine: options }: GateOptions) {
   const base = await temporaryFolder();
   const place = (name: string) => join(base, name);
@@ -54,7 +54,7 @@ export async function aGate({ gate, files = {}, verifiers, more: others = {}, en
       ...options,
       ...more,
     });
-    // Before its folder is deleted: what it writes after its answers would come into a folder that is going away.
+    // Runs before the folder is deleted, since an engine may still write after its last answer.
     onTestFinished(() => opened.close());
     return opened;
   };
@@ -69,16 +69,18 @@ export async function aGate({ gate, files = {}, verifiers, more: others = {}, en
   return {
     ...{ base, project, workflows, state, engine, tool, id, open, claim, phase },
     write: (path: string, text: string) => writeFiles(project, { [path]: text }),
-    /** Tells a lie: it is refused in these words, and the session stays where it is. */
+    /**
+     * Submits a false claim. Checks that it is refused with the given message, and that the session stays in phase 1.
+     */
     refuses: async (lie: unknown, says: RegExp) => {
       const answer = await claim(lie);
       expect(answer, JSON.stringify(answer)).toMatchObject({ status: "error" });
       expect(wordsOf(answer), wordsOf(answer)).toMatch(says);
-      expect(wordsOf(answer), "no word of where things lie").not.toContain(base);
+      expect(wordsOf(answer), "the message shows no path of this machine").not.toContain(base);
       expect(await phase()).toBe(1);
       return answer;
     },
-    /** Tells the truth: it goes through. */
+    /** Submits a true claim, and checks that the gate passes. */
     accepts: async (truth: unknown) => {
       const answer = await claim(truth);
       expect(answer, JSON.stringify(answer)).toMatchObject({ status: "success", checkpoint_passed: true });
@@ -88,12 +90,12 @@ export async function aGate({ gate, files = {}, verifiers, more: others = {}, en
   };
 }
 
-/** What a person reads in a refusal: what is wrong, and what to do. */
+/** Returns the text of a refusal: the error, the problems and the remediation. */
 function wordsOf({ error, validation_errors: errors, remediation }: Answer): string {
   return [error, ...(Array.isArray(errors) ? errors : []), remediation].join("\n");
 }
 
-/** Tells a lie at a gate, and then, in the same session, the truth. */
+/** Submits a false claim, which the gate refuses, and then in the same session a true one, which it accepts. */
 export async function lieThenTruth(options: GateOptions, lie: unknown, says: RegExp, truth: unknown): Promise<void> {
   const gate = await aGate(options);
   await gate.refuses(lie, says);

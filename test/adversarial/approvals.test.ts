@@ -11,7 +11,7 @@ approval: {prompt: Is the report good?, approvers: [ann]}
 const TRUTH = { report: "report.md" };
 const files = { "report.md": "# Report\n\nAll is well.\n", "other.md": "# Other\n" };
 
-/** A gate that asks Ann, whose key the host knows; the agent has a key too, of its own making. */
+/** Starts a session at a gate that asks Ann, whose key the host knows. The agent has made a key of its own. */
 async function asking() {
   const [ann, agent] = await Promise.all([createApproverKeys(), createApproverKeys()]);
   const made = await aGate({ gate: GATE, files, engine: { approvers: { ann: ann.publicKey } } });
@@ -21,7 +21,7 @@ async function asking() {
     if (found === undefined) throw new Error("nothing waits");
     return found;
   };
-  /** A yes to what waits, signed with a key. */
+  /** Returns an approval of the waiting evidence in Ann's name, signed with the given key. */
   const yes = async (privateKey: string) => {
     const asked = await question();
     const signature = await signApproval(asked, { decision: "approve", by: "ann", privateKey });
@@ -30,7 +30,7 @@ async function asking() {
   return { ...made, ann, agent, question, yes };
 }
 
-describe("a gate that asks a person", () => {
+describe("a gate with an approval", () => {
   it("lets an honest agent through after the approval", async () => {
     const { claim, engine, id, yes, ann, phase } = await asking();
     expect(await claim(TRUTH)).toMatchObject({ awaiting_approval: true, checkpoint_passed: false });
@@ -39,7 +39,7 @@ describe("a gate that asks a person", () => {
     expect(await phase()).toBe(2);
   });
 
-  it("asks nobody to approve evidence that is false", async () => {
+  it("asks for no approval of false evidence", async () => {
     const { refuses, engine, id } = await asking();
     await refuses({ report: "nowhere.md" }, /there is no file nowhere\.md/);
     expect(await engine.getApproval(id)).toBeUndefined();
@@ -88,7 +88,7 @@ describe("a gate that asks a person", () => {
     expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
   });
 
-  it("passes by no parameter of the agent's tool", async () => {
+  it("cannot be passed by any parameter of the agent's tool", async () => {
     const { claim, tool, engine, id, yes, ann, phase } = await asking();
     await claim(TRUTH);
     for (const action of ["approve", "override_gate", "skip_phase"]) {

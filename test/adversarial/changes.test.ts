@@ -11,7 +11,7 @@ verify: {verifier: changed_since_phase_start, path: src/parser.mjs}
 `;
 const BEFORE = { "src/parser.mjs": "export const parse = () => 1;\n", "old/parser.mjs": "export const old = 1;\n" };
 
-describe("a gate that wants a file to be changed", () => {
+describe("a gate that requires a changed file", () => {
   const path = "src/parser.mjs";
   const changed = (gate: Awaited<ReturnType<typeof aGate>>) => gate.write(path, "export const parse = Number;\n");
 
@@ -39,7 +39,7 @@ describe("a gate that wants a file to be changed", () => {
     await gate.accepts({ done: true });
   });
 
-  it("refuses the original content after a rollback to junk", async () => {
+  it("refuses the original content after junk and a rollback", async () => {
     const gate = await aGate({ gate: CHANGED, files: BEFORE });
     for (const junk of ["junk\n", "more junk\n"]) {
       await gate.write(path, junk);
@@ -150,14 +150,14 @@ const RED = {
   "test/parser.test.mjs": "import { parse } from '../src/parser.mjs';\nif (parse('2') !== 2) throw new Error('red');\n",
 };
 
-describe("a gate that wants tests to stay as they were", () => {
+describe("a gate that requires unchanged tests", () => {
   const test = "test/parser.test.mjs";
   const verifiers = { commands: { node: process.execPath } };
   const open = () => aGate({ gate: KEPT, files: RED, verifiers });
   const fix = (gate: Awaited<ReturnType<typeof open>>) =>
     gate.write("src/parser.mjs", "export const parse = (text) => Number(text);\n");
 
-  it("refuses a weakened test, and shows what was taken out", async () => {
+  it("refuses a weakened test, and shows the removed lines", async () => {
     const gate = await open();
     await gate.write(test, "import '../src/parser.mjs';\n");
     const answer = await gate.refuses(
@@ -206,7 +206,7 @@ describe("a gate that wants tests to stay as they were", () => {
     await gate.accepts({ done: true });
   });
 
-  it("refuses a target that is a glob, where the gate lets the target change", async () => {
+  it("refuses a target that is a glob, if the gate excepts the target", async () => {
     const gate = await aGate({
       gate: KEPT.replace(/paths: .*}/, 'path: test, except: ["{target_file}"]}'),
       files: RED,
@@ -227,7 +227,7 @@ describe("a gate that wants tests to stay as they were", () => {
     await gate.accepts({ done: true });
   });
 
-  it("refuses a start that an agent has made unreadable, also after a retry", async () => {
+  it("refuses every claim if the start of a phase could not be recorded, also after a retry", async () => {
     const since = KEPT.replace('["test/**"]', '["test/**"], since: {phase: 1}');
     const files = { "phases/2/gate-definition.yaml": since };
     const gate = await aGate({

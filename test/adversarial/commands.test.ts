@@ -15,11 +15,13 @@ const TRUTH = { tests_pass: true };
 const PASSING = "echo 12 passed, 0 failed;";
 const LINUX = process.platform === "linux";
 
-/** A gate that runs the project's tests, which are this script. */
+/** Starts a session at a gate that runs the project's tests. The tests are the given script. */
 const suite = (script: string, gate = SUITE) =>
   aGate({ gate, files: { "test.sh": script }, verifiers: { commands: { sh: "/bin/sh" } } });
 
-/** The tests are this script, and the agent says that they pass; then they are fixed. */
+/**
+ * Checks that the claim of passing tests is refused with the given script as the tests, and accepted once it is fixed.
+ */
 async function refused(script: string, says: RegExp): Promise<void> {
   const gate = await suite(script);
   await gate.refuses(TRUTH, says);
@@ -27,7 +29,7 @@ async function refused(script: string, says: RegExp): Promise<void> {
   await gate.accepts(TRUTH);
 }
 
-/** Whether a process runs; a zombie doesn't. */
+/** Returns true if a process runs. A zombie does not. */
 function isRunning(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -41,7 +43,7 @@ describe("a gate that runs the tests", () => {
     await (await suite(PASSING)).accepts(TRUTH);
   });
 
-  it("refuses the claim that they pass while they fail, and shows what they wrote", async () => {
+  it("refuses the claim of passing tests if they fail, and shows their output", async () => {
     const gate = await suite("echo 11 passed, 1 failed; exit 1");
     const answer = await gate.refuses(TRUTH, /sh test\.sh: exit code 1, expected 0/);
     expect(JSON.stringify(answer)).toContain("11 passed, 1 failed");
@@ -49,7 +51,7 @@ describe("a gate that runs the tests", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("also runs them at a gate whose rules only warn", async () => {
+  it("runs the tests even if the gate's rules only warn", async () => {
     const gate = await suite("exit 1", `checkpoint: {strict: false}\n${SUITE}`);
     await gate.refuses(TRUTH, /exit code 1, expected 0/);
     await gate.write("test.sh", PASSING);
@@ -68,7 +70,7 @@ describe("a gate that runs the tests", () => {
     await refused("echo 0 passed, 0 failed", /sh test\.sh: .*matches .* 0 times/);
   });
 
-  it("refuses tests that never end, though they ignore SIGTERM", async () => {
+  it("refuses tests that never end, even if they ignore SIGTERM", async () => {
     const stubborn = `${PASSING} trap "" TERM; while :; do sleep 1; done`;
     const gate = await suite(stubborn, SUITE.replace("15000", "800"));
     await gate.refuses(TRUTH, /sh test\.sh: it was stopped after 800 ms/);

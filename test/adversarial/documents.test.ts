@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
 
-/** In every file that no agent in phase 1 may see. */
+/** Text in every file that an agent in phase 1 must not see. */
 const HIDDEN = "the treasure is under the oak";
 
 const entry = (number: number, more: object = {}) => ({ phase_number: number, phase_name: `Phase ${number}`, ...more });
@@ -32,7 +32,7 @@ const FILES = {
   "other_v1/core/guide.md": HIDDEN,
 };
 
-/** A session in phase 1 of a workflow on the disk, with more files in it. */
+/** Starts a session in phase 1 of a workflow on disk, whose folder contains the given files, too. */
 async function inPhaseOne(files: Readonly<Record<string, string>> = {}) {
   const base = await temporaryFolder();
   const root = join(base, "workflows");
@@ -137,7 +137,7 @@ describe("documents of a phase that is ahead", () => {
     await session.gives("core/guide.md", "A guide");
   });
 
-  it("are refused at their own place if the phase's folder is a link", async () => {
+  it("are refused at their real path if the phase's folder is a link", async () => {
     const session = await inPhaseOne();
     await rename(join(session.workflow, "phases/2"), join(session.workflow, "texts/second"));
     await symlink("../texts/second", join(session.workflow, "phases/2"));
@@ -164,14 +164,14 @@ describe("documents of a phase that is ahead", () => {
     await session.refuses("core/guide.md", "PHASE_LOCKED");
   });
 
-  it("are refused if they are in phases/, but beside no text of a phase", async () => {
+  it("are refused in a folder in phases/ that belongs to no phase", async () => {
     const session = await inPhaseOne();
     await session.refuses("phases/9/phase.md", "PATH_REFUSED");
     await session.refuses("phases/loose.md", "PATH_REFUSED");
     await session.refuses("phases", "PATH_REFUSED");
   });
 
-  it("are not told from files that do not exist", async () => {
+  it("get the same answer as files that do not exist", async () => {
     const session = await inPhaseOne();
     const without = ({ remediation, error, code }: Record<string, unknown>) => ({ remediation, error, code });
     expect(without(await session.ask("phases/2/none.md"))).toEqual(
@@ -207,7 +207,7 @@ describe("files that are never documents", () => {
     await (await inPhaseOne(more)).refuses(path, "PATH_REFUSED");
   });
 
-  it("are refused through links of both kinds", async () => {
+  it("are refused through symbolic and hard links", async () => {
     const session = await inPhaseOne({ "honest_v1/.hidden.md": HIDDEN, "honest_v1/core/.env": HIDDEN });
     const { workflow } = session;
     await symlink("../phases/1/gate-definition.yaml", join(workflow, "core/gate.txt"));
@@ -234,7 +234,7 @@ describe("files that are never documents", () => {
     }
   });
 
-  it("are refused if they are no text, too large, or a folder", async () => {
+  it("are refused if they are not text, too large, or a folder", async () => {
     const session = await inPhaseOne({
       "honest_v1/core/nul.md": "a\0b",
       "honest_v1/core/big.txt": "x".repeat(2 ** 20 + 1),

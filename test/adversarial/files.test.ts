@@ -9,10 +9,10 @@ const FILE = "evidence_schema:\n  report: {type: string, description: path of th
 const TRUTH = { report: "docs/report.md" };
 const files = { "docs/report.md": "# Report\n\n## Results\n\n12 of 12 passed\n" };
 
-/** A gate that wants a report, in a project that doesn't have it yet. */
+/** Starts a session at a gate that requires a report, in a project that does not have it yet. */
 const withoutReport = (gate = FILE) => aGate({ gate, files: { "docs/other.md": "# Other\n\nSomething else\n" } });
 
-describe("a gate that wants a file", () => {
+describe("a gate that requires a file", () => {
   it("lets an honest agent through", async () => {
     await (await aGate({ gate: FILE, files })).accepts(TRUTH);
   });
@@ -44,11 +44,11 @@ describe("a gate that wants a file", () => {
   });
 
   it.each<[string, readonly string[]]>([
-    ["in another spelling", ["docs/report.md", "./docs/report.md"]],
-    ["in another spelling, with another separator", ["docs/report.md", "docs//./report.md"]],
-    ["as it was named", ["docs/report.md", "docs/report.md"]],
+    ["with another spelling", ["docs/report.md", "./docs/report.md"]],
+    ["with another separator", ["docs/report.md", "docs//./report.md"]],
+    ["with the same path twice", ["docs/report.md", "docs/report.md"]],
     ["by a hard link", ["docs/report.md", "docs/again.md"]],
-    ["behind a folder that is a link", ["docs/report.md", "alias/report.md"]],
+    ["in a folder that is a link", ["docs/report.md", "alias/report.md"]],
   ])("refuses one file in place of two, %s", async (_, lie) => {
     const list = "evidence_schema:\n  reports: {type: list, validator: 'lambda x: len(x) == 2', verify: file_exists}\n";
     const gate = await aGate({ gate: list, files: { ...files, "docs/other.md": "# Other\n" } });
@@ -67,14 +67,14 @@ describe("a gate that wants a file", () => {
     await gate.accepts(TRUTH);
   });
 
-  it("refuses the path of a file that ends as a folder's does", async () => {
+  it("refuses the path of a file that ends like a folder's", async () => {
     const gate = await aGate({ gate: FILE, files });
     await gate.refuses({ report: "docs/report.md/" }, /docs\/report\.md.*ends like the path of a folder/);
     await gate.refuses({ report: "docs/report.md/." }, /docs\/report\.md.*ends like the path of a folder/);
     await gate.accepts(TRUTH);
   });
 
-  it("refuses a line that is hidden behind an unusual line end", async () => {
+  it("finds a forbidden line after an unusual line end", async () => {
     const gate = await aGate({
       gate: 'evidence_schema:\n  report: {type: string, verify: {verifier: file_matches, pattern: "^- \\\\[ \\\\]", max: 0}}\n',
       files,
@@ -162,7 +162,7 @@ evidence_schema:
     verify: {verifier: file_matches, pattern: "^[0-9]+ of [0-9]+ passed$"}
 `;
 
-describe("a gate that wants a line in a file", () => {
+describe("a gate that requires a line in a file", () => {
   it("refuses a report without the line, and lets an honest agent through", async () => {
     const gate = await aGate({ gate: RESULTS, files: { "docs/report.md": "all of them passed\n" } });
     await gate.refuses(TRUTH, /docs\/report\.md.*0 lines|docs\/report\.md.*match/);

@@ -14,7 +14,7 @@ async function aRepository(gate: string) {
   return { ...made, git: await copyRepository(made.project) };
 }
 
-describe("a gate that wants everything to be committed", () => {
+describe("a gate that requires that everything is committed", () => {
   it("lets an honest agent through", async () => {
     const { accepts, write, git } = await aRepository(CLEAN);
     await write("a.md", "changed\n");
@@ -30,7 +30,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it.each(["--assume-unchanged", "--skip-worktree"])("refuses a changed file behind %s", async (flag) => {
+  it.each(["--assume-unchanged", "--skip-worktree"])("refuses a changed file that is hidden by %s", async (flag) => {
     const { accepts, refuses, write, git } = await aRepository(CLEAN);
     await write("a.md", "changed\n");
     git("update-index", flag, "a.md");
@@ -41,7 +41,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a new file behind .git/info/exclude", async () => {
+  it("refuses a new file that .git/info/exclude hides", async () => {
     const { accepts, refuses, write, git, project } = await aRepository(CLEAN);
     await write("new.md", "new\n");
     await writeFile(join(project, ".git/info/exclude"), "new.md\n");
@@ -52,7 +52,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a new file behind a .gitignore that nobody has committed", async () => {
+  it("refuses a new file that an uncommitted .gitignore hides", async () => {
     const { accepts, refuses, write, git } = await aRepository(CLEAN);
     await write("new.md", "new\n");
     await write(".gitignore", "new.md\n");
@@ -62,7 +62,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a new file behind a .gitignore that ignores itself", async () => {
+  it("refuses a new file that is hidden by a .gitignore that ignores itself", async () => {
     const { accepts, refuses, write, git } = await aRepository(CLEAN);
     await write("sub/new.md", "new\n");
     await write("sub/.gitignore", "new.md\n.gitignore\n");
@@ -73,7 +73,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a new file behind an uncommitted .gitignore above the folder that the gate names", async () => {
+  it("refuses a new file that an uncommitted .gitignore hides, above the folder that the gate names", async () => {
     const { accepts, refuses, write, git } = await aRepository(
       CLEAN.replace("git_clean", "{verifier: git_clean, path: sub}"),
     );
@@ -86,7 +86,7 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
-  it("refuses a new file behind a new folder's .gitignore that ignores everything", async () => {
+  it("refuses a new file that is hidden by a new folder's .gitignore that ignores everything", async () => {
     const { accepts, refuses, write, git, project } = await aRepository(CLEAN);
     await write("lib/evil.js", "evil()\n");
     await write("lib/.gitignore", "*\n");
@@ -252,19 +252,19 @@ describe("a gate that wants everything to be committed", () => {
 const COMMIT =
   "evidence_schema:\n  commit: {type: string, description: id of your commit, verify: git_commit_exists}\n";
 
-describe("a gate that wants a commit", () => {
+describe("a gate that requires a commit", () => {
   it("lets an honest agent through", async () => {
     const { accepts, git } = await aRepository(COMMIT);
     await accepts({ commit: git("rev-parse", "HEAD") });
   });
 
-  it("refuses one that does not exist", async () => {
+  it("refuses a commit that does not exist", async () => {
     const { accepts, refuses, git } = await aRepository(COMMIT);
     await refuses({ commit: "deadbeef".repeat(5) }, /there is no commit deadbeef.* in this repository/);
     await accepts({ commit: git("rev-parse", "HEAD") });
   });
 
-  it("refuses one of another repository", async () => {
+  it("refuses a commit of another repository", async () => {
     const { accepts, refuses, git, base } = await aRepository(COMMIT);
     await writeFiles(join(base, "other"), COMMITTED_FILES);
     const other = await initialise(join(base, "other"), { message: "of another repository" });
@@ -273,7 +273,7 @@ describe("a gate that wants a commit", () => {
     await accepts({ commit: git("rev-parse", "HEAD") });
   });
 
-  it("refuses one whose text was stored under another id", async () => {
+  it("refuses a commit whose text is stored under another id", async () => {
     const { accepts, refuses, git, project } = await aRepository(COMMIT);
     const id = "deadbeef".repeat(5);
     const text = `${git("cat-file", "commit", "HEAD")}\n`;

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { aGate } from "./a-gate.js";
 
-/** A server on this machine, and what it was asked. */
+/** Starts a server on this machine; `asked` lists the URLs of its requests. */
 async function aServer(answer: RequestListener) {
   const asked: (string | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -21,10 +21,10 @@ async function aServer(answer: RequestListener) {
 
 const GATE = "evidence_schema:\n  page: {type: string, description: where it runs, verify: http_ok}\n";
 
-/** A gate that may ask one server of the host's. */
+/** Starts a session at a gate whose check may call one server. */
 const asking = (host: string) => aGate({ gate: GATE, verifiers: { hosts: [{ host, private: true }] } });
 
-describe("a gate that asks a server", () => {
+describe("a gate that calls a server", () => {
   it("lets an honest agent through", async () => {
     const { host, url } = await aServer((_, response) => response.end("up"));
     await (await asking(host)).accepts({ page: `${url}health` });

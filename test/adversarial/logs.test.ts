@@ -12,7 +12,7 @@ const KEY = "only the host knows this";
 type Made = Awaited<ReturnType<typeof aGate>>;
 type Passed = Awaited<ReturnType<typeof passed>>;
 
-/** A session that has passed its first gate, and its log's folder. */
+/** Starts a session and passes its first gate; returns it with the folder of its log. */
 async function passed(hashKey?: string) {
   const made = await aGate({ gate: GATE, ...(hashKey === undefined ? {} : { engine: { hashKey } }) });
   await made.accepts(TRUTH);
@@ -28,14 +28,14 @@ async function receiptAtTheEnd({ engine, id }: Made) {
   return audit.receipt;
 }
 
-/** What a commit's file holds, as far as a forger cares. */
+/** The members of a stored commit that a forger edits. */
 interface Stored {
   previousHash: string;
   hash: string;
   body: string;
 }
 
-/** Edits a commit by hand, and makes its hash anew, with a key if the forger has one. */
+/** Edits a stored commit, and computes its hash again, with a key if the forger has one. */
 async function forge(
   { engine, folder }: Passed,
   version: number,
@@ -56,17 +56,17 @@ async function forge(
 }
 
 const moreTests = (body: string) => body.replaceAll('"tests_run":12', '"tests_run":999');
-/** A new process reads the log. */
+/** Reads the session as a new process. */
 const reread = async ({ open, id }: Made) => (await open()).getState(id);
 
-describe("a log that was edited by hand", () => {
-  it("is not needed by an honest agent, whose log holds together", async () => {
+describe("a log on disk", () => {
+  it("of an honest agent is intact", async () => {
     const made = await passed();
     expect(await reread(made)).toMatchObject({ currentPhase: 2 });
     expect(await (await made.open()).audit(made.id)).toMatchObject({ intact: true, versions: 2 });
   });
 
-  it("is refused if its hash was not changed", async () => {
+  it("is refused if a commit was edited and its hash was not", async () => {
     const made = await passed();
     await forge(made, 2, moreTests, false);
     const refused = await failure(reread(made));
@@ -77,12 +77,12 @@ describe("a log that was edited by hand", () => {
   it("is refused if an older commit was rewritten, because the next one has its old hash", async () => {
     const made = await passed();
     await forge(made, 1, (body) => body.replaceAll("Phase 1", "Phase I"));
-    // Whatever stood in the hint, the newest commit is the second one.
+    // Whatever the hint contains, the newest commit is the second one.
     const report = await (await made.open()).audit(made.id);
     expect(report).toMatchObject({ intact: false, reason: expect.stringContaining("commit 2") });
   });
 
-  it("is refused under the host's key, even with new hashes", async () => {
+  it("is refused if it was edited and there is a key, even with recomputed hashes", async () => {
     const made = await passed(KEY);
     await forge(made, 2, moreTests);
     expect(await failure(reread(made))).toMatchObject({ code: "TAMPERED" });
@@ -92,7 +92,7 @@ describe("a log that was edited by hand", () => {
     expect(await reread(made)).toMatchObject({ currentPhase: 2 });
   });
 
-  it("is detected with a receipt if there is no key", async () => {
+  it("fails the audit against a receipt if it was edited and there is no key", async () => {
     const made = await passed();
     const receipt = await receiptAtTheEnd(made);
     await forge(made, 2, moreTests);
@@ -100,7 +100,7 @@ describe("a log that was edited by hand", () => {
     expect(audited).toMatchObject({ intact: false, reason: expect.stringContaining("receipt") });
   });
 
-  it("is detected with a receipt if a failed attempt was removed from the end", async () => {
+  it("fails the audit against a receipt if a failed attempt was removed from its end", async () => {
     const made = await aGate({ gate: GATE });
     const folder = join(made.state, "sessions", hash("sha256", made.id, "hex").slice(0, 2), made.id);
     await made.refuses({ ...TRUTH, tests_pass: false }, /'tests_pass' is claimed false/);

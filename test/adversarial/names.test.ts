@@ -9,13 +9,13 @@ evidence_schema:
 const TRUTH = { tests_pass: true, report: { passed: 12, failed: 0 } };
 
 const refused = (lie: unknown, says: RegExp) => lieThenTruth({ gate: GATE }, lie, says, TRUTH);
-/** The same under another name for its first field. */
+/** Returns true evidence whose first field has another name. */
 const renamed = (name: string) => ({ [name]: true, report: TRUTH.report });
-/** What a parser makes of JSON, which can have keys that no literal can. */
+/** Parses JSON, which may have keys that an object literal cannot have. */
 const parsed = (text: string): unknown => JSON.parse(text);
 
-describe("a gate that wants fields by name", () => {
-  it("lets an honest agent through, also one that says more", async () => {
+describe("a gate with two fields", () => {
+  it("lets an honest agent through, also with additional fields", async () => {
     await (await aGate({ gate: GATE })).accepts({ ...TRUTH, note: "and the docs", toString: "a name like others" });
   });
 

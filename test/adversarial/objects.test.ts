@@ -11,7 +11,7 @@ const TRUTH = { tests_pass: true, failures: [] };
 
 const refused = (lie: unknown, says: RegExp) => lieThenTruth({ gate: GATE }, lie, says, TRUTH);
 
-/** An answer that is another one each time it is looked at. */
+/** Returns evidence with a getter that returns `first` on the first read, and `then` on each later one. */
 function changing(first: unknown, then: unknown) {
   let looks = 0;
   return {
@@ -23,11 +23,11 @@ function changing(first: unknown, then: unknown) {
   };
 }
 
-/** Lists in lists, so many. */
+/** Returns lists that are nested to the given depth. */
 const nested = (depth: number): unknown => (depth === 0 ? [] : [nested(depth - 1)]);
 
-describe("evidence that is an object with a life of its own", () => {
-  it("from an honest agent goes through", async () => {
+describe("evidence that is an object with behaviour", () => {
+  it("is accepted from an honest agent", async () => {
     await (await aGate({ gate: GATE })).accepts({ ...TRUTH, log: nested(20), text: "x".repeat(2 ** 20) });
   });
 

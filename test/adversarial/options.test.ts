@@ -9,10 +9,10 @@ verify: {verifier: command, argv: [node, test.js, "{options.name}"]}
 const FILE = `evidence_schema: {done: {type: boolean}}
 verify: {verifier: file_exists, path: "{options.file}"}
 `;
-/** Fails unless it gets exactly this argument. */
+/** Returns a script that fails unless its only argument is the given text. */
 const SCRIPT = (name: string) => `process.exit(process.argv[2] === ${JSON.stringify(name)} ? 0 : 1);\n`;
 
-/** Creates an engine on a workflow whose first phase has this gate, and is skipped by a rule if there is one. */
+/** Creates an engine on a workflow whose first phase has the given gate and, if given, the rule that skips it. */
 async function attacked(gate: string, rule?: string, schema?: object) {
   const { verifiers, write } = await makeProject();
   const files = gatedFiles("attacked", [gate, gate]);
@@ -31,7 +31,7 @@ async function attacked(gate: string, rule?: string, schema?: object) {
 }
 
 describe("the options of a start", () => {
-  it("can't add an option to a command", async () => {
+  it("cannot add an option to a command", async () => {
     const { submit, write } = await attacked(RUN);
     await write("test.js", SCRIPT("suite"));
     const refused = await submit({ name: "--eval=process.exit(0)" }, "a");
@@ -40,7 +40,7 @@ describe("the options of a start", () => {
     expect(await submit({ name: "suite" }, "b")).toMatchObject({ passed: true });
   });
 
-  it("can't add a second command or argument", async () => {
+  it("cannot add a second command or argument", async () => {
     const { submit, write } = await attacked(RUN);
     await write("test.js", SCRIPT("suite; exit 0"));
     for (const name of ["suite && true", "$(true)", "suite\nexit 0", ["suite; exit 0"], { a: 1 }]) {
@@ -49,16 +49,16 @@ describe("the options of a start", () => {
     expect(await submit({ name: "suite; exit 0" }, "honest")).toMatchObject({ passed: true });
   });
 
-  it("can't read evidence or other values into a check", async () => {
+  it("cannot insert evidence or other values into a check", async () => {
     const { submit, write } = await attacked(RUN);
     await write("test.js", SCRIPT("{evidence.done}"));
-    // The value is inserted as it is: it is no placeholder.
+    // The value is inserted as it is, not read as a placeholder.
     expect(await submit({ name: "{evidence.done}" }, "a")).toMatchObject({ passed: true });
     await write("test.js", SCRIPT("true"));
     expect(await submit({ name: "{evidence.done}" }, "b")).toMatchObject({ passed: false });
   });
 
-  it("can't lead a check out of the project, or leave it without its path", async () => {
+  it("cannot lead a check out of the project, or leave it without a path", async () => {
     const { submit, write } = await attacked(FILE);
     await write("real.md", "text");
     for (const file of ["../../etc/passwd", "/etc/passwd", "", null, 7, ["real.md"]]) {
@@ -68,7 +68,7 @@ describe("the options of a start", () => {
     expect(await submit({ file: "real.md" }, "honest")).toMatchObject({ passed: true });
   });
 
-  it("can't be changed for a session that was started", async () => {
+  it("cannot be changed after the start", async () => {
     const { engine, start } = await attacked("evidence_schema: {done: {type: boolean}}\n", "has(options.fast)");
     const { sessionId, phase } = await start({});
     expect(phase.currentPhase).toBe(1);
@@ -77,7 +77,7 @@ describe("the options of a start", () => {
     expect(await engine.getState(sessionId)).toMatchObject({ currentPhase: 1, skippedPhases: [] });
   });
 
-  it("can't reach a prototype, or skip a phase by a rule that fails", async () => {
+  it("cannot reach a prototype, or skip a phase by a rule that fails", async () => {
     const gate = "evidence_schema: {done: {type: boolean}}\n";
     const { start } = await attacked(
       gate,
@@ -87,7 +87,7 @@ describe("the options of a start", () => {
     const wrong = [
       { n: 1, zero: 0, list: [1, 2] },
       { n: "x", zero: {}, list: 3 },
-      // Too many steps: the rule is not run.
+      // The rule has too many steps, and is not run.
       { n: 2, zero: 1, list: Array.from({ length: 5000 }, () => 1) },
     ];
     for (const [index, options] of wrong.entries()) {
@@ -96,7 +96,7 @@ describe("the options of a start", () => {
     expect((await start({ n: 1, zero: 1, list: [] }, "honest")).phase.currentPhase).toBe(2);
   });
 
-  it("can't hold up a host with a pattern", async () => {
+  it("cannot block the host with a pattern", async () => {
     const schema = { properties: { name: { type: "string", pattern: "^(a|a)+$" } } };
     const { start } = await attacked("evidence_schema: {done: {type: boolean}}\n", undefined, schema);
     const begun = performance.now();

@@ -41,7 +41,7 @@ const WORKFLOW = {
   "build_v1/phases/dynamic/task-template.md": "# Task [TASK_ID]: [TASK_NAME]\n",
 };
 
-/** A session on a plan that lies in the project's folder. */
+/** Starts a session on a plan in the project's folder. */
 async function aPlan() {
   const base = await temporaryFolder();
   const project = join(base, "project");
@@ -65,7 +65,7 @@ async function aPlan() {
     ...{ claim, tool, id, file },
     text: () => readFile(file, "utf8"),
     edit: (text: string) => writeFile(file, text),
-    /** Tells a lie, which is refused in these words, and then the truth, which goes through. */
+    /** Submits a false claim, which is refused with the given messages, and then a true one, which is accepted. */
     lieThenTruth: async (lie: object, says: readonly RegExp[]) => {
       const answer = await claim(lie);
       expect(answer).toMatchObject({ status: "error", checkpoint_passed: false });
@@ -89,7 +89,7 @@ describe("the gate of a plan's phase", () => {
     await lieThenTruth({}, [/Task 1\.1 is not in 'tasks_completed'/, /Not claimed: item 2 .*: Somebody has read/]);
   });
 
-  it("does not accept a task that is noted as done as a claim, and ticks nothing for it", async () => {
+  it("does not accept complete_task as a claim, and ticks nothing for it", async () => {
     const { lieThenTruth, tool, id, text } = await aPlan();
     for (const task_number of [1, 2]) {
       const noted = await tool.dispatch({ action: "complete_task", session_id: id, phase: 1, task_number });
@@ -99,30 +99,30 @@ describe("the gate of a plan's phase", () => {
     await lieThenTruth({}, [/Task 1\.1 is not in 'tasks_completed'/]);
   });
 
-  it("accepts no unknown ids, and suggests the right one", async () => {
+  it("refuses unknown task ids, and names the missing task", async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { ...TRUTH, tasks_completed: ["1.1", "1.20", "all of them", "*"] };
     await lieThenTruth(lie, [/Task 1\.2 is not in 'tasks_completed' \(you sent .*1\.20.*\): do it, then claim it/]);
   });
 
-  it("accepts no ids of another phase", async () => {
+  it("refuses task ids of another phase", async () => {
     const { lieThenTruth } = await aPlan();
     await lieThenTruth({ ...TRUTH, tasks_completed: ["2.1", "2.1"] }, [/Task 1\.1 is not/, /Task 1\.2 is not/]);
   });
 
-  it("accepts no item under a wrong number", async () => {
+  it("refuses items under wrong numbers", async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { ...TRUTH, validation_gate: { 0: true, 1: true, 3: true } };
     await lieThenTruth(lie, [/Not claimed: item 2 of the validation gate: Somebody has read the docs/]);
   });
 
-  it('accepts no "true", no 1 and no false for an item', async () => {
+  it('refuses "true" and 1 for an item', async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { ...TRUTH, validation_gate: { 1: "true", "Somebody has read the docs": 1 } };
     await lieThenTruth(lie, [/Not claimed as true: item 1/, /Not claimed as true: item 2/]);
   });
 
-  it("accepts no list in place of an object, and no text in place of a list", async () => {
+  it("refuses a list in place of an object, and a text in place of a list", async () => {
     const { lieThenTruth } = await aPlan();
     const lie = { tasks_completed: "1.1, 1.2", validation_gate: [true, true] };
     await lieThenTruth(lie, [/'tasks_completed' must be a list of task ids/, /'validation_gate' must be an object/]);
@@ -152,7 +152,7 @@ describe("the gate of a plan's phase", () => {
     ["a criterion", PLAN.replace("  - [ ] Knows every token\n", ""), "'1.1 Write the lexer' lacks the criterion"],
     ["a requirement", PLAN.replace("2.1, 2.2", "2.2"), "'1.2 Write the parser' lacks the requirement '2.1'"],
     [
-      "what must be done",
+      "the mark of an optional task",
       PLAN.replace("- [ ] **Task 1.2", "- [ ]* **Task 1.2"),
       "'1.2 Write the parser' may be left out",
     ],
@@ -178,7 +178,7 @@ describe("the gate of a plan's phase", () => {
     await lieThenTruth({}, [/Task 1\.1 is not in/]);
   });
 
-  it("answers every call although a folder is in place of the plan's claim file, and names it", async () => {
+  it("answers every call if a folder is in place of the plan's claim file, and names it", async () => {
     const { claim, tool, id, file, text } = await aPlan();
     await mkdir(claimName(file));
     const passed = await claim(TRUTH);

@@ -21,7 +21,7 @@ const TRUTH = {
   ],
 };
 
-/** The truth but for one thing, which is refused in these words; then the truth. */
+/** Checks that true evidence with one part changed is refused with the given message, and then accepted unchanged. */
 const refused = (part: object, says: RegExp) => lieThenTruth({ gate: GATE }, { ...TRUTH, ...part }, says, TRUTH);
 
 describe("a gate with rules", () => {

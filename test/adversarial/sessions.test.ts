@@ -74,7 +74,7 @@ describe("a session", () => {
     await accepts(TRUTH);
   });
 
-  it("limits all attempts together, also after retries", async () => {
+  it("limits the total number of attempts, also after retries", async () => {
     const { claim, tool, id, engine } = await aGate({ gate: GATE, engine: { limits: { maxAttemptsTotal: 6 } } });
     const retry = { action: "retry_phase", session_id: id, phase: 1 };
     for (let failures = 1; failures <= 6; failures += 1) {

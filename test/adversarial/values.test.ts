@@ -11,15 +11,15 @@ evidence_schema:
 `;
 const TRUTH = { tests_pass: true, tests_run: 12, coverage: 91.5, summary: "the parser reads dates", changed: ["a.ts"] };
 
-/** The truth but for one thing, which is refused in these words; then the truth. */
+/** Checks that true evidence with one part changed is refused with the given message, and then accepted unchanged. */
 const refused = (part: object, says: RegExp) => lieThenTruth({ gate: GATE }, { ...TRUTH, ...part }, says, TRUTH);
 
-describe("a gate of five fields", () => {
+describe("a gate with five fields", () => {
   it("lets an honest agent through", async () => {
     await (await aGate({ gate: GATE })).accepts(TRUTH);
   });
 
-  it("refuses no evidence at all", async () => {
+  it("refuses a claim without evidence", async () => {
     await lieThenTruth(
       { gate: GATE },
       {},
@@ -80,7 +80,7 @@ describe("a gate of five fields", () => {
     await refused({ summary: "" }, /'summary' is empty: what was done/);
   });
 
-  it("refuses blanks of every kind", async () => {
+  it("refuses a text of blanks of any kind", async () => {
     await refused({ summary: " \t\r\n\u00a0\u2003\u3000\ufeff" }, /'summary' is empty/);
   });
 
@@ -105,7 +105,7 @@ describe("a gate of five fields", () => {
   });
 });
 
-describe("numbers that JSON does not have, from a host that hands on what it is given", () => {
+describe("values that JSON does not have, if the host passes them on", () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])("refuses %d", async (coverage) => {
     const { engine, id, accepts, refuses } = await aGate({ gate: GATE });
     const lie = { ...TRUTH, coverage };

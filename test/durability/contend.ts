@@ -6,8 +6,8 @@ import { begin } from "../support/begin.js";
 import { markedEvidence, stubborn } from "./stubborn-workflow.js";
 
 /**
- * What a worker does that contends with others: `<worker> <place> <count> <session>…` submits evidence so often, to each
- * session in turn. A line on the standard output for each submission that was acknowledged.
+ * The work of a process that contends with others: `<worker> <place> <count> <session>…` submits evidence `count`
+ * times, to each session in turn, and prints a line for each submission that was acknowledged.
  */
 export async function contend(open: (place: string) => Promise<StorageAdapter>): Promise<void> {
   const [place = "", count = "1", ...ids] = process.argv.slice(2);

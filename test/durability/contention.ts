@@ -11,16 +11,16 @@ const PROCESSES = howOften(3, 8);
 const TRANSITIONS = howOften(12, 500);
 const SESSIONS = [1, howOften(10, 100)];
 
-/** An adapter to contend over. */
+/** The adapter that processes contend over. */
 export interface Contended {
-  /** The source of a process that calls `contend` with this adapter. */
+  /** The file of a process that calls `contend` with this adapter. */
   readonly worker: string;
-  /** A new, empty place, which goes to each process as its first argument. */
+  /** Returns a new, empty place, which each process gets as its first argument. */
   readonly newPlace: () => Promise<string>;
   readonly open: (place: string) => Promise<StorageAdapter>;
 }
 
-/** Tests that processes which work on the same sessions at once lose no transition, on any adapter. */
+/** Tests that processes that work on the same sessions concurrently lose no transition, on any adapter. */
 export function contentionTests({ worker, newPlace, open }: Contended): void {
   const start = workersOf(worker);
   for (const count of SESSIONS) {

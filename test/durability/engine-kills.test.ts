@@ -8,7 +8,7 @@ import { DURABLE, openStorage } from "../support/open-storage.js";
 import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";
 
-/** In every run the storage contract kills 100 processes over each storage; here most of them are for the long one. */
+/** The storage contract kills 100 processes over each storage in every run; most kills here are in the long run. */
 const KILLS = howOften(4, 1000);
 const STEPS = ["wrong", "large", "right", "last"];
 
@@ -16,11 +16,11 @@ const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));
 
 /**
- * A process lives through session after session and is killed at some instant; the next one repeats
- * the same calls with the same keys from the session on that was being lived through.
+ * A process runs session after session and is killed at a random time. The next process repeats the same calls with the
+ * same keys, from the session on that the killed process was running.
  */
 describe.each(Object.entries(DURABLE))("an engine on %s", (name, place) => {
-  it(`goes on after each of ${KILLS} kills, with nothing lost and nothing done twice`, {
+  it(`continues after each of ${KILLS} kills, and nothing is lost or done twice`, {
     timeout: 900_000,
   }, async () => {
     const counts = await killAgainAndAgain(join(await newRoot(), place));
@@ -75,7 +75,9 @@ async function check(place: string, acknowledged: ReadonlyMap<string, ReadonlySe
   if (place.endsWith(".db")) checkIntegrity(place);
 }
 
-/** What SQLite itself says of its file: nothing torn, no index that differs from its table, no row without its parent. */
+/**
+ * Checks the file with SQLite itself: no torn pages, no index that differs from its table, no row without its parent.
+ */
 function checkIntegrity(file: string): void {
   const database = new DatabaseSync(file);
   expect(database.prepare("PRAGMA integrity_check").all().map(Object.values)).toEqual([["ok"]]);

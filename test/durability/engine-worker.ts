@@ -1,11 +1,10 @@
 /**
- * A process that works on sessions through the engine, and says on its standard output what it was
- * told is done, in one write each.
+ * A process that works on sessions through the engine, and prints what was acknowledged, in one write each.
  *
- * - `engine-worker <place> submit <count> <session>…`: submits evidence that no gate lets through, to each
+ * - `engine-worker <place> submit <count> <session>…`: submits evidence that every gate refuses, to each
  *   session in turn: transitions that any number of processes may make at once.
- * - `engine-worker <place> live <key>…`: lives through a whole session for each key, from its start to its
- *   end; every call has a key of its own, so that a process after it can take it up.
+ * - `engine-worker <place> live <key>…`: runs a whole session for each key, from its start to its end;
+ *   every call has a key of its own, so that a later process can repeat it.
  */
 import { writeSync } from "node:fs";
 import { MemoryContent } from "../../src/content/memory.js";

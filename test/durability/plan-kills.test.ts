@@ -15,8 +15,11 @@ const KILLS = howOften(4, 300);
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "plan-worker.ts"));
 
-/** A process passes gates and rolls back, and is killed at some instant: the next look at the session fixes the plan. */
-it(`has the plan ticked as the session stands after each of ${KILLS} kills`, { timeout: 900_000 }, async () => {
+/**
+ * A process passes gates and rolls back, and is killed at a random time. The next call on the session corrects the
+ * plan.
+ */
+it(`a plan's ticks match its session after each of ${KILLS} kills`, { timeout: 900_000 }, async () => {
   const [state, project] = [await newRoot(), await newRoot()];
   const file = join(project, "tasks.md");
   await writeFile(file, THREE_PHASES);
@@ -43,7 +46,8 @@ it(`has the plan ticked as the session stands after each of ${KILLS} kills`, { t
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
     await engine.close();
   }
-  // What they left beside the plan, and one more so that there is something, goes with the next tick, once it is old.
+  // Old temporary files next to the plan are deleted by the next tick. One is added here, so that there is at least
+  // one.
   await writeFile(join(project, ".tasks.md.0123abcd.phasegate.tmp"), "");
   const left = (await readdir(project)).filter((name) => name !== "tasks.md");
   expect(left.filter((name) => !/^\.tasks\.md\.([\da-f]+\.phasegate\.tmp|phasegate\.claim)$/.test(name))).toEqual([]);

@@ -1,5 +1,5 @@
 /**
- * A process that takes a session with a plan on and back, again and again, until it is killed.
+ * A process that passes gates of a session with a plan and rolls it back, repeatedly, until it is killed.
  *
  * - `plan-worker <state> <project> <session>`
  */

@@ -1,6 +1,6 @@
 import { MemoryContent } from "../../src/content/memory.js";
 
-/** Three phases of a plan, each with two tasks. */
+/** A plan of three phases, each with two tasks. */
 export const THREE_PHASES = [1, 2, 3]
   .map((phase) => {
     const tasks = [1, 2].map((task) => `- [ ] **Task ${phase}.${task}**: Do thing ${phase}.${task}\n`);
@@ -8,7 +8,7 @@ export const THREE_PHASES = [1, 2, 3]
   })
   .join("\n");
 
-/** A workflow whose phases all come out of a plan. */
+/** A workflow whose phases all come from a plan. */
 export const planned = new MemoryContent({
   sources: {
     planned: {

@@ -5,12 +5,14 @@ import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 import { stubborn } from "./stubborn-workflow.js";
 
-/** An engine that only looks. */
+/** Returns an engine that only reads. */
 export function lookingEngine(storage: StorageAdapter) {
   return createEngine({ storage, content: new MemoryContent({ workflows: [stubborn] }) });
 }
 
-/** The markers of all submissions in a session's log, in their order; evidence beside the log included. */
+/**
+ * Returns the markers of all submissions in a session's log, in order, also of evidence that is stored as a payload.
+ */
 export async function readMarkers(storage: StorageAdapter, id: string): Promise<string[]> {
   const markers: string[] = [];
   for await (const { body } of storage.log(parseSessionId(id))) {

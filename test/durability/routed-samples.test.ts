@@ -1,5 +1,5 @@
 /**
- * Logs of routed instances that earlier versions have written must stay readable for ever, as those of phased sessions:
+ * Logs of routed instances that earlier versions have written must stay readable, like those of phased sessions:
  * test/samples/<version>/routed/ has some (scripts/write-routed-samples.mjs adds to it).
  */
 import { cp, readdir, readFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ async function imported(file: string, hashKey?: Uint8Array): Promise<StorageAdap
   return storage;
 }
 
-/** All instances audit clean, with all approvals accepted, and everything of them can be read. */
+/** Checks that every instance passes its audit with all approvals accepted, and can be read completely. */
 async function expectReadable(storage: StorageAdapter, options: Partial<RoutedEngineOptions>) {
   const { engine } = routed(new Script(), { storage, ...options });
   const { items } = await engine.listInstances();
@@ -46,7 +46,7 @@ async function expectReadable(storage: StorageAdapter, options: Partial<RoutedEn
   return items;
 }
 
-it("there is a sample of every format that instances were ever written in", async () => {
+it("there is a sample of every format of instances", async () => {
   const schemas = new Set<number>();
   for (const name of names) {
     const text = await readFile(join(SAMPLES, name, "routed", "sessions.jsonl"), "utf8");
@@ -59,7 +59,7 @@ describe.each(names)("routed instances of %s", (name) => {
   const folder = join(SAMPLES, name, "routed");
   const approversOf = async () => JSON.parse(await readFile(join(folder, "approvers.json"), "utf8"));
 
-  it("are read out of lines, and written as the same lines", async () => {
+  it("are imported from lines, and exported as the same lines", async () => {
     const file = join(folder, "sessions.jsonl");
     const storage = await imported(file);
     await expectReadable(storage, { approvers: await approversOf() });
@@ -74,13 +74,13 @@ describe.each(names)("routed instances of %s", (name) => {
     expect(again.split("\n").slice(1, -2)).toEqual(written.split("\n").slice(1, -2));
   });
 
-  it("are read with the key that they are bound with", async () => {
+  it("are read with their hash key", async () => {
     const hashKey = await readFile(join(folder, "hash.key"), "utf8");
     const storage = await imported(join(folder, "keyed.jsonl"), new TextEncoder().encode(hashKey));
     await expectReadable(storage, { approvers: await approversOf(), hashKey });
   });
 
-  it("are read out of a FileStorage's folder, listed, and gone on with", async () => {
+  it("are read from a FileStorage's folder, listed, and continued", async () => {
     const copy = join(await temporaryFolder(), "state");
     await cp(join(folder, "file-store"), copy, { recursive: true });
     const storage = await FileStorage.open(copy);

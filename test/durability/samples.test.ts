@@ -1,6 +1,6 @@
 /**
- * Logs that earlier versions have written must stay readable for ever. test/samples/ has some of each: nothing in it is
- * ever changed or taken away (scripts/write-samples.mjs adds to it).
+ * Logs that earlier versions have written must stay readable. test/samples/ has some of each version. Nothing in it is
+ * changed or removed (scripts/write-samples.mjs adds to it).
  */
 import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { makeEngine } from "../support/make-engine.js";
 const SAMPLES = "test/samples";
 const names = (await readdir(SAMPLES)).sort();
 
-/** Sessions of a sample's file, in memory. */
+/** Returns the sessions of a sample's file, in memory. */
 async function imported(file: string, hashKey?: Uint8Array): Promise<StorageAdapter> {
   const storage = new MemoryStorage();
   for (const block of await checkLines(file, hashKey)) {
@@ -31,7 +31,7 @@ async function textOf(lines: AsyncIterable<string>): Promise<string> {
   return text;
 }
 
-/** All sessions of a storage audit clean, with all approvals accepted, and everything of them can be read. */
+/** Checks that every session of a storage passes its audit with all approvals accepted, and can be read completely. */
 async function expectReadable(
   storage: StorageAdapter,
   options: { approvers: Record<string, string>; hashKey?: string },
@@ -51,7 +51,7 @@ async function expectReadable(
   return items;
 }
 
-it("there is a sample of every format that sessions were ever written in", async () => {
+it("there is a sample of every format of sessions", async () => {
   const schemas = new Set<number>();
   for (const name of names) {
     const text = await readFile(join(SAMPLES, name, "sessions.jsonl"), "utf8");
@@ -64,23 +64,23 @@ describe.each(names)("sessions of %s", (name) => {
   const folder = join(SAMPLES, name);
   const approversOf = async () => JSON.parse(await readFile(join(folder, "approvers.json"), "utf8"));
 
-  it("are read out of lines, and written as the same lines", async () => {
+  it("are imported from lines, and exported as the same lines", async () => {
     const file = join(folder, "sessions.jsonl");
     const storage = await imported(file);
     await expectReadable(storage, { approvers: await approversOf() });
     const again = exportLines(storage, { onRefused: () => expect.fail("all hold"), onEnd: () => undefined });
     const written = await readFile(file, "utf8");
-    // What else is in a summary of an older version is kept, and so is a body; a newer header may differ.
+    // Other members of an older version's summary are kept, and so is a body; a newer header may differ.
     expect((await textOf(again)).split("\n").slice(1, -2)).toEqual(written.split("\n").slice(1, -2));
   });
 
-  it("are read with the key that they are bound with", async () => {
+  it("are read with their hash key", async () => {
     const hashKey = await readFile(join(folder, "hash.key"), "utf8");
     const storage = await imported(join(folder, "keyed.jsonl"), new TextEncoder().encode(hashKey));
     await expectReadable(storage, { approvers: await approversOf(), hashKey });
   });
 
-  it("are read out of a FileStorage's folder, listed, and gone on with", async () => {
+  it("are read from a FileStorage's folder, listed, and continued", async () => {
     const copy = join(await temporaryFolder(), "state");
     await cp(join(folder, "file-store"), copy, { recursive: true });
     const storage = await FileStorage.open(copy);

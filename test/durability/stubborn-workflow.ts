@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineWorkflow } from "../../src/workflow/files/define-workflow.js";
 
-/** A workflow whose evidence carries a marker, by which each submission is known again in the log. */
+/** A workflow whose evidence has a marker, by which each submission can be found in the log. */
 export const stubborn = defineWorkflow({
   type: "stubborn",
   revision: "1",
@@ -15,7 +15,7 @@ export const stubborn = defineWorkflow({
   })),
 });
 
-/** Evidence that passes or not, with so many characters of filler. */
+/** Returns evidence that passes or fails, with the given number of characters of filler. */
 export function markedEvidence(marker: string, passes: boolean, filler = 10) {
   return { marker, passes, filler: "x".repeat(filler) };
 }

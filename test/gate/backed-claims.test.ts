@@ -22,7 +22,7 @@ const GATE: FieldGate = {
 const PLAN: PlanGate = { kind: "plan", allowOverride: false, tasks: [{ id: "1", optional: false }], items: ["Works"] };
 
 describe("a gate that asks for proofs", () => {
-  it("asks for them where a required boolean has no verifier", () => {
+  it("requires one for each required boolean without a verifier", () => {
     const gate = askForProofs(GATE);
     expect(gate).toMatchObject({ proofs: ["reviewed"] });
     expect(requiredFormat(gate)).toMatchObject({
@@ -34,7 +34,7 @@ describe("a gate that asks for proofs", () => {
     expect(exampleEvidence(gate)).toBeUndefined();
   });
 
-  it("asks for none where a person approves, in an open gate, for what is waived, and where nothing is claimed", () => {
+  it("requires none if a person approves, if the gate is open, for a waived field, and if nothing is claimed", () => {
     const approved = { ...GATE, approval: { prompt: "?" } };
     const open = { kind: "open", allowOverride: false } as const;
     const none = { ...GATE, fields: GATE.fields.slice(1) };
@@ -42,7 +42,7 @@ describe("a gate that asks for proofs", () => {
     expect(askForProofs(waive(GATE, ["reviewed"]))).not.toHaveProperty("proofs");
   });
 
-  it("asks for them in a schema and in a plan's validation gate", () => {
+  it("requires them in a schema and in a plan's validation gate", () => {
     const jsonSchema = JSON.parse(JSON.stringify(z.toJSONSchema(z.object({ ok: z.boolean(), note: z.string() }))));
     const gate: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema };
     expect(requiredFormat(askForProofs(gate))).toMatchObject({ properties: { ok: { required: ["claim", "proof"] } } });
@@ -60,7 +60,7 @@ describe("a gate that asks for proofs", () => {
 describe("claims with proofs", () => {
   const gate = askForProofs(GATE);
 
-  it("are taken apart", () => {
+  it("are split into claims and proofs", () => {
     const reviewed = { claim: true, proof: "docs/review.md:3" };
     expect(readClaims(gate, { reviewed, tested: true, count: 1 })).toEqual({
       evidence: { reviewed: true, tested: true, count: 1 },
@@ -76,7 +76,7 @@ describe("claims with proofs", () => {
     [{ claim: true, proof: " \u200b" }, /says nothing/],
     [{ claim: true, proof: 3 }, /says nothing/],
     [{ claim: true, proof: "x".repeat(1001) }, /longer than 1000/],
-  ])("are a problem without one: %j", (reviewed, message) => {
+  ])("are a problem without a proof: %j", (reviewed, message) => {
     const { problems, proofs } = readClaims(gate, { reviewed });
     expect(problems).toMatchObject([
       { field: "reviewed", problem: "invalid", message: expect.stringMatching(message) },
@@ -84,7 +84,7 @@ describe("claims with proofs", () => {
     expect(proofs).toEqual([]);
   });
 
-  it.each([false, "yes", null, 3])("are left to the gate if they are none: %j", (reviewed) => {
+  it.each([false, "yes", null, 3])("are left to the gate if they are not claims: %j", (reviewed) => {
     expect(readClaims(gate, { reviewed })).toMatchObject({ evidence: { reviewed }, problems: [] });
   });
 
@@ -119,7 +119,7 @@ describe("the files that a proof names", () => {
 });
 
 describe("a gate that asks for proofs", () => {
-  it("reports claims without one together with its own problems", async () => {
+  it("reports claims without a proof together with its own problems", async () => {
     const gate = askForProofs(GATE);
     const evidence = { reviewed: true, tested: true };
     const { problems } = readClaims(gate, evidence);
@@ -127,14 +127,14 @@ describe("a gate that asks for proofs", () => {
     expect(judged.verdict).toMatchObject({ passed: false, problems: [{ field: "reviewed" }, { field: "count" }] });
   });
 
-  it("asks for none of what a schema does not require, and nothing of an open gate", () => {
+  it("requires none for an optional field of a schema, and none in an open gate", () => {
     const gate: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema: { properties: { ok: true } } };
     expect(askForProofs(gate)).toBe(gate);
     const open = { kind: "open", allowOverride: false } as const;
     expect(readClaims(open, { done: true })).toEqual({ evidence: { done: true }, proofs: [], problems: [] });
   });
 
-  it("follows a reference to a schema with an id, but not one that leads nowhere", () => {
+  it("follows a reference to a schema with an id, and ignores one to a missing schema", () => {
     const jsonSchema = {
       $defs: { Done: { type: "boolean" } },
       properties: { a: { $ref: "#/$defs/Done" }, b: { $ref: "#/$defs/Gone" } },

@@ -79,19 +79,19 @@ describe("what can be waived", () => {
     });
   });
 
-  it("is what the example has, for a schema that does not tell its fields", () => {
+  it("is every field of the example, for a schema that does not list its fields", () => {
     const gate: SchemaGate = { kind: "schema", allowOverride: false };
     expect(waivable(gate).names).toEqual([]);
     expect(waivable({ ...gate, example: { kind: "a", tested: true } }).names).toEqual(["kind", "tested"]);
   });
 
-  it("is nothing where the gate is open or hides what it asks for", () => {
+  it("is nothing in an open gate and in one with `reveal: none`", () => {
     expect(waivable({ kind: "open", allowOverride: false }).names).toEqual([]);
     expect(waivable({ ...GATE, reveal: "none" }).names).toEqual([]);
     expect(waivable({ ...GATE, reveal: "names" }).names).toEqual(["built", "coverage", "tests"]);
   });
 
-  it("is named for problems: of fields, of failed checks, of tasks and of items", () => {
+  it("is found for problems: of fields, of failed checks, of tasks and of items", () => {
     const missing = (field: string, example?: string) =>
       ({ field, problem: "missing", message: "", ...(example === undefined ? {} : { example }) }) as const;
     expect(waivableProblems(GATE, [], [missing("reviewed"), missing("tests")])).toEqual(["tests"]);
@@ -105,10 +105,10 @@ describe("what can be waived", () => {
   });
 });
 
-describe("a gate of fields without what is waived", () => {
+describe("a gate of fields with a waiver", () => {
   const good = { built: true, coverage: 90, tests: 100, reviewed: true };
 
-  it("asks for everything else, and leaves the definition as it is", async () => {
+  it("requires everything else, and does not change the definition", async () => {
     const before = JSON.stringify(GATE);
     const gate = waive(GATE, ["coverage"]);
     expect(JSON.stringify(GATE)).toBe(before);
@@ -152,7 +152,7 @@ describe("a gate of fields without what is waived", () => {
     expect(await verdictOf(waive(GATE, ["built"]), { ...good, built: false })).toMatchObject({ passed: true });
   });
 
-  it("says so in its format, its example and its names", () => {
+  it("lacks the waived field in its format, its example and its names", () => {
     const gate = waive(GATE, ["coverage"]);
     expect(requiredNames(gate)).toEqual(["built", "tests", "reviewed"]);
     expect(requiredFormat(gate)).toMatchObject({ required: ["built", "tests", "reviewed"] });
@@ -184,8 +184,8 @@ describe("a gate of fields without what is waived", () => {
   });
 });
 
-describe("what a name in a request stands for", () => {
-  it("is what the gate says of it: a description, checks, or an item's text", () => {
+describe("the text of a requirement in a request", () => {
+  it("is its description, its checks, or an item's text", () => {
     const described = {
       name: "built",
       type: "boolean",
@@ -212,8 +212,8 @@ describe("a field that is called like a check of the gate as a whole", () => {
   });
 });
 
-describe("a plan's gate without what is waived", () => {
-  it("asks for the other tasks and items, under the same numbers", () => {
+describe("a plan's gate with a waiver", () => {
+  it("requires the other tasks and items, under the same numbers", () => {
     const gate = waive(PLAN, ["tasks_completed.1.2", "validation_gate.1"]);
     expect(checkGate(gate, { tasks_completed: ["1.1"], validation_gate: { 2: true } }).passed).toBe(true);
     expect(checkGate(gate, { tasks_completed: ["1.1"], validation_gate: { 1: false, 2: true } }).passed).toBe(true);
@@ -228,7 +228,7 @@ describe("a plan's gate without what is waived", () => {
   });
 });
 
-describe("a schema's gate without what is waived", () => {
+describe("a schema's gate with a waiver", () => {
   const schema = z
     .object({ low: z.number(), high: z.number(), coverage: z.number().min(80), url: z.url().optional() })
     .refine(({ low, high }) => low < high, { message: "low must be below high" });
@@ -236,7 +236,7 @@ describe("a schema's gate without what is waived", () => {
   const checked = (names: string[], evidence: Record<string, number | string>, gate = schemaGate(schema)) =>
     validateWaived(schema, waive(gate, names), evidence);
 
-  it("accepts evidence without it, and nothing else that is wrong", async () => {
+  it("accepts evidence without the waived field, and no other error", async () => {
     expect(await checked([], { low: 1, high: 2 })).toHaveProperty("issues");
     expect(await checked(["coverage"], { low: 1, high: 2 })).toEqual({ value: { low: 1, high: 2 } });
     expect(await checked(["coverage"], { low: 1, high: 2, coverage: 5 })).toHaveProperty("value");
@@ -250,14 +250,14 @@ describe("a schema's gate without what is waived", () => {
     });
   });
 
-  it("accepts evidence where no value is known that could stand in for the waived one", async () => {
+  it("does not check the other fields together if no example of the waived field is known", async () => {
     const gate = schemaGate(schema.safeExtend({ coverage: z.any() }));
     expect(await checked(["coverage"], { low: 3, high: 2 }, gate)).toHaveProperty("value");
     const withExample: SchemaGate = { ...gate, example: { coverage: 81 } };
     expect(await checked(["coverage"], { low: 3, high: 2 }, withExample)).toHaveProperty("issues");
   });
 
-  it("hands on what the schema makes of the other fields", async () => {
+  it("returns the other fields as the schema transforms them", async () => {
     const lengths = z.object({
       name: z.string().transform((name) => name.length),
       coverage: z.number(),
@@ -269,7 +269,7 @@ describe("a schema's gate without what is waived", () => {
     expect(await validateWaived(lengths, gate, sent)).toEqual({ value: { name: 3, size: 7, coverage: "none" } });
   });
 
-  it("stays shut where a schema checks nothing else without it", async () => {
+  it("refuses evidence if the schema cannot check the other fields without the waived one", async () => {
     const union = z.discriminatedUnion("kind", [
       z.object({ kind: z.literal("a"), tested: z.literal(true) }),
       z.object({ kind: z.literal("b"), linted: z.literal(true) }),
@@ -281,7 +281,7 @@ describe("a schema's gate without what is waived", () => {
     expect(await validateWaived(union, withExample, { tested: true })).toEqual({ value: { tested: true } });
   });
 
-  it("hands the evidence on as it is where the schema makes something else than an object of it", async () => {
+  it("returns the evidence unchanged if the schema transforms it into something other than an object", async () => {
     const sum = z.object({ a: z.number(), b: z.number() });
     const gate = waive(schemaGate(sum), ["b"]);
     expect(
@@ -293,19 +293,19 @@ describe("a schema's gate without what is waived", () => {
     ).toEqual({ value: { a: 1 } });
   });
 
-  it("keeps a refusal without any issue", async () => {
+  it("keeps a refusal without issues", async () => {
     const silent = { "~standard": { version: 1, vendor: "silent", validate: () => ({ issues: [] }) } } as const;
     const gate = waive(schemaGate(schema), ["coverage"]);
     expect(await validateWaived(silent, gate, {})).toEqual({ issues: [] });
   });
 
-  it("takes paths with objects as segments", async () => {
+  it("reads paths whose segments are objects", async () => {
     const issues = [{ message: "bad", path: [{ key: "coverage" }] }];
     const odd = { "~standard": { version: 1, vendor: "odd", validate: () => ({ issues }) } } as const;
     expect(await validateWaived(odd, waive(schemaGate(schema), ["coverage"]), {})).toEqual({ value: {} });
   });
 
-  it("no longer names it as required", () => {
+  it("no longer lists the waived field as required", () => {
     expect(requiredFormat(waive(schemaGate(schema), ["coverage"]))).toMatchObject({ required: ["low", "high"] });
     const open: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema: { type: "object", properties: {} } };
     expect(requiredFormat(waive(open, ["a"]))).toEqual({ type: "object", properties: {} });
@@ -319,7 +319,7 @@ describe("the line about a waiver", () => {
     expect(waivedText({ ...waived, note: "once" })).toBe("a, b waived by ann: no disk (ann: once)");
   });
 
-  it("is not needed where nothing is waived: the gate is the same object", () => {
+  it("is missing if nothing is waived: the gate is the same object", () => {
     expect(waive(GATE, [])).toBe(GATE);
     const open: GateDefinition = { kind: "open", allowOverride: false };
     expect(waive(open, ["a"])).toBe(open);

@@ -9,7 +9,7 @@ import { connectInMemory } from "./connect-in-memory.js";
 
 type Asked = ElicitRequest["params"];
 
-/** A client whose user answers so, and what the user was asked. */
+/** Returns a client whose user gives the answer, and the list of what the user was asked. */
 function user(answer: (asked: Asked) => ElicitResult | Promise<ElicitResult>) {
   const asked: Asked[] = [];
   const prepare = (client: Client) => {
@@ -24,7 +24,7 @@ function user(answer: (asked: Asked) => ElicitResult | Promise<ElicitResult>) {
 
 const yes = () => ({ action: "accept", content: { decision: "approve" } }) as const;
 
-/** An agent whose session has come to the second gate, which names nobody. */
+/** Connects an agent to a session at its second gate, which names no approvers. */
 async function atOpenGate(options: Parameters<typeof makeAsking>[0], prepare?: (client: Client) => void) {
   const made = await makeAsking(options);
   const { sessionId } = await made.waiting();
@@ -37,7 +37,7 @@ async function atOpenGate(options: Parameters<typeof makeAsking>[0], prepare?: (
 const UNSIGNED = { allowUnsignedApprovals: true };
 
 describe("a client with elicitation", () => {
-  it("asks its user, whose yes is recorded as nobody's in particular", async () => {
+  it("asks its user, whose approval is recorded as not authenticated", async () => {
     const { asked, prepare } = user(yes);
     const { ask, submit, engine, sessionId } = await atOpenGate(UNSIGNED, prepare);
     expect(await ask(submit)).toMatchObject({
@@ -54,7 +54,7 @@ describe("a client with elicitation", () => {
     ]);
   });
 
-  it("takes a no with a note to the agent, as a failed attempt", async () => {
+  it("records its user's denial as a failed attempt, with the note for the agent", async () => {
     const { prepare } = user(() => ({ action: "accept", content: { decision: "deny", note: "no rollback plan" } }));
     const { ask, submit } = await atOpenGate(UNSIGNED, prepare);
     expect(await ask(submit)).toMatchObject({
@@ -65,7 +65,7 @@ describe("a client with elicitation", () => {
     });
   });
 
-  it("leaves the session waiting where its user declines, or answers something that is no answer", async () => {
+  it("leaves the session waiting if its user declines or gives an invalid answer", async () => {
     const answers: ElicitResult[] = [
       { action: "decline" },
       { action: "cancel" },
@@ -83,7 +83,7 @@ describe("a client with elicitation", () => {
     }
   });
 
-  it("is not asked where the host takes signed approvals alone: the answer says whom to ask", async () => {
+  it("is not asked if the host accepts only signed approvals; the answer says whom to ask", async () => {
     const { asked, prepare } = user(yes);
     const { ask, submit } = await atOpenGate({}, prepare);
     expect(await ask(submit)).toMatchObject({
@@ -93,7 +93,7 @@ describe("a client with elicitation", () => {
     expect(asked).toEqual([]);
   });
 
-  it("is not asked where the gate names who may answer", async () => {
+  it("is not asked if the gate names approvers", async () => {
     const { asked, prepare } = user(yes);
     const { engine, start } = await makeAsking(UNSIGNED);
     const { ask } = await connectInMemory(engine, {}, prepare);
@@ -102,7 +102,7 @@ describe("a client with elicitation", () => {
     expect(asked).toEqual([]);
   });
 
-  it("is told where somebody else was faster", async () => {
+  it("gets an error if somebody else has decided meanwhile", async () => {
     const made: { approve?: () => Promise<unknown> } = {};
     const { prepare } = user(async () => {
       await made.approve?.();
@@ -115,7 +115,7 @@ describe("a client with elicitation", () => {
     expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1 }, { phase: 2, by: "ann" }]);
   });
 
-  it("shows its user what was looked up, as much as a person reads", async () => {
+  it("shows its user the results of checks, shortened for a person", async () => {
     const { asked, prepare } = user(() => ({ action: "cancel" }));
     const gate = `evidence_schema: {report: {type: string, verify: looked}}
 verify: [${Array.from({ length: 19 }, () => "looked").join(", ")}]
@@ -150,7 +150,7 @@ approval: {prompt: "Well?"}
 });
 
 describe("a client without elicitation", () => {
-  it("is told to wait, and goes on when somebody has approved", async () => {
+  it("gets the answer to wait, and continues once somebody has approved", async () => {
     const { ask, submit, engine, signed, sessionId } = await atOpenGate(UNSIGNED);
     const waits = await ask(submit);
     expect(waits).toMatchObject({ awaiting_approval: true, next: { action: "get_state" } });
@@ -160,7 +160,7 @@ describe("a client without elicitation", () => {
     expect(await ask(poll)).toMatchObject({ current_phase: 3, next: { action: "get_phase" } });
   });
 
-  it("with forms that only lead to an address is one, too", async () => {
+  it("may have elicitation by URL only", async () => {
     const { ask, submit } = await atOpenGate(UNSIGNED, (client) =>
       client.registerCapabilities({ elicitation: { url: {} } }),
     );
@@ -169,7 +169,7 @@ describe("a client without elicitation", () => {
 });
 
 describe("phasegate serve", () => {
-  /** A served session at its first gate, approved by Ann at her terminal while the agent waits. */
+  /** Serves a session that waits at its first gate; Ann approves it at her terminal while the agent waits. */
   async function served(flags: readonly string[], mode: "auto" | "legacy", prepare?: (client: Client) => void) {
     const made = await waitingSession();
     const { state, workflows, approvers, sessionId, evidenceHash } = made;
@@ -194,27 +194,27 @@ describe("phasegate serve", () => {
   }
 
   for (const mode of ["auto", "legacy"] as const) {
-    it(`with a client that elicits (${mode}): its user approves`, async () => {
+    it(`lets the user of a client with elicitation approve (${mode})`, async () => {
       const { asked, prepare } = user(yes);
       const { ask, submit } = await served(["--allow-unsigned-approvals"], mode, prepare);
       expect(await ask(submit)).toMatchObject({ checkpoint_passed: true, next_phase: { phase_number: 3 } });
       expect(asked).toHaveLength(1);
     });
 
-    it(`with a client that doesn't (${mode}): the agent waits`, async () => {
+    it(`lets the agent wait if the client has no elicitation (${mode})`, async () => {
       const { ask, submit } = await served(["--allow-unsigned-approvals"], mode);
       expect(await ask(submit)).toMatchObject({ awaiting_approval: true });
     });
   }
 
-  it("takes nobody's unsigned word unless it was told to", async () => {
+  it("accepts no unsigned approval by default", async () => {
     const { asked, prepare } = user(yes);
     const { ask, submit } = await served([], "auto", prepare);
     expect(await ask(submit)).toMatchObject({ awaiting_approval: true });
     expect(asked).toEqual([]);
   });
 
-  it("accepts no approval by a key that it was not given", async () => {
+  it("accepts no approval that is signed with an unknown key", async () => {
     const { state, workflows, sessionId, evidenceHash, keyFile, keys, approvers } = await waitingSession();
     const word = ["--key", await keyFile("eve"), "--approver", `ann=${keys.eve.publicKey}`];
     const sure = ["--yes", "--evidence-hash", evidenceHash];
@@ -228,7 +228,7 @@ describe("phasegate serve", () => {
     expect(log.find(({ msg }) => msg === "security")).toMatchObject({ level: "warn", code: "APPROVAL_REFUSED" });
   });
 
-  it("keeps its logs under a key, which whoever approves must have too", async () => {
+  it("keeps its logs under a key, which `phasegate approve` needs too", async () => {
     const made = await waitingSession({}, "k".repeat(32));
     const { state, workflows, sessionId, approvers, hashKeyFile } = made;
     const { ask } = await connectToServe([

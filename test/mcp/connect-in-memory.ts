@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 /** An answer of the tool, as a client gets it. */
 export type Answer = Record<string, unknown>;
 
-/** A host's own server with the workflow tool on it, and a client that is connected to it. */
+/** Creates a host's server with the workflow tool, and connects a client to it. */
 export async function connectInMemory(
   engine: Engine,
   options: RegisterWorkflowToolOptions = {},
@@ -32,7 +32,7 @@ export async function connectInMemory(
   return { server, client, registration, changes, call, ask: async (input: Answer) => answerOf(await call(input)) };
 }
 
-/** The structured part of a result, which must be what its text says. */
+/** Returns the structured part of a result, which must be the same as its text. */
 export function answerOf(result: Awaited<ReturnType<Client["callTool"]>>): Answer {
   const { content, structuredContent } = result;
   const [first] = content;
@@ -42,7 +42,7 @@ export function answerOf(result: Awaited<ReturnType<Client["callTool"]>>): Answe
   return parsed;
 }
 
-/** The JSON of a resource. */
+/** Returns the JSON of a resource. */
 export async function readResource(client: Client, uri: string): Promise<Answer> {
   const { contents } = await client.readResource({ uri });
   const [first] = contents;

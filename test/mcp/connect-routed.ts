@@ -6,7 +6,7 @@ import type { RoutedEngine } from "../../src/routed/engine.js";
 import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
 import { type Answer, answerOf } from "./connect-in-memory.js";
 
-/** A host's own server with the tools of routed workflows, and a client that is connected to it. */
+/** Creates a host's server with the tools of routed workflows, and connects a client to it. */
 export async function connectRouted(
   engine: RoutedEngine,
   options: RoutedToolsOptions = {},

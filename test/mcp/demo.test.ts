@@ -6,9 +6,9 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 const DEMO = fileURLToPath(new URL("../../examples/demo/run.ts", import.meta.url));
 
-/** The demo asserts what it shows; here it is asserted that it is fit to be looked at. */
+/** The demo asserts what it shows; this test checks how its output looks. */
 describe("the demo", () => {
-  it("runs to its end in plain text, and leaves nothing behind", async () => {
+  it("runs to its end, prints plain text, and leaves no files behind", async () => {
     const folder = await temporaryFolder();
     const { FORCE_COLOR: _, ...inherited } = process.env;
     const env = { ...inherited, TMPDIR: folder, TMP: folder, TEMP: folder };

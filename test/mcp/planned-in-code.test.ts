@@ -37,7 +37,7 @@ async function serve(workflows = [carryOut()]) {
 }
 
 describe("a workflow in code whose phases come from a plan in memory", () => {
-  it("is carried out from its first gate to its last tick", async () => {
+  it("runs from its first gate to its last tick", async () => {
     const { ask, start, plans } = await serve();
     expect(await ask({ action: "list_workflows" })).toMatchObject({ workflows: [{ plan_option: "spec_path" }] });
     const started = await start();
@@ -70,7 +70,7 @@ describe("a workflow in code whose phases come from a plan in memory", () => {
     expect(await ask({ action: "rollback", session_id, to_phase: 1 })).toMatchObject({ status: "error" });
   });
 
-  it("can't be started if a rule of a gate can't run, and a session can't be moved to it", async () => {
+  it("can't be started if a rule of a gate can't run, and a session can't be migrated to it", async () => {
     const broken = await serve([carryOut("evidence.claer == evidence.read")]);
     expect(await broken.start()).toMatchObject({
       ...{ status: "error", code: "DEFINITION_INVALID" },

@@ -8,7 +8,7 @@ const refused = (code: number, id: unknown, message: string) => ({
 });
 const deep = `${"[".repeat(10_000)}${"]".repeat(10_000)}`;
 
-describe("a line of a client's", () => {
+describe("a line from a client", () => {
   it.each([
     ["hello", -32700, null, "not valid JSON"],
     ['{"jsonrpc":"2.0","id":1', -32700, null, "not valid JSON"],
@@ -35,17 +35,17 @@ describe("a line of a client's", () => {
       'may have only "jsonrpc", "id", "method" and "params"',
     ],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":1}}', -32600, 1, '"params._meta"'],
-  ])("is refused as JSON-RPC says: %s", (text, code, id, message) => {
+  ])("is refused with the error of JSON-RPC: %s", (text, code, id, message) => {
     expect(read(text)).toEqual(refused(code, id, message));
   });
 
-  it("is refused if it isn't UTF-8, and taken with a byte order mark or a carriage return", () => {
+  it("is refused if it isn't UTF-8, and accepted with a byte order mark or a carriage return", () => {
     expect(readMessage(Buffer.from([0x7b, 0xff, 0x7d]))).toEqual(refused(-32700, null, "not UTF-8"));
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     expect(read(`\ufeff${JSON.stringify(ping)}\r`)).toEqual({ kind: "request", message: ping });
   });
 
-  it("gets no answer where JSON-RPC allows none", () => {
+  it("gets no answer if JSON-RPC allows none", () => {
     for (const text of [
       "",
       "\r",
@@ -57,7 +57,7 @@ describe("a line of a client's", () => {
     }
   });
 
-  it("is a notification or a response by what it has", () => {
+  it("is a notification or a response, depending on its members", () => {
     expect(read('{"jsonrpc":"2.0","method":"x"}')).toEqual({
       kind: "notification",
       message: { jsonrpc: "2.0", method: "x" },

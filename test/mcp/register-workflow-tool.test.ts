@@ -4,11 +4,11 @@ import { makeEngine } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
 import { answerOf, connectInMemory } from "./connect-in-memory.js";
 
-/** What the issue allows for the whole listing, at four characters a token. */
+/** The maximum for the whole listing, at four characters a token. */
 const LISTING_TOKENS = 900;
 
 describe("the workflow tool on a host's own server", () => {
-  it("is listed with its schemas, in few tokens", async () => {
+  it("is listed with its schemas, in less than the maximum of tokens", async () => {
     const { client, registration } = await connectInMemory(makeEngine().engine);
     const { tools } = await client.listTools();
     expect(tools).toHaveLength(1);
@@ -21,7 +21,7 @@ describe("the workflow tool on a host's own server", () => {
     expect(length).toBeLessThanOrEqual(LISTING_TOKENS * 4);
   });
 
-  it("answers a session from start to end, structured and as text", async () => {
+  it("answers every call of a session, as structured content and as text", async () => {
     const { client, ask } = await connectInMemory(makeEngine().engine);
     // Listed first, so that the client has the output schema and checks every answer by it.
     await client.listTools();
@@ -85,7 +85,7 @@ describe("the workflow tool on a host's own server", () => {
     expect(listed.isError).toBe(false);
   });
 
-  it("lets wrong calls through to the tool's own answers", async () => {
+  it("answers wrong calls itself, instead of the server", async () => {
     const { client, ask } = await connectInMemory(makeEngine().engine);
     expect(await ask({ action: "complete_phse" })).toMatchObject({
       status: "error",
@@ -101,7 +101,7 @@ describe("the workflow tool on a host's own server", () => {
     expect(bare).toMatchObject({ status: "error", error: "'action' is missing" });
   });
 
-  it("says what it does to sessions, as far as the host lets agents", async () => {
+  it("has the annotations of the actions that the host allows", async () => {
     const all = await connectInMemory(makeEngine().engine);
     expect((await all.client.listTools()).tools[0]?.annotations).toMatchObject({
       readOnlyHint: false,
@@ -117,14 +117,14 @@ describe("the workflow tool on a host's own server", () => {
     expect(await looking.ask({ action: "start" })).toMatchObject({ status: "error", valid_actions: ["get_state"] });
   });
 
-  it("stands beside what else the host serves, and without resources if so wanted", async () => {
+  it("can be registered next to the host's own tools, and without resources", async () => {
     const { client, server } = await connectInMemory(makeEngine().engine, { resources: false });
     server.registerTool("ping", {}, () => ({ content: [{ type: "text", text: "pong" }] }));
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["pos_workflow", "ping"]);
     expect(client.getServerCapabilities()?.resources).toBeUndefined();
   });
 
-  it("never shows what a provider of the host's says in its own words", async () => {
+  it("never shows the message of an error of the host's content provider", async () => {
     const secret = "/srv/private/workflows is not readable";
     const fail = async () => {
       throw new Error(secret);

@@ -31,7 +31,7 @@ describe("workflows as resources", () => {
     ]);
   });
 
-  it("name their phases, and nothing of what lies ahead", async () => {
+  it("contain the names of their phases, but no texts and no gates", async () => {
     const { client } = await connectInMemory(makeEngine({ content }).engine);
     const workflow = await readResource(client, "phasegate://workflow/two_phases");
     expect(workflow).toMatchObject({
@@ -45,7 +45,7 @@ describe("workflows as resources", () => {
     expect(JSON.stringify(workflow)).not.toMatch(/tests_pass|write the code/);
   });
 
-  it("are listed in pages, and each of them is read in pages", async () => {
+  it("are listed in pages, and each is read in pages", async () => {
     const phases = (count: number) =>
       Array.from({ length: count }, (_, index) => ({ number: index + 1, name: `Phase ${index + 1}`, content: "" }));
     const workflows = Array.from({ length: 300 }, (_, index) =>
@@ -94,7 +94,7 @@ describe("workflows as resources", () => {
     }
   });
 
-  it("say what is wrong with a broken one", async () => {
+  it("contain the diagnostics of a broken workflow", async () => {
     const { client } = await connectInMemory(makeEngine({ content }).engine);
     const broken = await readResource(client, "phasegate://workflow/broken_one");
     expect(broken).toMatchObject({ broken: true, diagnostics: [expect.stringContaining("metadata.json:1:")] });
@@ -136,7 +136,7 @@ describe("sessions as resources", () => {
     });
   });
 
-  it("are read in pages where they have a long history", async () => {
+  it("are read in pages if their history is long", async () => {
     const { engine } = makeEngine({ limits: { maxAttempts: 1000, maxAttemptsTotal: 1000 } });
     const id = await startTwoPhases(engine);
     for (let attempt = 0; attempt < 100; attempt += 1) await engine.completePhase(id, { phase: 1, evidence: {} });
@@ -147,7 +147,7 @@ describe("sessions as resources", () => {
     expect(await readResource(client, String(page.next))).toMatchObject({ json_range: { total: expect.any(Number) } });
   });
 
-  it("are not there for a host that keeps them from its agents", async () => {
+  it("are only available if the host allows the actions that show sessions", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
     const uri = `phasegate://session/${sessionId}`;
@@ -160,7 +160,7 @@ describe("sessions as resources", () => {
 });
 
 describe("list-changed notifications", () => {
-  it("come when sessions start, end or are deleted", async () => {
+  it("are sent when sessions start, end or are deleted", async () => {
     const { engine } = makeEngine({ limits: { maxAttempts: 1 } });
     const { changes, registration } = await connectInMemory(engine);
     const one = await startTwoPhases(engine);
@@ -179,7 +179,7 @@ describe("list-changed notifications", () => {
     expect(changes).toHaveLength(5);
   });
 
-  it("go nowhere, and break nothing, without a client", async () => {
+  it("are not sent, and cause no errors, without a client", async () => {
     const { engine } = makeEngine();
     const errors: unknown[] = [];
     engine.on("internalError", (error) => errors.push(error));
@@ -191,7 +191,7 @@ describe("list-changed notifications", () => {
     expect({ errors, changes }).toEqual({ errors: [], changes: [] });
   });
 
-  it("are looked for once at a time, however long a look takes", async () => {
+  it("need one poll at a time, however long it takes", async () => {
     const { engine } = makeEngine({ content });
     let looking = 0;
     let most = 0;
@@ -210,7 +210,7 @@ describe("list-changed notifications", () => {
     expect(most).toBe(1);
   });
 
-  it("come when the provider has other workflows, if it is polled", async () => {
+  it("are sent when a polled provider has other workflows", async () => {
     const { engine } = makeEngine();
     const listings: WorkflowListing[] = [ready("1")];
     let failing = false;

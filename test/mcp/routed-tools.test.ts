@@ -13,7 +13,7 @@ import { connectRouted } from "./connect-routed.js";
 const report = { status: "success" };
 
 describe("the tools of routed workflows", () => {
-  it("are the specification's, with suspend, cancel, retry and history", async () => {
+  it("are listed with their schemas and annotations, in few tokens", async () => {
     const { client } = await connectRouted(routed(new Script()).engine);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -33,11 +33,11 @@ describe("the tools of routed workflows", () => {
       properties: { report: { type: "object", required: ["status"], properties: { details: { type: "object" } } } },
     });
     expect(tools.find(({ name }) => name === "get_workflow_status")?.annotations).toMatchObject({ readOnlyHint: true });
-    // What is in every context all the time is short.
+    // The listing is in every context all the time, so it must be short.
     expect(JSON.stringify(tools).length / 4).toBeLessThan(3000);
   });
 
-  it("go through a workflow", async () => {
+  it("run a workflow from start to end", async () => {
     const { ask } = await connectRouted(routed(new LinearDecider()).engine);
     expect(await ask("list_workflows")).toEqual({ workflows: ["GARDEN"], goals: { GARDEN: "Peas." } });
     const { instance_id } = await ask("start_workflow", { workflow_name: "GARDEN", context: { bed: "north" } });
@@ -56,7 +56,7 @@ describe("the tools of routed workflows", () => {
     });
   });
 
-  it("answer a wrong call with the specification's code, and what to do", async () => {
+  it("answer a wrong call with an error code and a remedy", async () => {
     const { call, ask, start } = await connectRouted(routed(new Script(new Error("down"))).engine);
     const wrong = await call("advance_workflow", { instance_id: "a" });
     expect(wrong.isError).toBe(true);
@@ -84,7 +84,7 @@ describe("the tools of routed workflows", () => {
     expect(await ask("cancel_workflow", { instance_id })).toMatchObject({ status: "FAILED", reason: "cancelled" });
   });
 
-  it("are one tool with actions, where the host likes that better", async () => {
+  it("can be one tool with actions", async () => {
     const { client, ask } = await connectRouted(routed(new LinearDecider()).engine, { tools: "single", name: "route" });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["route"]);
@@ -100,7 +100,7 @@ describe("the tools of routed workflows", () => {
     expect(await ask("route")).toMatchObject({ error_code: "MISSING_FIELD" });
   });
 
-  it("stand beside the phased tool, under other names where the host gives some", async () => {
+  it("can be registered next to the phased tool, and under other names", async () => {
     const options: RoutedToolsOptions = { calls: ["list", "start"], names: { list: "list_routes" } };
     const { client } = await connectRouted(routed(new Script()).engine, options, (_, server) => {
       registerWorkflowTool(server, makeEngine().engine, { name: "list_workflows" });
@@ -121,7 +121,7 @@ describe("the tools of routed workflows", () => {
 });
 
 describe("a client's own model", () => {
-  /** A decider that asks the client of whatever server is connected. */
+  /** Returns a decider that asks the client of the connected server. */
   function sampling() {
     let server: SamplingServer | undefined;
     const decider = new SamplingDecider({ server: () => server });
@@ -131,7 +131,7 @@ describe("a client's own model", () => {
     return { decider, use };
   }
 
-  it("picks the next step, where it can be asked", async () => {
+  it("picks the next step if the client has sampling", async () => {
     const { decider, use } = sampling();
     const prompts: string[] = [];
     const prepare = (client: Client, server: McpServer) => {
@@ -155,7 +155,7 @@ describe("a client's own model", () => {
     expect(history).toMatchObject([{ decision: { model: "mine", requests: 1 } }]);
   });
 
-  it("is missing: the call says so, and the report is kept", async () => {
+  it("is reported as unavailable if the client has no sampling, and the report is kept", async () => {
     const { decider, use } = sampling();
     const { ask, start } = await connectRouted(routed(decider).engine, {}, (_, server) => use(server));
     const instance_id = await start();
@@ -170,7 +170,7 @@ describe("a client's own model", () => {
   });
 });
 
-describe("a step that a person must approve", () => {
+describe("a step with a gate", () => {
   const asking = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Deep enough?" } });
   const dug = { status: "success", details: { depth: 20 } };
 
@@ -189,7 +189,7 @@ describe("a step that a person must approve", () => {
     return { ...connected, asked, instance_id };
   }
 
-  it("waits for them, and says for whom", async () => {
+  it("waits for its approval, and says who must give it", async () => {
     const { ask, instance_id } = await waiting();
     expect(await ask("advance_workflow", { instance_id, report: dug })).toMatchObject({
       next_step: { step_name: "Dig" },
@@ -199,7 +199,7 @@ describe("a step that a person must approve", () => {
     expect(await ask("get_workflow_status", { instance_id })).toMatchObject({ awaiting_approval: true });
   });
 
-  it("asks the client's user, whose yes is followed by the next step", async () => {
+  it("asks the client's user, and continues with the next step after an approval", async () => {
     const { ask, asked, instance_id } = await waiting({ action: "accept", content: { decision: "approve" } });
     const answered = await ask("advance_workflow", { instance_id, report: dug });
     expect(answered).toMatchObject({ next_step: { step_name: "Sow" } });
@@ -210,7 +210,7 @@ describe("a step that a person must approve", () => {
     expect(asked[0]?.message).toContain('"depth": 20');
   });
 
-  it("takes their no to the client, and stays where it was", async () => {
+  it("stays the current step after a denial, and the client gets the note", async () => {
     const content = { decision: "deny", note: "deeper" };
     const { ask, instance_id } = await waiting({ action: "accept", content });
     expect(await ask("advance_workflow", { instance_id, report: dug })).toMatchObject({
@@ -220,13 +220,13 @@ describe("a step that a person must approve", () => {
     });
   });
 
-  it("asks nobody where the host wants a signature", async () => {
+  it("does not ask the client's user if the host requires a signature", async () => {
     const { ask, asked, instance_id } = await waiting({ action: "accept", content: { decision: "approve" } }, false);
     expect(await ask("advance_workflow", { instance_id, report: dug })).toMatchObject({ awaiting_approval: true });
     expect(asked).toEqual([]);
   });
 
-  it("tells what its gate asks for with the step", async () => {
+  it("is shown with the requirements of its gate", async () => {
     const { ask, start } = await connectRouted(routed(new Script("Sow"), { workflows: GATED }).engine);
     const instance_id = await start();
     expect(await ask("get_workflow_status", { instance_id })).toMatchObject({
@@ -237,7 +237,7 @@ describe("a step that a person must approve", () => {
     });
   });
 
-  it("hides what its gate hides, in answers and in the history", async () => {
+  it("does not show in answers and history what its gate hides", async () => {
     const workflows = gardenWith({ ...DEPTH_GATE, reveal: "none" });
     const { ask, start } = await connectRouted(routed(new Script("Sow"), { workflows }).engine);
     const instance_id = await start();

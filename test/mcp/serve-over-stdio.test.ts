@@ -12,7 +12,7 @@ const INITIALIZE = {
 };
 const INITIALIZED = { method: "notifications/initialized" };
 
-/** A server with one slow tool, on streams of the test's own. */
+/** Serves one slow tool over streams of the test. */
 function serveSlowTool({ drainMs = 5000, maxMessageBytes = 1_000_000 } = {}) {
   const input = new PassThrough();
   const output = new PassThrough();
@@ -49,7 +49,7 @@ function serveSlowTool({ drainMs = 5000, maxMessageBytes = 1_000_000 } = {}) {
 const wait = (id: number) => ({ id, method: "tools/call", params: { name: "wait", arguments: {} } });
 
 describe("serving over stdio", () => {
-  it("answers what was asked before the client closed its end", async () => {
+  it("answers requests that were sent before the client closed its input", async () => {
     const { input, connection, release, send, answers } = serveSlowTool();
     send(INITIALIZE, INITIALIZED, wait(2));
     input.end();
@@ -58,7 +58,7 @@ describe("serving over stdio", () => {
     expect(answers()).toMatchObject([{ id: 1 }, { id: 2, result: { content: [{ text: "waited" }] } }]);
   });
 
-  it("answers what was asked before it was closed, and reads no more", async () => {
+  it("answers requests that were sent before the connection was closed, and reads no later ones", async () => {
     const { connection, release, send, answers } = serveSlowTool();
     send(INITIALIZE, INITIALIZED, wait(2));
     await vi.waitFor(() => expect(answers()).toHaveLength(1));
@@ -69,7 +69,7 @@ describe("serving over stdio", () => {
     expect(answers().map(({ id }) => id)).toEqual([1, 2]);
   });
 
-  it("waits neither for cancelled calls nor for ever", async () => {
+  it("waits at its end for running calls up to a limit, and not for cancelled ones", async () => {
     const cancelled = serveSlowTool();
     cancelled.send(INITIALIZE, INITIALIZED, wait(2));
     cancelled.send({ method: "notifications/cancelled", params: { requestId: 2 } });
@@ -83,7 +83,7 @@ describe("serving over stdio", () => {
     expect(stuck.errors).toEqual(["some requests were not answered in time"]);
   });
 
-  it("refuses a message that is too long, says so, and goes on", async () => {
+  it("refuses a message that is too long, reports it, and continues", async () => {
     const { connection, errors, send, input, answers } = serveSlowTool({ maxMessageBytes: 1000 });
     send({ id: 1, method: "initialize", params: { filler: "x".repeat(2000) } });
     input.write("x".repeat(2_000_000));
@@ -100,7 +100,7 @@ describe("serving over stdio", () => {
     expect(await connection.ended).toBe("input ended");
   });
 
-  it("ends when nothing can be written, and says so", async () => {
+  it("ends when its output breaks, and reports it", async () => {
     const { output, connection, errors, send } = serveSlowTool();
     send(INITIALIZE, INITIALIZED, wait(2));
     output.destroy(new Error("EPIPE"));
@@ -108,7 +108,7 @@ describe("serving over stdio", () => {
     expect(errors).toEqual(["EPIPE"]);
   });
 
-  it("ends while half a line has come", async () => {
+  it("can be closed while a line is incomplete", async () => {
     const { input, connection, send } = serveSlowTool();
     send(INITIALIZE, INITIALIZED);
     input.write('{"jsonrpc":"2.0","id":2,"meth');
@@ -116,7 +116,7 @@ describe("serving over stdio", () => {
     expect(await connection.ended).toBe("closed");
   });
 
-  it("answers what is no message, and goes on", async () => {
+  it("answers a line that is not a message with an error, and continues", async () => {
     const { input, send, answers } = serveSlowTool();
     send(INITIALIZE, INITIALIZED);
     await vi.waitFor(() => expect(answers()).toHaveLength(1));
@@ -131,7 +131,7 @@ describe("serving over stdio", () => {
     ]);
   });
 
-  it("hands no notification and no response on that means nothing to it", async () => {
+  it("ignores notifications and responses that it does not expect", async () => {
     const { send, answers, errors, input, connection, release } = serveSlowTool();
     send(INITIALIZE, INITIALIZED, wait(2));
     const nothing = [
@@ -153,7 +153,7 @@ describe("serving over stdio", () => {
     expect(errors).toEqual([]);
   });
 
-  it("reads no more from a client that leaves its answers unread, and goes on once it reads", async () => {
+  it("stops reading from a client that does not read its answers, and continues once it does", async () => {
     const { input, output, send, answers } = serveSlowTool();
     send(INITIALIZE, INITIALIZED);
     await vi.waitFor(() => expect(answers()).toHaveLength(1));
@@ -172,7 +172,7 @@ describe("serving over stdio", () => {
     await vi.waitFor(() => expect(answers()).toHaveLength(sent + 2), { timeout: 10_000 });
   });
 
-  it("gives up a client that reads nothing when it ends", async () => {
+  it("abandons a client that does not read its answers at the end", async () => {
     const { output, connection, send, answers } = serveSlowTool({ drainMs: 50 });
     send(INITIALIZE, INITIALIZED);
     await vi.waitFor(() => expect(answers()).toHaveLength(1));
@@ -183,7 +183,7 @@ describe("serving over stdio", () => {
     expect(await connection.ended).toBe("abandoned");
   });
 
-  it("keeps nothing of calls that were cancelled", async () => {
+  it("keeps no timers, listeners or answers of cancelled calls", async () => {
     const { input, output, connection, errors, release, send, answers } = serveSlowTool();
     send(INITIALIZE, INITIALIZED);
     await vi.waitFor(() => expect(answers()).toHaveLength(1));
@@ -206,7 +206,7 @@ describe("serving over stdio", () => {
     }
   });
 
-  it("ends at once where nobody has said anything", async () => {
+  it("ends immediately if its input closes before any message", async () => {
     const { input, connection } = serveSlowTool();
     input.destroy();
     expect(await connection.ended).toBe("input ended");

@@ -26,7 +26,7 @@ evidence_schema:
   "release/phases/2/phase.md": "# Phase 2\n\nShip.\n",
 };
 
-/** A served workflow on files, with a session that is in its first phase. */
+/** Serves a workflow on files, and starts a session, which is in its first phase. */
 async function served() {
   const root = await temporaryFolder();
   await writeFiles(`${root}/workflows`, FILES);
@@ -39,7 +39,7 @@ async function served() {
 }
 
 describe("an agent that can't meet a requirement", () => {
-  it("is told at the refusal how to say so, asks, waits, and goes on when a person has waived it", async () => {
+  it("learns from the refusal how to request a waiver, waits, and continues once a person has granted it", async () => {
     const { call, state, sessionId } = await served();
     const evidence = { built: false, licensed: true };
     const refused = await call("complete_phase", { phase: 1, evidence });
@@ -90,7 +90,7 @@ describe("an agent that can't meet a requirement", () => {
     expect((await run("audit", sessionId, "--state", state)).stdout).toContain(`phase 1 ${line}`);
   });
 
-  it("is told what to do instead when a person denies it", async () => {
+  it("learns what to do instead if a person denies the waiver", async () => {
     const { call, state, sessionId } = await served();
     await call("request_waiver", { phase: 1, fields: ["coverage"], reason: "no tool" });
     const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
@@ -111,7 +111,7 @@ describe("an agent that can't meet a requirement", () => {
     });
   });
 
-  it("can't have waived what the author excludes, what the gate does not ask for, or another phase", async () => {
+  it("can't get a waiver for an excluded field, an unknown field, or another phase", async () => {
     const { call } = await served();
     const request = { phase: 1, fields: ["licensed"], reason: "no lawyer" };
     expect(await call("request_waiver", request)).toMatchObject({
@@ -132,7 +132,7 @@ describe("an agent that can't meet a requirement", () => {
 });
 
 describe("a client with elicitation", () => {
-  /** A client whose user answers so, and what the user was asked. */
+  /** Returns a client whose user gives the answer, and the list of what the user was asked. */
   function user(content: ElicitResult["content"]) {
     const asked: ElicitRequest["params"][] = [];
     const prepare = (client: Client) => {
@@ -160,7 +160,7 @@ describe("a client with elicitation", () => {
     return { ask, request };
   };
 
-  it("asks its user for the waiver, where unsigned answers count", async () => {
+  it("asks its user for the waiver if unsigned answers count", async () => {
     const { asked, prepare } = user({ decision: "approve" });
     const { ask, request } = await inSecondPhase({ allowUnsignedApprovals: true }, prepare);
     expect(await ask(request)).toMatchObject({
@@ -170,13 +170,13 @@ describe("a client with elicitation", () => {
     expect(asked[0]?.message).toMatch(/asks to go on without: tests_pass\..*The agent's reason:\n\nnone/s);
   });
 
-  it("takes a no with what to do instead", async () => {
+  it("records its user's denial with what to do instead", async () => {
     const { prepare } = user({ decision: "deny", note: "write some" });
     const { ask, request } = await inSecondPhase({ allowUnsignedApprovals: true }, prepare);
     expect(await ask(request)).toMatchObject({ waiver_denied: { by: "client user", do_instead: "write some" } });
   });
 
-  it("does not ask where answers must be signed", async () => {
+  it("does not ask its user if answers must be signed", async () => {
     const { asked, prepare } = user({ decision: "approve" });
     const { ask, request } = await inSecondPhase({}, prepare);
     expect(await ask(request)).toMatchObject({ awaiting_waiver: true });

@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { makeWorkspace } from "../workspace/make-workspace.js";
 import { type Answer, answerOf } from "./connect-in-memory.js";
 
-/** A client of its own on a workspace, as each connection of a host has one. */
+/** Connects a client to a workspace, as each connection of a host does. */
 async function connect(workspace: Workspace) {
   const server = new McpServer({ name: "host", version: "1.0.0" });
   registerWorkspaceTools(server, workspace);
@@ -22,7 +22,7 @@ async function connect(workspace: Workspace) {
   return { client, ask };
 }
 
-it("lists the tools, short and with what they take", async () => {
+it("lists the tools with short descriptions and their parameters", async () => {
   const { workspace } = await makeWorkspace();
   const { client } = await connect(workspace);
   const { tools } = await client.listTools();
@@ -34,16 +34,16 @@ it("lists the tools, short and with what they take", async () => {
     inputSchema: { required: ["path", "content"] },
     annotations: { readOnlyHint: false, destructiveHint: true },
   });
-  // Only what may be lost is called destructive.
+  // Only tools that can lose something are called destructive.
   const create = tools.find(({ name }) => name === "create_session");
   expect(create).toMatchObject({ annotations: { readOnlyHint: false, destructiveHint: false } });
-  // What is in every context all the time is short: what a model sees, and what the client is sent.
+  // The listing is in every context all the time, so it must be short: for the model, and for the client.
   const seen = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   expect(JSON.stringify(seen).length / 4).toBeLessThan(900);
   expect(JSON.stringify(tools).length / 4).toBeLessThan(1300);
 });
 
-it("goes through a workflow, from the file that leads it to what it has made", async () => {
+it("runs a workflow, from its first file to its output", async () => {
   const { workspace, output } = await makeWorkspace();
   const { ask } = await connect(workspace);
   expect(await ask("read_file", { path: "{bundle-root}/workflows/intake/workflow.yaml" })).toMatchObject({
@@ -56,7 +56,7 @@ it("goes through a workflow, from the file that leads it to what it has made", a
   expect(await readFile(join(output, path), "utf8")).toBe("# Report\n");
 });
 
-it("answers what is wrong as an error with what to do, and goes on", async () => {
+it("answers a wrong call with an error and a remedy, and continues", async () => {
   const { workspace } = await makeWorkspace();
   const { client, ask } = await connect(workspace);
   const refused = await client.callTool({ name: "read_file", arguments: { path: "../../etc/passwd" } });
@@ -69,7 +69,7 @@ it("answers what is wrong as an error with what to do, and goes on", async () =>
   expect(await ask("list_files")).toMatchObject({ entries: ["workflows/"] });
 });
 
-it("keeps clients apart: each writes its own sessions, at the same time", async () => {
+it("lets each client write only to its own sessions, concurrently", async () => {
   const { workspace, output } = await makeWorkspace();
   const clients = await Promise.all([1, 2, 3, 4].map(() => connect(workspace)));
   const ids = await Promise.all(

@@ -8,23 +8,23 @@ const TESTS = fileURLToPath(new URL("..", import.meta.url));
 const pageOf = (name: string) => readFileSync(fileURLToPath(new URL(`../../docs/${name}.md`, import.meta.url)), "utf8");
 
 interface Row {
-  readonly lie: string;
+  readonly attempt: string;
   readonly stop: string;
   readonly file: string;
   readonly name: string;
 }
 
-/** The rows of the page's tables that name a test; a file without a folder lies in `adversarial/`. */
+/** Returns the rows of the page's tables that name a test. A file without a folder is in `adversarial/`. */
 function rowsOf(page: string): Row[] {
   return page.split("\n").flatMap((line) => {
-    const [, lie, stop, test] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    const [, attempt, stop, test] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
     const [file, name] = test?.split(" › ") ?? [];
-    if (lie === undefined || stop === undefined || file === undefined || name === undefined) return [];
-    return [{ lie, stop, file: file.includes("/") ? file : `adversarial/${file}`, name }];
+    if (attempt === undefined || stop === undefined || file === undefined || name === undefined) return [];
+    return [{ attempt, stop, file: file.includes("/") ? file : `adversarial/${file}`, name }];
   });
 }
 
-/** The names of the tests in a file: the first argument of each call of `it`, of `it.each(…)` and their like. */
+/** Returns the names of the tests in a file: the first argument of each call of `it`, `it.each(…)` and similar. */
 function testsIn(file: string): string[] {
   const names: string[] = [];
   const visit = (node: ts.Node): void => {
@@ -38,14 +38,14 @@ function testsIn(file: string): string[] {
   return names;
 }
 
-/** `it`, for `it`, `it.runIf(…)`, and `it.each(…)`. */
+/** Returns `it` for `it`, `it.runIf(…)` and `it.each(…)`. */
 function rootOf(node: ts.Expression): string | undefined {
   if (ts.isIdentifier(node)) return node.text;
   if (ts.isCallExpression(node) || ts.isPropertyAccessExpression(node)) return rootOf(node.expression);
   return undefined;
 }
 
-/** The tests that rows name and that aren't there. */
+/** Returns the tests that rows name and that do not exist. */
 function missingIn(rows: readonly Row[]): string[] {
   const found = new Map([...new Set(rows.map(({ file }) => file))].map((file) => [file, testsIn(file)]));
   return rows.filter(({ file, name }) => !found.get(file)?.includes(name)).map(({ file, name }) => `${file} › ${name}`);
@@ -54,22 +54,24 @@ function missingIn(rows: readonly Row[]): string[] {
 describe("the list of attacks", () => {
   const rows = rowsOf(pageOf("attacks"));
 
-  it("has at least forty, each of them once", () => {
+  it("has at least forty attacks, each of them once", () => {
     expect(rows.length).toBeGreaterThanOrEqual(40);
     const tests = rows.map(({ file, name }) => `${file} › ${name}`);
     expect(tests.filter((test, index) => tests.indexOf(test) !== index)).toEqual([]);
-    expect(rows.filter(({ lie, stop }) => lie === "" || stop === "")).toEqual([]);
+    expect(rows.filter(({ attempt, stop }) => attempt === "" || stop === "")).toEqual([]);
   });
 
   it("names tests that exist", () => {
     expect(missingIn(rows)).toEqual([]);
   });
 
-  it("names every lie that is told in test/adversarial, where it isn't an honest agent's test", () => {
+  it("names every test in test/adversarial, except those of honest agents", () => {
     const files = readdirSync(join(TESTS, "adversarial")).filter((file) => file.endsWith(".test.ts"));
-    const told = files.flatMap((file) => testsIn(`adversarial/${file}`).map((name) => `adversarial/${file} › ${name}`));
+    const tests = files.flatMap((file) =>
+      testsIn(`adversarial/${file}`).map((name) => `adversarial/${file} › ${name}`),
+    );
     const named = new Set(rows.map(({ file, name }) => `${file} › ${name}`));
-    const left = told.filter((test) => !named.has(test) && !/honest agent/.test(test));
+    const left = tests.filter((test) => !named.has(test) && !/honest agent/.test(test));
     expect(left).toEqual([]);
   });
 });

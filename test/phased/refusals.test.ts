@@ -13,7 +13,7 @@ function makeHost(storage?: ReturnType<typeof makeEngine>["storage"]) {
   return { ...made, told };
 }
 
-describe("a step ahead that is refused", () => {
+describe("an attempt to skip ahead", () => {
   it("is notified, counted, and kept in the log, for any engine", async () => {
     const { engine, storage, told } = makeHost();
     const sessionId = await startTwoPhases(engine);
@@ -56,7 +56,7 @@ describe("a step ahead that is refused", () => {
     expect(await engine.refusals(sessionId)).toHaveLength(2);
   });
 
-  it("makes the log no longer than ten commits a visit, however many distinct ones there are", async () => {
+  it("adds at most ten commits to the log for each visit to a phase", async () => {
     const tasks = Array.from({ length: 30 }, (_, index) => `- [ ] **Task 1.${index + 1}**: Do ${index}\n`).join("");
     const open = Array.from({ length: 30 }, (_, index) => {
       return `- [ ] **Task 1.${index + 31}**: Then ${index}\n  - **Dependencies**: Task 1.1\n`;
@@ -72,7 +72,7 @@ describe("a step ahead that is refused", () => {
     expect(await engine.getState(sessionId)).toMatchObject({ version: version + 10 });
   });
 
-  it("is evidence for a phase behind the current one, too, but not a look at one", async () => {
+  it("includes evidence for a phase before the current one, but not reading one", async () => {
     const { engine, told } = makeHost();
     const sessionId = await startTwoPhases(engine);
     await engine.completePhase(sessionId, { phase: 1, evidence: built });
@@ -83,7 +83,7 @@ describe("a step ahead that is refused", () => {
     expect(told).toMatchObject([{ code: "PHASE_ALREADY_COMPLETED", requested: 1, phase: 2 }]);
   });
 
-  it("leaves a question, a pause and the evidence of a retry as they are, and is refused all the same if it can't be kept", async () => {
+  it("does not change a pause, and is refused even if it can't be recorded", async () => {
     const { engine, storage } = makeHost();
     const sessionId = await startTwoPhases(engine);
     await engine.pause(sessionId, { note: "later" });
@@ -97,7 +97,7 @@ describe("a step ahead that is refused", () => {
     expect(errors).toMatchObject([{ operation: "record refusal" }]);
   });
 
-  it("stands in get_errors and get_metrics, between the failures at gates", async () => {
+  it("is shown by get_errors and get_metrics, in order with the failures at gates", async () => {
     const { engine, clock } = makeHost();
     const tool = workflowTool(engine);
     const session_id = await startTwoPhases(engine);

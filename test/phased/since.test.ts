@@ -82,7 +82,7 @@ describe("a check with `since`", () => {
     },
   );
 
-  it("knows the contents at all earlier ends of the phase, where only new content counts", async () => {
+  it("compares with all earlier ends of the phase, so that only new content counts", async () => {
     const gate = `${FIELDS}verify: {verifier: changed_since_phase_start, path: t.txt, since: {phase: 1}}\n`;
     const { submit, change, engine, sessionId } = await begin([OPEN, OPEN, gate]);
     await submit(done);
@@ -97,7 +97,7 @@ describe("a check with `since`", () => {
     expect(await submit(done, 3)).toMatchObject({ passed: true });
   });
 
-  it("is not for a workflow whose `since` a host's content provider has not checked", async () => {
+  it("is refused at the start if its `since` is wrong and the content provider did not check it", async () => {
     const { verifiers } = await makeProject();
     const { definition } = defineWorkflow({
       ...{ type: "odd", revision: "1", name: "Odd", description: "Odd" },
@@ -211,7 +211,7 @@ function counting() {
   return { state, snap };
 }
 
-describe("a snapshot that nobody took when the phase was entered", () => {
+describe("a snapshot that was not taken when the phase was entered", () => {
   const SNAP = `${FIELDS}verify: snap\n`;
   const SNAP_SINCE = `${FIELDS}verify: {verifier: snap, since: {phase: 1}}\n`;
 
@@ -256,7 +256,7 @@ describe("a snapshot that nobody took when the phase was entered", () => {
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
   });
 
-  it("is taken for a later phase, too, whose check names the phase that was passed", async () => {
+  it("is also taken for a check of a later phase that names the passed phase in `since`", async () => {
     const { engine, sessionId, submit, state } = await blind([OPEN, OPEN, SNAP_SINCE]);
     await engine.getState(sessionId);
     expect(state.taken).toBe(1);
@@ -293,7 +293,7 @@ describe("a snapshot that nobody took when the phase was entered", () => {
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
   });
 
-  it("is not taken by a submission, whose work would be in it, but by a retry, which needs no failed attempt", async () => {
+  it("is not taken by a submission, but by a retry, which needs no failed attempt", async () => {
     const { engine, sessionId, submit, state, typesOf } = await blind([OPEN, SNAP]);
     expect(await submit(done, 2)).toMatchObject({ passed: false, verification: [{ unrecorded: true }] });
     expect(state.taken).toBe(0);

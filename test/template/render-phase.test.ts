@@ -72,21 +72,21 @@ describe("the values of placeholders", () => {
     expect(renderTask("([REQUIREMENTS])", phase, task, OWN).text).toBe("()");
   });
 
-  it("are the default text of the placeholder, where the plan has none", () => {
+  it("are the default text of the placeholder if the plan has no value", () => {
     const task: TaskDefinition = { number: 1, name: "Dig" };
     const template = '[REQUIREMENTS or "nothing"] [ACCEPTANCE_CRITERIA or see the plan] [TASK_NAME or "x"]';
     expect(renderTask(template, PHASE, task, OWN)).toEqual({ text: "nothing see the plan Dig", leftOut: [] });
     expect(renderPhase("[NEXT_PHASE_NUMBER or the end]", PHASE, undefined, OWN).text).toBe("the end");
   });
 
-  it("are left out where nothing fills them, and named once", () => {
+  it("are left out if nothing fills them, and named once", () => {
     const last = renderPhase("Go to [NEXT_PHASE_NUMBER].\n[TASK_NAME] [NEXT_PHASE_NUMBER]", PHASE, undefined, OWN);
     expect(last).toEqual({ text: "Go to .\n ", leftOut: ["[NEXT_PHASE_NUMBER]", "[TASK_NAME]"] });
     const prose = "[N] [PASS or FAIL] [README](x.md) [list of files] [N.1] [x]";
     expect(renderPhase(prose, PHASE, 5, OWN)).toEqual({ text: prose, leftOut: [] });
   });
 
-  it("are the target and the plan in braces, which a name in the plan is not", () => {
+  it("are inserted for {target} and {plan}, but not for these texts in a name of the plan", () => {
     const task: TaskDefinition = { ...TASK, name: "Write {target}" };
     const variable = ["$", "{plan}"].join("");
     expect(renderTask(`[TASK_NAME] for {target} as {plan} says; {{plan}}, ${variable}`, PHASE, task, OWN).text).toBe(

@@ -34,7 +34,7 @@ Mark [TASK_ID] then.
 `;
 
 describe("a template that is split", () => {
-  it("gives a task what is its own, once, and leaves the rest to all tasks", () => {
+  it("returns the blocks of one task, and the blocks that all tasks share", () => {
     const { own, shared } = splitTemplate(TASK, "task") ?? { own: "", shared: "" };
     expect(own).toBe(
       [
@@ -58,7 +58,7 @@ describe("a template that is split", () => {
     );
   });
 
-  it("is left whole if little is shared", () => {
+  it("is not split if little is shared", () => {
     expect(splitTemplate("# [TASK_NAME]\n\n[TASK_DESCRIPTION]\n\nShort.\n", "task")).toBeUndefined();
   });
 

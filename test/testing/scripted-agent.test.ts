@@ -34,7 +34,7 @@ function shown(turns: readonly AgentTurn[]): string[] {
 }
 
 describe("ScriptedAgent", () => {
-  it("goes through a workflow honestly", async () => {
+  it("completes a workflow honestly", async () => {
     const honest = agent();
     expect(shown(await honest.play("start", "look", "honest"))).toEqual(["start ok", "look ok", "honest passed"]);
     expect([honest.phase, honest.isDone]).toEqual([2, false]);
@@ -44,7 +44,7 @@ describe("ScriptedAgent", () => {
     expect(honest.transcript).toHaveLength(5);
   });
 
-  it("lies, skips, goes back and hands in nothing, and gets nowhere", async () => {
+  it("is refused for false evidence, no evidence and evidence of the next phase, and can repeat its last call", async () => {
     const liar = agent();
     const turns = await liar.play("start", "skip", "empty", { lie: { done: true } }, "repeat");
     expect(shown(turns)).toEqual([
@@ -58,7 +58,7 @@ describe("ScriptedAgent", () => {
     expect([liar.phase, liar.isDone]).toEqual([1, false]);
   });
 
-  it("hands in what the phase shows as an example, and what is done already", async () => {
+  it("submits the example that the phase shows, and evidence of a completed phase", async () => {
     const lazy = agent();
     const turns = await lazy.play("start", "example");
     expect(turns.map(({ move }) => move)).toEqual(["start", "look", "example"]);
@@ -71,7 +71,7 @@ describe("ScriptedAgent", () => {
     ]);
   });
 
-  it("takes its session up again, and makes any call", async () => {
+  it("continues its session, and makes any call", async () => {
     const one = agent();
     await one.play("start", "honest", "start", { call: { action: "get_state" } });
     expect(one.transcript[2]?.answer.session_id).toBe(one.sessionId);

@@ -20,7 +20,7 @@ function makeTool(actions?: readonly "get_task"[]) {
 const contentOf = ({ phase_content, task_content }: Answer) =>
   String((Object(phase_content ?? task_content) as { content?: unknown }).content);
 
-describe("what answers share is given once", () => {
+describe("answers give shared text once", () => {
   it("a phase from a plan has the text of all its tasks, and a task its own", async () => {
     const { ask, start, pass, engine } = makeTool();
     const session_id = await start(1);
@@ -37,13 +37,13 @@ describe("what answers share is given once", () => {
     expect(second).toMatchObject({ phase_content: { shared: "see get_phase of the plan's first phase" } });
   });
 
-  it("a task has its whole text where agents have no get_phase", async () => {
+  it("a task has its whole text if agents have no get_phase", async () => {
     const { ask, start } = makeTool(["get_task"]);
     const session_id = await start(1);
     expect(contentOf(await ask({ action: "get_task", session_id, phase: 1, task_number: 1 }))).toContain("IN ALL");
   });
 
-  it("a template for tasks that can't be read stops no phase", async () => {
+  it("a phase is shown even if the template of its tasks can't be read", async () => {
     const { engine, content, start } = makeTool();
     const session_id = await start(1);
     const text = content.text.bind(content);

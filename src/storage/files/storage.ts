@@ -1,6 +1,6 @@
 /**
  * FileStorage: sessions in a folder, one immutable file per commit, without locks. This class opens the folder and
- * delegates to one file per operation.
+ * delegates to one file per operation. This is the entry file of the folder.
  *
  * What is decided where:
  * - layout.ts: the paths of a store, and why a plain file copy of it is consistent.
@@ -12,6 +12,7 @@
  * - read.ts: `head` is a hint only; the newest version is the last one that exists.
  * - markers.ts: lists are ordered by file names; a marker may be false but is never missing.
  * - compact.ts: packed versions are deleted only after the copy window.
+ * - parts.ts: what the operations share, and when a watcher counts as dead.
  * - storage.ts: a removed id is marked as used before its folder goes to the trash.
  * - trash.ts: temp files and trash are deleted by age, measured by the file system's clock.
  * - watch.ts: watching is polling, with a wake-up for this process's own commits.

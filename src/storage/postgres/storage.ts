@@ -1,5 +1,6 @@
 /**
  * PostgresStorage: sessions in PostgreSQL. This class opens the connections and delegates to one file per operation.
+ * This is the entry file of the folder.
  *
  * What is decided where:
  * - options.ts: options and defaults, and the part of `pg` that is used.

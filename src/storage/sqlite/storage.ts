@@ -1,6 +1,6 @@
 /**
  * SqliteStorage: sessions in a SQLite database. Statements run synchronously in the calling thread; locks of other
- * processes are awaited without blocking the event loop.
+ * processes are awaited without blocking the event loop. This is the entry file of the folder.
  *
  * What is decided where:
  * - open.ts: how a database is opened and secured against power failures.

@@ -1,8 +1,7 @@
 /**
  * The tools of a workspace: their type, their answers, and the check of their arguments. The entry file of this folder:
- * - table.ts: which tools there are, in which order
  * - files.ts: what reading and listing return, and how a long file is paged
- * - sessions.ts: which session a path is saved to, and what preloading and steps answer
+ * - sessions.ts: which session a path is saved to, what preloading and steps answer, and the table of all tools
  */
 
 import type * as z from "zod";

@@ -28,7 +28,7 @@ verify: slow
   "phases/2/phase.md": "# Phase 2\n\nShip.\n",
 };
 
-/** An engine with a session whose agent can't measure its coverage, and how often each verifier ran. */
+/** Starts a session whose agent can't measure its coverage; counts the runs of each verifier. */
 async function makeRelease(options: Partial<EngineOptions> = {}) {
   const ran: string[] = [];
   const verifier = (name: string, ok: boolean): Verifier => ({
@@ -47,7 +47,7 @@ async function makeRelease(options: Partial<EngineOptions> = {}) {
 }
 
 describe("a session whose agent can't meet a requirement", () => {
-  it("goes on without it once a person has waived it, and says so wherever it is shown", async () => {
+  it("continues without the field once a person has waived it, and every view shows the waiver", async () => {
     const { engine, sessionId, request, submit, ran } = await makeRelease();
     const asked = await engine.requestWaiver(sessionId, request);
     expect(asked).toMatchObject({ phase: 1, fields: ["coverage"], reason: request.reason, replayed: false });
@@ -83,7 +83,7 @@ describe("a session whose agent can't meet a requirement", () => {
     ]);
   });
 
-  it("must meet everything else, and a field that nobody may waive", async () => {
+  it("must meet everything else, and every field that is excluded from waivers", async () => {
     const { engine, sessionId, request, submit } = await makeRelease();
     const { request: hash } = await engine.requestWaiver(sessionId, request);
     await engine.waive(sessionId, { by: "ann", request: hash });
@@ -99,7 +99,7 @@ describe("a session whose agent can't meet a requirement", () => {
     expect(error).toMatchObject({ code: "INVALID_INPUT", message: expect.stringContaining("must be a list of names") });
   });
 
-  it("gets no answer with a note that is no text, which would spoil its log", async () => {
+  it("gets no decision with a note that is not a text, which would damage its log", async () => {
     const { engine, sessionId, request } = await makeRelease();
     const { request: hash } = await engine.requestWaiver(sessionId, request);
     // @ts-expect-error: plain JavaScript may pass anything.
@@ -108,7 +108,7 @@ describe("a session whose agent can't meet a requirement", () => {
     expect(await engine.getState(sessionId)).toMatchObject({ waitsForWaiver: true });
   });
 
-  it("is told what to do instead if a person denies it; no attempt is counted", async () => {
+  it("shows what to do instead after a denial, which is not an attempt", async () => {
     const { engine, sessionId, request, submit } = await makeRelease();
     const { request: hash } = await engine.requestWaiver(sessionId, request);
     await engine.denyWaiver(sessionId, { by: "ann", request: hash, note: "use c8" });
@@ -119,7 +119,7 @@ describe("a session whose agent can't meet a requirement", () => {
     expect((await engine.getState(sessionId)).waiverDenied).toBeUndefined();
   });
 
-  it("is answered again for the same request, by key or not; other ones take its place", async () => {
+  it("answers a repeated request again, with or without a key; another request replaces it", async () => {
     const { engine, sessionId, request } = await makeRelease();
     const first = await engine.requestWaiver(sessionId, { ...request, idempotencyKey: "k" });
     expect(await engine.requestWaiver(sessionId, request)).toEqual({ ...first, replayed: true });
@@ -139,7 +139,7 @@ describe("a session whose agent can't meet a requirement", () => {
     });
   });
 
-  it("can have a check of the gate as a whole waived, which then does not run", async () => {
+  it("does not run a check of the gate as a whole that is waived", async () => {
     const { engine, sessionId, request, submit, ran } = await makeRelease();
     const { request: hash } = await engine.requestWaiver(sessionId, {
       ...request,
@@ -150,7 +150,7 @@ describe("a session whose agent can't meet a requirement", () => {
     expect(ran).toEqual([]);
   });
 
-  it("is told at a refusal for what a waiver could be asked", async () => {
+  it("lists in a refusal what can be waived", async () => {
     const { submit } = await makeRelease();
     expect(await submit({})).toMatchObject({ waivable: ["built", "coverage"] });
     expect(await submit({ built: true, coverage: 4, licensed: true })).toMatchObject({ waivable: ["coverage"] });
@@ -201,7 +201,7 @@ describe("a session whose agent can't meet a requirement", () => {
     ]);
   });
 
-  it("works with a schema in code, where the metadata of a field may exclude it", async () => {
+  it("works with a schema in code; the metadata of a field may exclude it from waivers", async () => {
     const workflow = defineWorkflow({
       type: "coded",
       revision: "1",
@@ -242,7 +242,7 @@ describe("a session whose agent can't meet a requirement", () => {
   });
 });
 
-describe("a waiver where approvers are known", () => {
+describe("a waiver for a host with approvers", () => {
   const asks = async (options: Partial<EngineOptions> = {}) => {
     const made = await makeAsking(options);
     const sessionId = await made.start();
@@ -288,7 +288,7 @@ describe("a waiver where approvers are known", () => {
     expect(question.request).not.toBe(approval?.request);
   });
 
-  it("must be signed where the host has keys, even if the gate names nobody", async () => {
+  it("must be signed even if the gate names no approvers", async () => {
     const made = await makeAsking();
     const sessionId = await made.start();
     await made.submit(sessionId);

@@ -53,7 +53,7 @@ describe("a request for a waiver", () => {
     expect(error?.remedy).toMatch(/of: f0, f1, .*f19, and 10 more\.$/);
   });
 
-  it("is refused where the gate shows nothing that can be waived", () => {
+  it("is refused if the gate shows nothing that can be waived", () => {
     for (const gate of [{ ...GATE, reveal: "none" as const }, { kind: "open", allowOverride: false } as const]) {
       expect(atWork(gate).ask(waiver(1))).toMatchObject({
         code: "NOT_ALLOWED",
@@ -91,7 +91,7 @@ describe("a request for a waiver", () => {
     expect(run.head).toMatchObject({ status: "active", attempts: 0, waived: [{ fields: ["tests"] }] });
   });
 
-  it("takes the place of an open one, and leaves out what is waived already", () => {
+  it("replaces an open request, and leaves out what is already waived", () => {
     const run = atWork();
     run.ask(waiver(1));
     const old = waiverWord(run, "waive");
@@ -143,7 +143,7 @@ describe("a waiver", () => {
     expect(run.head).toMatchObject({ status: "paused", waived: [{ fields: ["tests"] }] });
   });
 
-  it("is denied with what to do instead, until the next attempt", () => {
+  it("can be denied with what to do instead, which is shown until the next attempt", () => {
     const run = atWork();
     run.ask(waiver(1));
     run.ask(waiverWord(run, "denyWaiver"));
@@ -153,7 +153,7 @@ describe("a waiver", () => {
     expect(run.head?.waiver).toBeUndefined();
   });
 
-  it("is refused with a note that is too long, and with a signature is recorded with it", () => {
+  it("is refused if its note is too long, and is recorded with its signature", () => {
     const run = atWork();
     run.ask(waiver(1));
     expect(run.ask(waiverWord(run, "waive", { note: "x".repeat(2001) }))).toMatchObject({ code: "INVALID_INPUT" });

@@ -11,7 +11,7 @@ export interface Place {
   /** The name for `openPlace`. */
   readonly name: string;
   open(): Promise<StorageAdapter>;
-  /** Returns the specification's tables for an instance: its row, and the number of its history entries. */
+  /** Returns what the tables have of an instance: its row, and the number of its history entries. */
   tables(instanceId: string): Promise<{ readonly instance: Record<string, unknown>; readonly entries: number }>;
   /** Deletes the log while others have it open. */
   destroy(): Promise<void>;

@@ -15,7 +15,7 @@ import { temporaryRoots } from "./temporary-root.js";
 const KILLS = howOften(4, 1000);
 const STOPS = howOften(3, 200);
 const STOPS_EACH = howOften(3, 5);
-/** Sessions get a successor after so many kills, so that logs stay short enough to be compacted often. */
+/** Kills per session. After that a new session starts, so that logs stay short and are compacted often. */
 const KILLS_EACH = howOften(4, 10);
 
 const newRoot = temporaryRoots();
@@ -43,7 +43,9 @@ async function newSession(root: string, id: string): Promise<void> {
   await storage.close();
 }
 
-it(`loses nothing in ${KILLS} kills of compactions, with others appending`, { timeout: 7_200_000 }, async () => {
+it(`no acknowledged commit is lost in ${KILLS} kills of compactions while others append`, {
+  timeout: 7_200_000,
+}, async () => {
   const root = await newRoot();
   let [versions, packed] = [0, 0];
   for (let round = 0; round < KILLS / KILLS_EACH; round++) {
@@ -51,7 +53,7 @@ it(`loses nothing in ${KILLS} kills of compactions, with others appending`, { ti
     await newSession(root, id);
     const appenders = [startAppender(root, 1e9, [id]), startAppender(root, 1e9, [id])];
     await Promise.all(appenders.map(firstLine));
-    // Two at a time, so that two compactions meet, and one finishes what the other has left.
+    // Two compactions run at a time, so that they meet, and one finishes what the other has left.
     for (let kills = 0; kills < KILLS_EACH; kills += 2) {
       const pair = [startCompactor(root, id), startCompactor(root, id)];
       await Promise.all(
@@ -74,7 +76,7 @@ it(`loses nothing in ${KILLS} kills of compactions, with others appending`, { ti
   console.log(`${KILLS} kills of compactions: ${versions} versions, ${packed} of them packed, nothing lost`);
 });
 
-it(`loses no update in ${STOPS} stops of a writer or a compaction that wakes up late`, {
+it(`no acknowledged commit is lost in ${STOPS} suspensions of a writer or a compaction`, {
   timeout: 900_000,
 }, async () => {
   const root = await newRoot();
@@ -95,7 +97,7 @@ async function stopRound(root: string, id: string): Promise<number> {
       [compactors[stop % 2], compactors[(stop + 1) % 2]],
     ] as const) {
       sleeper?.process.kill("SIGSTOP");
-      // Asleep while a compaction is done from its beginning to its end, twice over.
+      // It is suspended while at least two compactions run from start to end.
       for (let line = 0; line < 3 && others !== undefined; line++) await firstLine(others);
       sleeper?.process.kill("SIGCONT");
       await delay(Math.random() * 10);
@@ -109,7 +111,7 @@ async function stopRound(root: string, id: string): Promise<number> {
   return versions;
 }
 
-/** How many versions the pack has; once it is old, nothing else is left. */
+/** Compacts the session once its pack is old, checks that only the pack is left, and returns its number of versions. */
 async function onlyPack(root: string, id: string): Promise<number> {
   const names = await readdir(join(root, "sessions"), { recursive: true });
   const first = names.find((name) => name.endsWith(join(id, "1.json"))) ?? "";
@@ -120,7 +122,7 @@ async function onlyPack(root: string, id: string): Promise<number> {
   const log = await collect(storage.log(parseSessionId(id)));
   await storage.close();
   const left = await readdir(join(root, "sessions", first, ".."));
-  // What the killed have left under temporary names is swept after an hour.
+  // Temporary files of killed processes are deleted after an hour.
   expect(left.filter((name) => !name.startsWith("tmp-")).sort()).toEqual(["1.json", "head", "payloads"]);
   return log.length;
 }

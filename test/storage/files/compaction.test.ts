@@ -31,16 +31,16 @@ function placeOf(root: string, id = "session_1"): string {
   return join(root, "sessions", createHash("sha256").update(id).digest("hex").slice(0, 2), id);
 }
 
-/** Makes a session's files old enough for a compaction to pack them all, and to delete what is packed. */
+/** Sets the times of a session's files back, so that a compaction packs all of them and deletes packed ones. */
 async function age(root: string): Promise<void> {
   const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
   const folder = placeOf(root);
   for (const name of await nodeFs.readdir(folder, { recursive: true }).catch(() => [])) {
-    await nodeFs.utimes(join(folder, name), hoursAgo, hoursAgo).catch(() => undefined); // a temporary one may be gone
+    await nodeFs.utimes(join(folder, name), hoursAgo, hoursAgo).catch(() => undefined); // a temporary file may be gone
   }
 }
 
-/** Packs all, and deletes the files that were packed. */
+/** Packs all commits, and deletes the files of packed commits. */
 async function compactAll(root: string, storage: FileStorage, id: Commit["sessionId"]): Promise<void> {
   for (let times = 0; times < 2; times++) {
     await age(root);
@@ -48,7 +48,7 @@ async function compactAll(root: string, storage: FileStorage, id: Commit["sessio
   }
 }
 
-/** A session is whole, for a process that knows nothing of it yet. */
+/** Checks that a new process finds the session complete. */
 async function checkWhole(root: string, fs: FileSystem, commits: readonly Commit[]): Promise<void> {
   const storage = await FileStorage.open(root, { fs });
   await checkIn(storage, commits);
@@ -69,7 +69,7 @@ async function checkIn(storage: FileStorage, commits: readonly Commit[]): Promis
 
 for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
   describe(`a compacted session, ${name}`, () => {
-    it("is one file, and as before for everybody", async () => {
+    it("is one file, and all storages read it as before", async () => {
       const root = await newRoot();
       const chain = chainOf(30);
       const [one, other] = [await FileStorage.open(root, { fs }), await FileStorage.open(root, { fs })];
@@ -84,7 +84,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       for (const storage of [one, other]) await checkIn(storage, chain);
       await checkWhole(root, fs, chain);
       expect((await one.size(chain[0].sessionId))?.bytes).toBeLessThan(2 * (size?.bytes ?? 0));
-      // Whoever copies the folder has time to find the other files; then they go.
+      // Packed files stay for a while, so that a running copy of the folder finds them. Then they are deleted.
       await one.compact(chain[0].sessionId);
       expect(await names()).toHaveLength(32);
       expect(await nodeFs.readdir(join(root, "packed"))).toEqual(["session_1"]);
@@ -96,7 +96,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       await checkWhole(root, fs, chain);
     });
 
-    it("is appended to, compacted again and again, and removed for ever", async () => {
+    it("can be appended to, compacted repeatedly, and removed permanently", async () => {
       const root = await newRoot();
       const [one, other] = [await FileStorage.open(root, { fs }), await FileStorage.open(root, { fs })];
       const [first, second] = chainOf(2);
@@ -130,7 +130,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       }
     });
 
-    it("is whole wherever its compaction dies", { timeout: 60_000 }, async () => {
+    it("is complete at whichever call its compaction crashes", { timeout: 60_000 }, async () => {
       const instants = await eachInstant(async (nth) => {
         const { root, chain } = await filled(fs, 5, 3);
         const dying = createPausingFs(fs);
@@ -154,7 +154,9 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       expect(instants).toBeGreaterThan(25);
     });
 
-    it("is whole whatever others do while its compaction sleeps", { timeout: 120_000 }, async () => {
+    it("is complete after others append, compact or remove while a compaction is suspended", {
+      timeout: 120_000,
+    }, async () => {
       for (const meanwhile of [["append"], ["compact"], ["append", "compact", "append", "compact"], ["remove"]]) {
         await eachInstant(async (nth) => {
           const { root, chain } = await filled(fs, 5, 3);
@@ -179,7 +181,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       }
     });
 
-    it("loses no update of a writer that slept", { timeout: 120_000 }, async () => {
+    it("loses no acknowledged append of a suspended writer", { timeout: 120_000 }, async () => {
       const meanwhiles = [["compact"], ["append", "compact"], ["compact", "append"], ["compact", "append", "compact"]];
       for (const meanwhile of [...meanwhiles, ["compact", "remove"]]) {
         await eachInstant(async (nth) => {
@@ -191,15 +193,15 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
           await sleeper.read(chain[0].sessionId);
           pausing.pauseBefore(nth, async () => {
             await act(root, other, commits, meanwhile);
-            // A late beginning makes the first folder for a moment.
+            // A late start of the same session creates the folder of version 1 for a moment.
             await other.append(chain[0]).catch((error: unknown) => expect(error).toMatchObject({ code: "CONFLICT" }));
           });
-          const next = nextCommit(chain.at(-1) ?? chain[0], { body: "of the sleeper", payloads: [late] });
+          const next = nextCommit(chain.at(-1) ?? chain[0], { body: "of the suspended writer", payloads: [late] });
           const isIn = await wins(sleeper.append(next));
           await sleeper.close();
           const reached = pausing.disarm();
           if (commits.length > 0) {
-            // Everything that was acknowledged is there, and nothing else.
+            // The log contains exactly what was acknowledged.
             const log = await collect(other.log(next.sessionId));
             const acknowledged = new Set([...commits, ...(isIn ? [next] : [])].map(({ hash }) => hash));
             expect(new Set(log.map(({ hash }) => hash))).toEqual(acknowledged);
@@ -213,8 +215,8 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
   });
 }
 
-describe("a copy by a tool that looks for payloads first", () => {
-  it("has the payloads of all commits that it has", async () => {
+describe("a copy by a tool that reads payloads before commits", () => {
+  it("contains the payloads of all commits that it contains", async () => {
     const [root, copy] = [await newRoot(), await newRoot()];
     const storage = await FileStorage.open(root);
     const [first, second, third] = commitChain(3);
@@ -235,9 +237,11 @@ describe("a copy by a tool that looks for payloads first", () => {
   });
 });
 
-describe("a session that is begun with several commits", () => {
+describe("a session that starts with several commits", () => {
   for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
-    it(`is there whole or not at all, and goes on, ${name}`, { timeout: 60_000 }, async () => {
+    it(`exists completely or not at all after a crash, and can be appended to, ${name}`, {
+      timeout: 60_000,
+    }, async () => {
       const chain = chainOf(5);
       await eachInstant(async (nth) => {
         const root = await newRoot();
@@ -268,7 +272,7 @@ describe("a session that is begun with several commits", () => {
     });
   }
 
-  it("is refused where its commits do not follow each other", async () => {
+  it("is refused if its commits are not a chain", async () => {
     const storage = await FileStorage.open(await newRoot());
     const [first, second] = chainOf(2);
     if (second === undefined) throw new Error("unreachable");
@@ -281,7 +285,7 @@ describe("a session that is begun with several commits", () => {
   });
 });
 
-/** A session, of which so many commits were packed long ago. */
+/** Creates a session, the first commits of which were packed long ago. */
 async function filled(fs: FileSystem, length: number, packed = 0) {
   const root = await newRoot();
   const storage = await FileStorage.open(root, { fs });
@@ -295,7 +299,7 @@ async function filled(fs: FileSystem, length: number, packed = 0) {
   return { root, chain };
 }
 
-/** Does things to the session, and keeps the commits that it has in mind; none if it was removed. */
+/** Appends to, compacts or removes the session, and updates the list of its commits. */
 async function act(root: string, storage: FileStorage, commits: Commit[], deeds: readonly string[]): Promise<void> {
   for (const deed of deeds) {
     const newest = await storage.read(makeCommit().sessionId);

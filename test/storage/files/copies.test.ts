@@ -1,6 +1,6 @@
 /**
- * A copy that a plain tool makes of a store while it is written and compacted is a store with every session that there
- * was when the tool began, at least as long as it was then.
+ * A copy of a store that a plain tool makes while the store is written and compacted is a valid store. It contains
+ * every session that existed when the tool started, with at least the commits that it had then.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { mkdir, readdir, rm, utimes } from "node:fs/promises";
@@ -20,7 +20,7 @@ import { temporaryRoots } from "./temporary-root.js";
 const COPIES = howOften(1, 50);
 const SESSIONS = howOften(8, 400);
 const RESTING_COMMITS = 6;
-/** So many new sessions rest before each copy, for the compactions that go on while it is made. */
+/** Number of ended sessions that are added before each copy, and compacted while it is made. */
 const FRESH = howOften(4, 20);
 
 const run = promisify(execFile);
@@ -50,7 +50,7 @@ const TOOLS: Readonly<Record<string, { readonly program: string; readonly copy: 
   "rsync -aH": { program: "rsync", copy: (from, to) => run("rsync", ["-aH", `${from}/`, to]) },
 };
 
-/** Files under temporary names go away while a tool looks at them: it says so, and exits with 1, or 24. */
+/** Ignores the exit codes 1 and 24, which report that temporary files were deleted during the copy. */
 function vanished(error: { readonly code?: unknown }): void {
   if (error.code !== 1 && error.code !== 24) throw error;
 }
@@ -86,7 +86,7 @@ async function allSummaries(storage: FileStorage): Promise<SessionSummary[]> {
   return found;
 }
 
-/** Makes all of now old: it may be packed, and what was packed is deleted, while the next copy is made. */
+/** Sets the times of all files back, so that they are packed, and packed files deleted, while the next copy is made. */
 async function ageAll(root: string): Promise<void> {
   const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
   for (const name of await readdir(join(root, "sessions"), { recursive: true })) {
@@ -104,54 +104,62 @@ async function checkCopy(copy: string, before: ReadonlyMap<string, Commit>): Pro
     expect(summary, `${id} is listed`).toBeDefined();
     const version = await checkSession(storage, id, [{ id, version: commit.version, hash: commit.hash }]);
     expect(version).toBeGreaterThanOrEqual(commit.version);
-    // An audit takes a head that is ahead for a log that was cut.
+    // To an audit, a head that is newer than the log means that the log was cut off.
     expect(await storage.hint(commit.sessionId)).toBeLessThanOrEqual(version);
     expect(active.has(commit.sessionId), `${id} among the active ones`).toBe(summary?.status === "active");
   }
   await storage.close();
 }
 
-describe(`${COPIES} copies of a store that is written and compacted`, () => {
+describe(`${COPIES} copies of a store, made while it is written and compacted`, () => {
   for (const [name, { program, copy }] of Object.entries(TOOLS)) {
     const reason = isInstalled(program) ? "" : ` (skipped: ${program} is not installed)`;
-    it.skipIf(reason !== "")(`by ${name} have every session, sound${reason}`, { timeout: 3_600_000 }, async () => {
-      const root = await newRoot();
-      const storage = await FileStorage.open(root);
-      await addResting(storage, 0, SESSIONS);
-      workers.push(startTraffic(root, "one"), startTraffic(root, "two"));
-      await Promise.all(workers.map(({ process }) => new Promise((resolve) => process.stdout?.once("data", resolve))));
-      let [lost, versions] = [0, 0];
-      for (let count = 0; count < COPIES; count++) {
-        await addResting(storage, SESSIONS + count * FRESH, FRESH);
-        const before = new Map<string, Commit>();
-        for (const { sessionId } of await allSummaries(storage)) {
-          const newest = await storage.read(sessionId);
-          if (newest !== undefined) before.set(sessionId, newest);
+    it.skipIf(reason !== "")(
+      `by ${name}: each contains every session intact${reason}`,
+      {
+        timeout: 3_600_000,
+      },
+      async () => {
+        const root = await newRoot();
+        const storage = await FileStorage.open(root);
+        await addResting(storage, 0, SESSIONS);
+        workers.push(startTraffic(root, "one"), startTraffic(root, "two"));
+        await Promise.all(
+          workers.map(({ process }) => new Promise((resolve) => process.stdout?.once("data", resolve))),
+        );
+        let [lost, versions] = [0, 0];
+        for (let count = 0; count < COPIES; count++) {
+          await addResting(storage, SESSIONS + count * FRESH, FRESH);
+          const before = new Map<string, Commit>();
+          for (const { sessionId } of await allSummaries(storage)) {
+            const newest = await storage.read(sessionId);
+            if (newest !== undefined) before.set(sessionId, newest);
+          }
+          await ageAll(root);
+          const to = join(await newRoot(), "copy");
+          await mkdir(to);
+          const compacting = compactFresh(storage, SESSIONS + count * FRESH);
+          await copy(root, to).catch(vanished);
+          await compacting;
+          // The writers are suspended meanwhile, since the store would only grow.
+          for (const { process } of workers) process.kill("SIGSTOP");
+          await checkCopy(to, before).catch((error: unknown) => {
+            lost += 1;
+            if (lost === 1) console.log(`${name}, copy ${count}:`, error);
+          });
+          for (const { process } of workers) process.kill("SIGCONT");
+          versions += before.size;
+          await rm(to, { recursive: true });
         }
-        await ageAll(root);
-        const to = join(await newRoot(), "copy");
-        await mkdir(to);
-        const compacting = compactFresh(storage, SESSIONS + count * FRESH);
-        await copy(root, to).catch(vanished);
-        await compacting;
-        // Whoever looks at the copy has time; the store would only grow meanwhile.
-        for (const { process } of workers) process.kill("SIGSTOP");
-        await checkCopy(to, before).catch((error: unknown) => {
-          lost += 1;
-          if (lost === 1) console.log(`${name}, copy ${count}:`, error);
-        });
-        for (const { process } of workers) process.kill("SIGCONT");
-        versions += before.size;
-        await rm(to, { recursive: true });
-      }
-      console.log(`${name}: ${COPIES} copies, ${versions} sessions in them, ${lost} copies not whole`);
-      expect(lost).toBe(0);
-      for (const { process } of workers) expect(process.exitCode).toBeNull();
-    });
+        console.log(`${name}: ${COPIES} copies, ${versions} sessions in them, ${lost} copies incomplete`);
+        expect(lost).toBe(0);
+        for (const { process } of workers) expect(process.exitCode).toBeNull();
+      },
+    );
   }
 });
 
-/** Compacts the newest resting sessions, while a copy is made. */
+/** Compacts the sessions that were added last. */
 async function compactFresh(storage: FileStorage, from: number): Promise<void> {
   for (let index = from; index < from + FRESH; index++) await storage.compact(parseSessionId(`resting_${index}`));
 }

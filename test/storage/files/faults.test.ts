@@ -18,28 +18,28 @@ const newest = nextCommit(first, { body: "second" });
 const id = first.sessionId;
 const other = makeCommit({ sessionId: "other" });
 
-/** What is done while one of its calls fails, on a storage that holds `first`, `newest` and `other`. */
+/** Operations during which one call to the file system fails. The storage contains `first`, `newest` and `other`. */
 const OPERATIONS: Readonly<Record<string, (storage: StorageAdapter) => Promise<unknown>>> = {
-  "append to a session": (storage) => storage.append(nextCommit(newest)),
-  "append that ends a session, with a payload": (storage) =>
+  "an append to a session": (storage) => storage.append(nextCommit(newest)),
+  "an append that ends a session, with a payload": (storage) =>
     storage.append(
       nextCommit(newest, { summary: { status: "completed" }, payloads: [{ hash: "b".repeat(64), body: "more" }] }),
     ),
-  "append after a read": async (storage) => {
+  "an append after a read": async (storage) => {
     await storage.read(id);
     await storage.append(nextCommit(newest));
   },
-  "append to a new session": (storage) => storage.append(makeCommit({ sessionId: "new" })),
-  read: async (storage) => expect(await storage.read(id)).toEqual(newest),
-  log: async (storage) => expect(await collect(storage.log(id))).toHaveLength(2),
-  payload: async (storage) => expect(await storage.payload(id, payload.hash)).toBe(payload.body),
-  list: async (storage) => expect((await storage.list({})).items).toHaveLength(2),
-  "list of the active ones": async (storage) =>
+  "an append to a new session": (storage) => storage.append(makeCommit({ sessionId: "new" })),
+  "a read": async (storage) => expect(await storage.read(id)).toEqual(newest),
+  "reading a log": async (storage) => expect(await collect(storage.log(id))).toHaveLength(2),
+  "reading a payload": async (storage) => expect(await storage.payload(id, payload.hash)).toBe(payload.body),
+  "a list": async (storage) => expect((await storage.list({})).items).toHaveLength(2),
+  "a list of active sessions": async (storage) =>
     expect((await storage.list({ status: ["active"] })).items).toHaveLength(2),
-  countActive: async (storage) => expect(await storage.countActive(5)).toBe(2),
-  remove: (storage) => storage.remove(id),
-  compact: async (storage) => storage.compact?.(id),
-  size: async (storage) => expect((await storage.size?.(id))?.commits).toBe(2),
+  "a count of active sessions": async (storage) => expect(await storage.countActive(5)).toBe(2),
+  "a removal": (storage) => storage.remove(id),
+  "a compaction": async (storage) => storage.compact?.(id),
+  "a size": async (storage) => expect((await storage.size?.(id))?.commits).toBe(2),
 };
 
 const CODES = ["ENOSPC", "EIO", "EACCES", "EMFILE"] as const;
@@ -47,16 +47,16 @@ const IS_LONG = process.env.PHASEGATE_LONG === "1";
 
 type Pass = readonly ["before" | "after", ...string[]];
 
-/** How each call of an operation fails: in long mode in every way, else one way each. */
+/** Returns the ways in which calls fail: in long mode each call fails in every way, otherwise in one way. */
 function passesOf(operation: string): readonly Pass[] {
   const before = IS_LONG ? CODES.map((code): Pass => ["before", code]) : [["before", ...CODES] as const];
-  const writes = operation.startsWith("append") || operation === "remove" || operation === "compact";
+  const writes = /^an append|^a removal|^a compaction/.test(operation);
   return writes || IS_LONG ? [["after", "EIO"], ...before] : before;
 }
 
-describe("FileStorage with a failing file system", () => {
+describe("if any one call to the file system fails, the error is reported and the store stays usable", () => {
   for (const [name, operation] of Object.entries(OPERATIONS)) {
-    it(name, { timeout: 60_000 }, async () => {
+    it(`during ${name}`, { timeout: 60_000 }, async () => {
       const failedCalls = new Set<string>();
       for (const [when, ...codes] of passesOf(name)) {
         await eachInstant(async (nth) => {
@@ -69,8 +69,8 @@ describe("FileStorage with a failing file system", () => {
     });
   }
 
-  it("open", async () => {
-    for (const [when, ...codes] of passesOf("open")) {
+  it("during an opening", async () => {
+    for (const [when, ...codes] of passesOf("an opening")) {
       await eachInstant(async (nth) => {
         const root = `${await newRoot()}/a/b`;
         const faulty = createFaultyFs();
@@ -94,7 +94,7 @@ interface Fault {
   readonly when: "before" | "after";
 }
 
-/** Does an operation of which the nth call fails, and checks what is there then; says which call it was. */
+/** Runs an operation whose nth call fails, and checks the store afterwards; returns the name of the call. */
 async function failNth(fault: Fault, operation: (storage: StorageAdapter) => Promise<unknown>) {
   const root = await newRoot();
   await fill(root);
@@ -120,7 +120,7 @@ async function attempt(
 ): Promise<string | undefined> {
   faulty.arm(nth, code, when);
   await operation(storage).catch((error: unknown) => checkError(error, code));
-  // What follows the answer belongs to the operation, and may fail without anybody noticing.
+  // Background work after the answer belongs to the operation. Its failures are not reported.
   await storage.close?.();
   return faulty.disarm();
 }
@@ -132,7 +132,10 @@ function checkError(error: unknown, code: string): undefined {
   expect(error.remedy).toMatch(/repeat the call/);
 }
 
-/** Old or new, but whole; and everything goes on, in the same process and in another. */
+/**
+ * Checks that the session is complete, as before or after the operation, and can be appended to in this and a new
+ * process.
+ */
 async function checkUsable(root: string, same: StorageAdapter | undefined): Promise<void> {
   const storage = await FileStorage.open(root, { fs: directFs });
   for (const one of same === undefined ? [storage] : [same, storage]) {
@@ -142,12 +145,12 @@ async function checkUsable(root: string, same: StorageAdapter | undefined): Prom
     if (same !== undefined && read !== undefined) expect(log[1]).toEqual(newest);
     const listed = (await one.list({})).items.filter((summary) => summary.sessionId === id);
     expect(listed).toEqual(read === undefined ? [] : [read.summary]);
-    await goOn(one, read?.version);
+    await checkAppend(one, read?.version);
   }
   await storage.close();
 }
 
-async function goOn(storage: StorageAdapter, version: number | undefined): Promise<void> {
+async function checkAppend(storage: StorageAdapter, version: number | undefined): Promise<void> {
   const read = await storage.read(id);
   if (read === undefined) return expect(version).toBeUndefined();
   const next = nextCommit(read, { summary: { status: "active" } });

@@ -1,14 +1,15 @@
 import { howOften } from "../../support/how-often.js";
 
-/** Number of attempts that run at once, so that the waits of one are used by the others. */
+/** Number of attempts that run concurrently: while one waits, the others run. */
 const AT_ONCE = 4;
-/** After the first instants, the short form tries every sixth one, and each walk begins at another of the six. */
+/** After the first instants, the short form tries every sixth one, and each run starts at another of the six. */
 const EVERY = howOften(6, 1);
 let walks = 0;
 
 /**
- * Tries something at the first instant, the second, and so on, until an instant is no longer reached; returns about how
- * many instants there were. Each attempt needs a folder of its own.
+ * Runs an attempt at the first instant, the second, and so on. An instant is a call to the file system; an attempt
+ * returns false if it ended before its instant. Returns the approximate number of instants. Each attempt needs a folder
+ * of its own.
  */
 export async function eachInstant(attempt: (nth: number) => Promise<boolean>): Promise<number> {
   const skipped = walks++ % EVERY;

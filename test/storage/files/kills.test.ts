@@ -30,7 +30,7 @@ it(`no acknowledged commit is lost in ${KILLS} kills`, { timeout: 7_200_000 }, a
   console.log(`${KILLS} kills: ${acknowledged.length} acknowledged commits, ${versions} versions, none lost or torn`);
 });
 
-/** Kills a worker at some instant after its first commit. */
+/** Kills a worker at a random time after its first commit. */
 async function killLater(worker: Worker): Promise<Acknowledged[]> {
   await new Promise<void>((resolve) => {
     worker.process.stdout?.once("data", () => resolve());

@@ -1,7 +1,8 @@
 import * as nodeFs from "node:fs/promises";
 import type { FileSystem } from "../../../src/storage/files/disk.js";
 import { systemError } from "./faulty-fs.js";
-/** A file system on which the nth call waits for another action, or from which on the process counts as dead. */
+
+/** A file system on which the nth call waits for another action, or on which every call from the nth on fails. */
 export interface PausingFs {
   readonly fs: FileSystem;
   /** Runs the action before the nth call from now. */

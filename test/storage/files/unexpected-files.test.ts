@@ -25,7 +25,7 @@ const first = makeCommit({ payloads: [{ hash: "a".repeat(64), body: "evidence" }
 const second = nextCommit(first, { body: "second" });
 const id = first.sessionId;
 
-/** Every call of a storage: each ends, with a result or with an error of the library. */
+/** Makes every call of a storage. Each must end, with a result or with an error of the library. */
 const CALLS: readonly ((storage: StorageAdapter) => Promise<unknown>)[] = [
   (storage) => storage.read(id),
   (storage) => collect(storage.log(id)),

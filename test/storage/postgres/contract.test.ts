@@ -17,7 +17,10 @@ afterAll(async () => {
   await client.end();
 });
 
-/** Ways to open it beside the address, which test/testing/postgres-contract.test.ts opens, in other processes, too. */
+/**
+ * Ways to open a storage without a URL. test/testing/postgres-contract.test.ts opens it with one, in other processes,
+ * too.
+ */
 const PLACES = {
   "with a pool of the host's": () => ({ pool }),
   "with one client of the host's": () => ({ client }),

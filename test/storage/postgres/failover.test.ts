@@ -13,13 +13,15 @@ import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 import { type PostgresServer, startPostgres, startStandby } from "../../support/postgres-server.ts";
 import { checkSessions } from "./check-sessions.ts";
 
-/** An address that names both servers. */
+/** Returns a URL that names both servers. */
 function addressOf(first: string, second: string, parameters = "target_session_attrs=read-write"): string {
   const { host } = new URL(second);
   return `${first.replace(/(@[^/]+)\//, (_, before: string) => `${before},${host}/`)}?${parameters}`;
 }
 
-/** Appends to sessions of their own until told to stop; what it was told is there. */
+/**
+ * Appends to each of the sessions until `stop` is called; `acknowledged` lists the commits that the storage confirmed.
+ */
 function appending(storage: StorageAdapter, ids: readonly string[]) {
   let going = true;
   const acknowledged: Acknowledged[] = [];
@@ -40,7 +42,7 @@ function appending(storage: StorageAdapter, ids: readonly string[]) {
   return { acknowledged, stop };
 }
 
-describe.each(["crashes", "lives on, and only reads"])("a primary that %s while hosts append", (how) => {
+describe.each(["crashes", "becomes read-only"])("if the primary %s while hosts append", (how) => {
   const schema = newSchema();
   let primary: PostgresServer;
   let standby: PostgresServer;
@@ -50,7 +52,7 @@ describe.each(["crashes", "lives on, and only reads"])("a primary that %s while 
   }, 120_000);
   afterAll(() => Promise.all([primary.remove(), standby.remove()]));
 
-  it("is followed by its standby: nothing that was acknowledged is lost, and the same storage goes on", {
+  it("the storage continues on the promoted standby, and no acknowledged commit is lost", {
     timeout: 120_000,
   }, async () => {
     const url = addressOf(primary.url, standby.url);
@@ -73,7 +75,7 @@ describe.each(["crashes", "lives on, and only reads"])("a primary that %s while 
     while (places().size < acknowledged.length) await delay(20);
     stopping.abort();
     await watching;
-    // What the command line opens goes to whoever is the primary, in whatever order the address names them.
+    // The command line connects to the primary, in whichever order the URL names the servers.
     for (const [one, other] of [
       [primary.url, standby.url],
       [standby.url, primary.url],
@@ -86,7 +88,7 @@ describe.each(["crashes", "lives on, and only reads"])("a primary that %s while 
   });
 });
 
-describe("several servers", () => {
+describe("a URL with several servers", () => {
   const schema = newSchema();
   let primary: PostgresServer;
   let standby: PostgresServer;
@@ -106,7 +108,7 @@ describe("several servers", () => {
     ["read-only", true],
     ["standby", true],
     ["prefer-standby", true],
-  ])("the one is used that fits target_session_attrs=%s", async (wanted, isStandby) => {
+  ])("connects to the server that matches target_session_attrs=%s", async (wanted, isStandby) => {
     const url = addressOf(standby.url, primary.url, `target_session_attrs=${wanted}`);
     const storage = await PostgresStorage.open({ url, schema, retryMs: 0 });
     const commit = makeCommit({ sessionId: `wants_${wanted}` });
@@ -118,14 +120,14 @@ describe("several servers", () => {
     await storage.close();
   });
 
-  it("none that fits is told as such, without a password", async () => {
+  it("fails if no server matches, and the error contains no password", async () => {
     const url = standby.url.replace(/$/, "?target_session_attrs=primary");
     const error = await failure(PostgresStorage.open({ url, schema }));
     expect(error.details).toEqual({ operation: "open", cause: "no server is primary among those of the address" });
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("s3cret");
   });
 
-  it("of which none can be reached, or one refuses the user, are told as such", async () => {
+  it("fails with the cause if no server can be reached, or if a server rejects the password", async () => {
     const nobody = "postgres://postgres:s3cret@127.0.0.1:1,127.0.0.1:2/postgres";
     const lost = await failure(PostgresStorage.open({ url: nobody, schema }));
     expect(lost.details).toEqual({ operation: "open", cause: "the connection is lost (ECONNREFUSED)" });
@@ -137,7 +139,7 @@ describe("several servers", () => {
   });
 });
 
-it("connections that were made while the server was read-only are not used again", async () => {
+it("connections that were opened while the server was read-only are not reused", async () => {
   const [url, schema, role] = [new URL(await postgresUrl()), newSchema(), newSchema()];
   await runSql(url.href, `CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD 'p'`);
   const set = (setting: string) => runSql(url.href, `ALTER ROLE ${role} ${setting}`);

@@ -15,7 +15,7 @@ import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { checkSessions } from "./check-sessions.ts";
 
-/** So often all connections are cut, or the server is stopped. */
+/** Number of times that all connections are cut, and that the server is stopped. */
 const [CUTS, STOPS] = howOften([8, 1], [20, 2]);
 
 let url = "";
@@ -28,7 +28,7 @@ afterAll(() => pool.end());
 
 type Fault = "lose the answer" | "lose the statement" | "refuse the connection";
 
-/** A pool that has a fault each time that it is told to, at what writes. */
+/** Returns a pool that takes the next fault from the list at each connection or write. */
 function faultyPool(faults: Fault[]): PgPool {
   const lost = () => new Error("Connection terminated unexpectedly");
   return {
@@ -54,7 +54,7 @@ function faultyPool(faults: Fault[]): PgPool {
   };
 }
 
-describe("an append that is not answered", () => {
+describe("an append whose answer is lost", () => {
   const faults: Fault[] = [];
   const open = async (retryMs = 2000) => {
     const schema = newSchema();
@@ -63,12 +63,15 @@ describe("an append that is not answered", () => {
   };
 
   it.each<[string, Fault[]]>([
-    ["was done", ["lose the answer"]],
-    ["was not done", ["lose the statement"]],
-    ["was done, at the second time", ["lose the statement", "lose the answer"]],
-    ["was done, before there was no connection", ["lose the answer", "refuse the connection", "refuse the connection"]],
-    ["was never sent", ["refuse the connection"]],
-  ])("is there once, where it %s", async (_, planned) => {
+    ["it was executed", ["lose the answer"]],
+    ["it was not executed", ["lose the statement"]],
+    ["only the second attempt was executed", ["lose the statement", "lose the answer"]],
+    [
+      "it was executed, and reconnecting fails twice",
+      ["lose the answer", "refuse the connection", "refuse the connection"],
+    ],
+    ["it was never sent", ["refuse the connection"]],
+  ])("writes its commit exactly once if %s", async (_, planned) => {
     const { storage, plain } = await open();
     const chain = commitChain(2);
     for (const commit of chain) {
@@ -79,7 +82,7 @@ describe("an append that is not answered", () => {
     expect(await collect(plain.log(chain[0].sessionId))).toEqual(chain);
   });
 
-  it("is a conflict where another one is there", async () => {
+  it("reports a conflict if another commit has its version", async () => {
     const { storage, plain } = await open();
     const [first] = await appendAll(plain, [makeCommit()]);
     const other = nextCommit(first, { body: "other" });
@@ -89,7 +92,7 @@ describe("an append that is not answered", () => {
     expect(await collect(plain.log(first.sessionId))).toEqual([first, other]);
   });
 
-  it("is known to be unknown where nobody can be asked", async () => {
+  it("reports the outcome as unknown if the server cannot be asked again", async () => {
     const { storage, plain } = await open(0);
     const commit = makeCommit();
     faults.push("lose the answer");
@@ -101,22 +104,22 @@ describe("an append that is not answered", () => {
     expect(await plain.read(commit.sessionId)).toEqual(commit);
   });
 
-  it("was not written where there was no connection", async () => {
+  it("reports that nothing was written if it never had a connection", async () => {
     const { storage } = await open(0);
     faults.push("refuse the connection");
     const error = await failure(storage.append(makeCommit()));
     expect(error.details).toEqual({ operation: "append", cause: "the connection is lost (ECONNREFUSED)" });
   });
 
-  it("refuses the same commit twice, as long as each is answered", async () => {
+  it("refuses a commit that was already written, if no answer was lost", async () => {
     const { storage } = await open();
     await storage.append(makeCommit());
     expect((await failure(storage.append(makeCommit()))).code).toBe("CONFLICT");
   });
 });
 
-describe("a pooler that doesn't take what the storage sends", () => {
-  // As pgbouncer 1.18 says it, in transaction and in statement mode.
+describe("a pooler that rejects what the storage sends", () => {
+  // The messages of pgbouncer 1.18, in transaction mode and in statement mode.
   it.each<[string, string, string, string]>([
     [
       "08P01",
@@ -137,31 +140,34 @@ describe("a pooler that doesn't take what the storage sends", () => {
       "preparedStatements: false",
     ],
     ["42P05", 'prepared statement "phasegate_1" already exists', "or there twice", "preparedStatements: false"],
-  ])("is told with the option that helps, at once: %s %s", async (code, message, cause, remedy) => {
-    const schema = newSchema();
-    await (await PostgresStorage.open({ pool, schema })).close();
-    let asked = 0;
-    const pooler: PgPool = {
-      on: () => {},
-      connect: async () => {
-        asked += 1;
-        throw Object.assign(new Error(message), { code });
-      },
-    };
-    const opening = await failure(PostgresStorage.open({ pool: pooler, schema }));
-    expect([opening.message, opening.remedy]).toEqual([
-      expect.stringContaining(cause),
-      expect.stringContaining(remedy),
-    ]);
-    const storage = await PostgresStorage.open({ pool: swapping(pooler), schema });
-    asked = 0;
-    const error = await failure(storage.append(makeCommit()));
-    expect([error.message, error.remedy]).toEqual([expect.stringContaining(cause), expect.stringContaining(remedy)]);
-    expect([asked, "outcome" in error.details], "it is not tried again, and nothing was written").toEqual([1, false]);
-  });
+  ])(
+    "fails the call without a retry, and the error names the option to set: %s %s",
+    async (code, message, cause, remedy) => {
+      const schema = newSchema();
+      await (await PostgresStorage.open({ pool, schema })).close();
+      let asked = 0;
+      const pooler: PgPool = {
+        on: () => {},
+        connect: async () => {
+          asked += 1;
+          throw Object.assign(new Error(message), { code });
+        },
+      };
+      const opening = await failure(PostgresStorage.open({ pool: pooler, schema }));
+      expect([opening.message, opening.remedy]).toEqual([
+        expect.stringContaining(cause),
+        expect.stringContaining(remedy),
+      ]);
+      const storage = await PostgresStorage.open({ pool: swapping(pooler), schema });
+      asked = 0;
+      const error = await failure(storage.append(makeCommit()));
+      expect([error.message, error.remedy]).toEqual([expect.stringContaining(cause), expect.stringContaining(remedy)]);
+      expect([asked, "outcome" in error.details], "it is not tried again, and nothing was written").toEqual([1, false]);
+    },
+  );
 });
 
-/** A pool that lends a good connection once, and then leads to another pool. */
+/** Returns a pool whose first connection works, and whose later connections come from another pool. */
 function swapping(other: PgPool): PgPool {
   let lent = false;
   return {
@@ -174,7 +180,7 @@ function swapping(other: PgPool): PgPool {
   };
 }
 
-it("tells that the host's own client has lost its connection, and doesn't end the process", async () => {
+it("reports that the host's own client lost its connection, and does not end the process", async () => {
   const client = new Client({ connectionString: url });
   await client.connect();
   const storage = await PostgresStorage.open({ client, schema: newSchema() });
@@ -187,7 +193,7 @@ it("tells that the host's own client has lost its connection, and doesn't end th
   await storage.close();
 });
 
-it("goes on where idle connections of the host's pool are cut", async () => {
+it("continues after idle connections of the host's pool were cut", async () => {
   const idle = new Pool({ connectionString: `${url}?application_name=idle_pool`, max: 3 });
   const storage = await PostgresStorage.open({ pool: idle, schema: newSchema() });
   await Promise.all(["a", "b", "c"].map((sessionId) => storage.append(makeCommit({ sessionId }))));
@@ -198,7 +204,7 @@ it("goes on where idle connections of the host's pool are cut", async () => {
   await idle.end();
 });
 
-/** Appends to a session of its own until told to stop; what it was told is there. */
+/** Appends to one session as long as `going` returns true; returns the commits that the storage confirmed. */
 async function appendOn(storage: StorageAdapter, id: string, going: () => boolean): Promise<Acknowledged[]> {
   const acknowledged: Acknowledged[] = [];
   let newest: Commit | undefined;
@@ -211,7 +217,7 @@ async function appendOn(storage: StorageAdapter, id: string, going: () => boolea
   return acknowledged;
 }
 
-it("loses and doubles nothing while connections are cut under load", async () => {
+it("writes each commit exactly once while connections are cut under load", async () => {
   const schema = newSchema();
   const storage = await PostgresStorage.open({
     url: `${url}?application_name=cut_${schema}`,
@@ -230,19 +236,19 @@ it("loses and doubles nothing while connections are cut under load", async () =>
   going = false;
   const acknowledged = (await writing).flat();
   expect(cuts).toBeGreaterThan(CUTS);
-  // Whoever is told of each commit's fate can't have written more than what it was told is there.
+  // Each writer waits for every answer, so the logs cannot contain more than what was acknowledged.
   expect(await checkSessions(url, schema, acknowledged)).toBe(acknowledged.length);
   await storage.close();
 });
 
-describe("a server that is stopped and started under load", () => {
+describe("a server that restarts under load", () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres();
   }, 60_000);
   afterAll(() => server.remove());
 
-  it.each(["in order", "by a crash"])("loses and doubles nothing, %s", { timeout: 120_000 }, async (how) => {
+  it.each(["a shutdown", "a crash"])("has each commit exactly once after %s", { timeout: 120_000 }, async (how) => {
     const schema = newSchema();
     const storage = await PostgresStorage.open({ url: server.url, schema, retryMs: 60_000, pollMs: 100 });
     const abort = new AbortController();
@@ -254,7 +260,7 @@ describe("a server that is stopped and started under load", () => {
     const writing = Promise.all(["a", "b", "c"].map((id) => appendOn(storage, id, () => going)));
     for (let round = 0; round < STOPS; round++) {
       await delay(100);
-      await server.halt(how === "by a crash" ? "crash" : undefined);
+      await server.halt(how === "a crash" ? "crash" : undefined);
       await server.resume();
     }
     await delay(100);
@@ -273,7 +279,7 @@ describe("a server that is stopped and started under load", () => {
     await storage.close();
   });
 
-  it("is waited for no longer than the host said, and the next command works", async () => {
+  it("is waited for no longer than retryMs, and calls succeed once it is back", async () => {
     const storage = await PostgresStorage.open({ url: server.url, schema: newSchema(), retryMs: 300 });
     const first = makeCommit();
     await storage.append(first);

@@ -13,7 +13,7 @@ beforeAll(async () => {
   url = await postgresUrl();
 }, 60_000);
 
-/** An MCP client with a host of its own, which is another process. */
+/** Starts a host in another process, and connects an MCP client to it. */
 async function connectHost(schema: string) {
   const args = [join(import.meta.dirname, "host-worker.ts"), url, schema];
   const transport = new StdioClientTransport({ command: process.execPath, args, stderr: "ignore" });
@@ -27,7 +27,7 @@ async function connectHost(schema: string) {
   return { ask, kill };
 }
 
-it("a workflow is completed by whichever host is left, though each is killed in turn", {
+it("a workflow is completed by the remaining hosts while each host is killed in turn", {
   timeout: 60_000,
 }, async () => {
   const schema = newSchema();
@@ -43,7 +43,7 @@ it("a workflow is completed by whichever host is left, though each is killed in 
     idempotency_key: `leg ${leg}`,
   });
   for (const [index, host] of hosts.entries()) {
-    // One leg in peace; in the next one the host dies at some instant of the call, and another one is asked the same.
+    // The host completes one leg. During the next call it is killed, and the next host gets the same call.
     const leg = 2 * index + 1;
     expect(await host.ask(submit(leg))).toMatchObject({ status: "success", checkpoint_passed: true });
     const unanswered = host.ask(submit(leg + 1)).catch(() => undefined);

@@ -11,7 +11,7 @@ import { checkSessions } from "./check-sessions.ts";
 const LONG = process.env.PHASEGATE_LONG === "1";
 const PROCESSES = howOften(3, 8);
 const APPENDS = howOften(15, 500);
-/** A multiple of the number that is killed at once. The storage contract kills processes in every run as well. */
+/** A multiple of `AT_ONCE`. The storage contract kills processes in every run, too. */
 const KILLS = howOften(5, 1000);
 const AT_ONCE = 5;
 
@@ -40,11 +40,11 @@ describe("several processes on one database", () => {
     });
   }
 
-  it(`loses nothing in ${KILLS} kills`, { timeout: 900_000 }, async () => {
+  it(`lose no acknowledged commit in ${KILLS} kills`, { timeout: 900_000 }, async () => {
     const schema = newSchema();
     const acknowledged: Acknowledged[] = [];
     for (let round = 0; round < KILLS / AT_ONCE; round++) {
-      // A session of their own for each round, so that beginnings are killed too, and one for all rounds.
+      // Each round has a session of its own, so that starts are killed too, and shares one with all rounds.
       const ids = ["common", `round_${round}`];
       const workers = Array.from({ length: AT_ONCE }, () => startWorker(`${url}#${schema}`, 1e9, ids));
       acknowledged.push(...(await Promise.all(workers.map(killLater))).flat());
@@ -59,7 +59,7 @@ describe("several processes on one database", () => {
   });
 });
 
-/** Kills a worker at some instant after its first commit. */
+/** Kills a worker at a random time after its first commit. */
 async function killLater(worker: Worker): Promise<Acknowledged[]> {
   await new Promise<void>((resolve) => {
     worker.process.stdout?.once("data", () => resolve());

@@ -17,13 +17,13 @@ const workflow = defineWorkflow({
   phases: [{ number: 1, name: "Do", content: "# Do", gate: { evidence: z.object({ done: z.boolean() }) } }],
 });
 
-/** Does something to the backend that waits for its standby, once one does. */
-async function toTheWaiting(url: string, what: "pg_terminate_backend" | "pg_cancel_backend"): Promise<void> {
+/** Waits until a backend waits for its standby, and terminates or cancels it. */
+async function endTheWait(url: string, what: "pg_terminate_backend" | "pg_cancel_backend"): Promise<void> {
   const text = `SELECT ${what}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
   while ((await runSql(url, text)).length === 0) await delay(20);
 }
 
-/** Whether a backend waits for its standby. */
+/** Returns true while a backend waits for its standby. */
 async function isWaiting(url: string): Promise<boolean> {
   return (await runSql(url, "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length > 0;
 }
@@ -46,7 +46,7 @@ describe("an append that waits for its synchronous standby", () => {
   });
 
   it.each(["pg_terminate_backend", "pg_cancel_backend"] as const)(
-    "is acknowledged only once the standby has it, where %s ended the wait",
+    "is acknowledged only once the standby has the commit, even if %s ends the wait",
     async (what) => {
       const commit = nextCommit(await newest());
       await standby.halt();
@@ -54,8 +54,8 @@ describe("an append that waits for its synchronous standby", () => {
       const appended = storage.append(commit).then(() => {
         acknowledged = true;
       });
-      await toTheWaiting(primary.url, what);
-      // The second wait is that of what confirms it.
+      await endTheWait(primary.url, what);
+      // The second wait belongs to the statement that confirms the append.
       while (!acknowledged && !(await isWaiting(primary.url))) await delay(20);
       expect(acknowledged, "the standby is not there").toBe(false);
       await standby.resume();
@@ -65,14 +65,14 @@ describe("an append that waits for its synchronous standby", () => {
     },
   );
 
-  it("is not acknowledged to who repeats the call with its key either, before the standby has it", async () => {
+  it("is acknowledged to a call with the same idempotency key only once the standby has the commit", async () => {
     const impatient = await PostgresStorage.open({ url: primary.url, schema, retryMs: 0, statementTimeoutMs: 20_000 });
     const content = new MemoryContent({ workflows: [workflow] });
     const { sessionId } = await createEngine({ storage, content }).start({ workflowType: "one", target: "a" });
     const submission = { phase: 1, evidence: { done: true }, idempotencyKey: "once" };
     await standby.halt();
     const failing = failure(createEngine({ storage: impatient, content }).completePhase(sessionId, submission));
-    await toTheWaiting(primary.url, "pg_terminate_backend");
+    await endTheWait(primary.url, "pg_terminate_backend");
     expect((await failing).details).toMatchObject({ outcome: "unknown" });
     let answered = false;
     const again = createEngine({ storage, content }).completePhase(sessionId, submission);
@@ -89,7 +89,7 @@ describe("an append that waits for its synchronous standby", () => {
     await impatient.close();
   });
 
-  it("is a removal that is repeated, too", async () => {
+  it("may be a removal, which is also acknowledged only once the standby has it", async () => {
     const gone = makeCommit({ sessionId: "gone" });
     await storage.append(gone);
     await standby.halt();
@@ -97,7 +97,7 @@ describe("an append that waits for its synchronous standby", () => {
     const removing = storage.remove(gone.sessionId).then(() => {
       removed = true;
     });
-    await toTheWaiting(primary.url, "pg_terminate_backend");
+    await endTheWait(primary.url, "pg_terminate_backend");
     while (!removed && !(await isWaiting(primary.url))) await delay(20);
     expect(removed, "the standby is not there").toBe(false);
     await standby.resume();
@@ -105,15 +105,15 @@ describe("an append that waits for its synchronous standby", () => {
     expect(await runSql(standby.url, `SELECT FROM ${schema}.commits WHERE session_id = 'gone'`)).toEqual([]);
   });
 
-  it("is not acknowledged where the standby never gets it", { timeout: 120_000 }, async () => {
+  it("is never acknowledged if the standby never gets the commit", { timeout: 120_000 }, async () => {
     const before = await newest();
     const commit = nextCommit(before);
     await standby.halt();
-    // A wait for a standby is beyond the server's own timeout: the client gives up.
+    // The server's statement timeout does not end a wait for a standby, so the client has a timeout of its own.
     const pool = new Pool({ connectionString: primary.url, query_timeout: 500 });
     const own = await PostgresStorage.open({ pool, schema, retryMs: 500 });
     const failing = failure(own.append(commit));
-    await toTheWaiting(primary.url, "pg_terminate_backend");
+    await endTheWait(primary.url, "pg_terminate_backend");
     const error = await failing;
     expect([error.code, error.details]).toEqual(["STORAGE_FAILED", expect.objectContaining({ outcome: "unknown" })]);
     await own.close();
@@ -123,7 +123,7 @@ describe("an append that waits for its synchronous standby", () => {
     await standby.resume();
     await runSql(standby.url, "SELECT pg_promote()");
     const promoted = await PostgresStorage.open({ url: standby.url, schema });
-    expect(await promoted.read(commit.sessionId), "the one that took over hasn't").toEqual(before);
+    expect(await promoted.read(commit.sessionId), "the promoted standby does not have it").toEqual(before);
     await promoted.close();
   });
 });

@@ -8,7 +8,7 @@ import { temporaryRoots } from "../files/temporary-root.js";
 
 const newRoot = temporaryRoots();
 
-// On a file, test/testing/sqlite-contract.test.ts tries it, in other processes, too.
+// test/testing/sqlite-contract.test.ts runs the contract on a file, and also in other processes.
 describe("SqliteStorage over the host's database, with a prefix", () => {
   const files = new WeakMap<StorageAdapter, string>();
   const openAt = async (file: string) => {

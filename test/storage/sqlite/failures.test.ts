@@ -11,7 +11,7 @@ import { newDatabases } from "./new-database.js";
 const newDatabase = newDatabases();
 afterEach(() => vi.restoreAllMocks());
 
-describe("opening fails", () => {
+describe("an opening fails", () => {
   it("for a folder, a file that is not a database and an empty name", async () => {
     const file = await newDatabase();
     await mkdir(`${file}.d`);
@@ -23,7 +23,7 @@ describe("opening fails", () => {
     for (const content of [text, "short"]) {
       await writeFile(file, content);
       expect(await failure(SqliteStorage.open(file))).toMatchObject({ details: { cause: "SQLITE_NOTADB" } });
-      expect(await readFile(file, "utf8"), "it is left as it was").toBe(content);
+      expect(await readFile(file, "utf8"), "the file is unchanged").toBe(content);
     }
     expect(await failure(SqliteStorage.open(join(file, "below.db")))).toMatchObject({ code: "STORAGE_FAILED" });
     expect(await failure(SqliteStorage.open(""))).toMatchObject({ code: "INVALID_INPUT" });
@@ -67,7 +67,7 @@ it("only the warning of Node 22 about SQLite is suppressed", async () => {
   expect(process.emitWarning).toBe(emitWarning);
 });
 
-describe("a lock that another connection holds", () => {
+describe("a lock of another connection", () => {
   async function lockedDatabase() {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file, { busyTimeout: 150 });
@@ -102,7 +102,7 @@ describe("a lock that another connection holds", () => {
   });
 });
 
-it("on a full disk an append writes nothing, and succeeds once there is space", async () => {
+it("an append on a full disk writes nothing, and succeeds once there is space", async () => {
   const file = await newDatabase();
   const database = new DatabaseSync(file);
   const storage = await SqliteStorage.open(database);
@@ -193,7 +193,7 @@ it("rows that were changed by hand are reported as TAMPERED or STORAGE_FAILED", 
   await storage.close();
 });
 
-it("a body of 600 MB is refused without being read", { timeout: 60_000 }, async () => {
+it("a stored body of 600 MB is refused without being read", { timeout: 60_000 }, async () => {
   const database = new DatabaseSync(":memory:");
   const storage = await SqliteStorage.open(database);
   const first = makeCommit();
@@ -222,7 +222,7 @@ it("commits that no engine creates are refused", async () => {
   await storage.close();
 });
 
-it("a folder that cannot be created fails the opening", async () => {
+it("an opening fails if the folder cannot be created", async () => {
   const file = await newDatabase();
   await writeFile(join(dirname(file), "a-file"), "");
   const error = await failure(SqliteStorage.open(join(dirname(file), "a-file/below/x.db")));

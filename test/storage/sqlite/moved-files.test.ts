@@ -14,7 +14,7 @@ afterEach(() => vi.restoreAllMocks());
 const first = makeCommit();
 const second = nextCommit(first);
 
-describe("a database whose file is no longer under its name acknowledges no write", () => {
+describe("a database whose file was moved or replaced acknowledges no write", () => {
   const ways: [string, (file: string) => Promise<unknown>][] = [
     ["moved", (file) => rename(file, `${file}.old`)],
     ["deleted", (file) => rm(file)],
@@ -22,7 +22,7 @@ describe("a database whose file is no longer under its name acknowledges no writ
     ["moved with its folder", (file) => rename(dirname(file), `${dirname(file)}.old`)],
   ];
   for (const [name, move] of ways) {
-    it.each(["by its name", "as the host's own"])(`${name}, opened %s`, async (how) => {
+    it.each(["by its name", "by the host"])(`${name}, opened %s`, async (how) => {
       const file = await newDatabase();
       const own = how === "by its name" ? undefined : new DatabaseSync(file);
       const storage = await SqliteStorage.open(own ?? file);
@@ -41,19 +41,19 @@ describe("a database whose file is no longer under its name acknowledges no writ
     });
   }
 
-  it("until the file is back", async () => {
+  it("until the file is moved back", async () => {
     const file = await newDatabase();
     const storage = await SqliteStorage.open(file);
     await storage.append(first);
     await rename(file, `${file}.old`);
     expect(await failure(storage.append(second))).toMatchObject({ code: "STORAGE_FAILED" });
-    expect(await readdir(dirname(file)), "no new one is made").not.toContain("sessions.db");
+    expect(await readdir(dirname(file)), "no new file is created").not.toContain("sessions.db");
     await rename(`${file}.old`, file);
     await storage.append(second);
     await storage.close();
   });
 
-  it("through a link that was changed", async () => {
+  it("if it was opened through a link that was changed", async () => {
     const [file, other] = [await newDatabase(), await newDatabase()];
     const link = join(dirname(file), "link.db");
     await (await SqliteStorage.open(other)).close();

@@ -131,7 +131,7 @@ class StorageWork {
   }
 }
 
-/** Plays one round: work, loss of power, check, and the same again on what is left. */
+/** Runs one round: work, loss of power, check, and the same again on what is left. */
 export async function powerRound(disk: PowerDisk, chance: Chance): Promise<void> {
   const work = new StorageWork(disk);
   for (let loss = 0; loss < 3; loss++) {

@@ -1,0 +1,84 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { basename, dirname, join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { fromMarkdown } from "mdast-util-from-markdown";
+import { toString as textOf } from "mdast-util-to-string";
+import { describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
+const REPOSITORY = "https://github.com/OWNER/phasegate/blob/main/";
+const PAGES = [
+  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"],
+  ...globSync("docs/{*,design/*}.md", { cwd: ROOT }).map((page) => page.replaceAll("\\", "/")),
+];
+
+type Node = ReturnType<typeof fromMarkdown> | ReturnType<typeof fromMarkdown>["children"][number];
+
+/** Returns a node with all nodes in it. */
+function nodesIn(node: Node): Node[] {
+  return "children" in node ? [node, ...node.children.flatMap((child) => nodesIn(child))] : [node];
+}
+
+const nodesOf = (text: string) => nodesIn(fromMarkdown(text));
+
+const fragments = new Map<string, string[]>();
+
+/** Returns the fragments that GitHub gives the headings of a page. */
+function fragmentsOf(page: string): string[] {
+  const known = fragments.get(page);
+  if (known !== undefined) return known;
+  const headings = nodesOf(read(page)).filter(({ type }) => type === "heading");
+  const words = headings.map((heading) => textOf(heading).toLowerCase());
+  const found = words.map((text) => text.replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-"));
+  fragments.set(page, found);
+  return found;
+}
+
+/** Returns the link in a page that leads to nothing as `page: url`. */
+function brokenLink(page: string, url: string): string[] {
+  const own = url.replace(REPOSITORY, "/");
+  if (/^[a-z]+:/.test(own)) return [];
+  const [path = "", fragment] = own.split("#");
+  const file = path === "" ? page : path.startsWith("/") ? path.slice(1) : posix.join(dirname(page), path);
+  const isFound = existsSync(join(ROOT, file)) && (fragment === undefined || fragmentsOf(file).includes(fragment));
+  return isFound ? [] : [`${page}: ${url}`];
+}
+
+/** Returns the source files that a text names, as paths or by their names. */
+const filesNamedIn = (text: string) => text.match(/[\w.-]+(?:\/[\w.-]+)*\.ts\b/g) ?? [];
+
+describe("signposts", () => {
+  it("are links that lead to a file or a heading", () => {
+    const links = PAGES.flatMap((page) =>
+      nodesOf(read(page)).flatMap((node) => (node.type === "link" ? [[page, node.url] as const] : [])),
+    );
+    expect(links.length).toBeGreaterThan(200);
+    expect(links.flatMap(([page, url]) => brokenLink(page, url))).toEqual([]);
+  });
+
+  it("are files that ARCHITECTURE.md names, and that exist", () => {
+    const named = filesNamedIn(read("ARCHITECTURE.md")).filter((path) => path.includes("/"));
+    expect(named.length).toBeGreaterThan(10);
+    const isFound = (path: string) => ["src", "."].some((folder) => existsSync(join(ROOT, folder, path)));
+    expect(named.filter((path) => !isFound(path))).toEqual([]);
+  });
+
+  it("are files that the comment of a folder's entry file names, and that exist", () => {
+    const sources = globSync("src/**/*.ts", { cwd: ROOT }).map((file) => file.replaceAll("\\", "/"));
+    const entries = sources.flatMap((file) => {
+      const [comment = ""] = /^\/\*\*.*?\*\//s.exec(read(file)) ?? [];
+      return comment.includes("entry file of") ? [{ file, comment }] : [];
+    });
+    expect(entries.length).toBeGreaterThan(25);
+    const missing = entries.flatMap(({ file, comment }) => {
+      const near = sources.filter((source) => source.startsWith(`${dirname(file)}/`)).map((source) => basename(source));
+      const isFound = (name: string) =>
+        near.includes(basename(name)) || sources.includes(`src/${name.replace(/^(\.\.\/)+/, "")}`);
+      return filesNamedIn(comment)
+        .filter((name) => !isFound(name))
+        .map((name) => `${file}: ${name}`);
+    });
+    expect(missing).toEqual([]);
+  });
+});
