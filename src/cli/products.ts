@@ -19,8 +19,8 @@ import {
   registerWorkflowTool,
   registerWorkspaceTools,
 } from "../mcp/tools.js";
-import { createEngine } from "../phased/engine.js";
-import type { EngineOptions } from "../phased/options.js";
+import { createEngine, type Engine } from "../phased/engine.js";
+import type { EngineOptions, Retention } from "../phased/options.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
@@ -63,6 +63,8 @@ export interface ServeOptions extends TrustOptions, VerifierOptions {
   readonly maxSessions: number;
   readonly maxEvidence: number;
   readonly maxTokens: number;
+  /** How long phased sessions are kept; missing if none is ever deleted. */
+  readonly cleanupAfter?: Retention;
   readonly allowUnsignedApprovals?: true;
   /** The folder of routed workflows; missing if none are served. */
   readonly routed?: string;
@@ -101,6 +103,8 @@ export interface Served {
   register(server: McpServer): { dispose(): void } | undefined;
   /** The engine that can be served over HTTP. */
   readonly routed?: RoutedEngine;
+  /** Ends what the product does by itself, before the storage is closed. */
+  close?(): Promise<void>;
 }
 
 /** Opens a product on the shared storage; without a storage, only a workspace can be opened. */
@@ -130,7 +134,7 @@ export async function engineBasis(options: ServeOptions): Promise<Omit<EngineBas
 }
 
 async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
-  const { workflows, project, agentSync, claims, toolName: name, maxTokens, actions, poll } = options;
+  const { workflows, project, agentSync, claims, toolName: name, maxTokens, actions, poll, cleanupAfter } = options;
   if (workflows.length === 0) return undefined;
   const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
   const content = new FileContent({ roots });
@@ -141,6 +145,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       content,
       agentSync,
       claims,
+      ...(cleanupAfter === undefined ? {} : { retention: cleanupAfter }),
       // Plans are read from the project folder. Without one, workflows whose phases come from a plan cannot be started.
       ...(project === undefined
         ? {}
@@ -151,7 +156,33 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     if (options.standards.length === 0) await warnMissingSearch(content, log);
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...polling };
-    return { register: (server) => registerWorkflowTool(server, engine, toolOptions) };
+    const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
+    return { register: (server) => registerWorkflowTool(server, engine, toolOptions), ...close };
+  };
+}
+
+/** The time between two cleanups. Ages are given in hours and days. */
+const CLEANUP_EVERY_MS = 60 * 60 * 1000;
+
+/** Deletes sessions as the engine's retention says, now and every hour. Returns what ends it. */
+function cleanUpRegularly(engine: Engine, log: Logs["log"]): () => Promise<void> {
+  const cleanUp = async () => {
+    try {
+      const { removed } = await engine.cleanup({ operator: "phasegate serve" });
+      log.info({ removed: removed.length }, "cleanup");
+    } catch (err) {
+      log.error({ err }, "cleanup");
+    }
+  };
+  let running = cleanUp();
+  const timer = setInterval(() => {
+    // One at a time: the first one on a large store may take longer than an hour.
+    running = running.then(cleanUp);
+  }, CLEANUP_EVERY_MS);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return running;
   };
 }
 

@@ -13,8 +13,9 @@ import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
 import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
 import type { WorkflowStructure } from "../workflow/structure.js";
+import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { headLines, resultLines } from "./show.js";
+import { headLines } from "./show.js";
 import type { OpenedSession } from "./state.js";
 import { printable, styled, timeText } from "./terminal.js";
 
@@ -163,9 +164,6 @@ function unrecorded(
 type ShownRequest = Omit<ApprovalRequest, "target" | "warnings" | "sessionId"> &
   Partial<Pick<ApprovalRequest, "target" | "warnings">> & { readonly sessionId: string; readonly step?: string };
 
-/** Maximum number of characters of evidence that are shown without `--full`. */
-const EVIDENCE_MAX = 8000;
-
 /**
  * Returns a request as lines. Lines that an agent or an author has written begin with a bar, so that they cannot pass for
  * lines of this command.
@@ -193,7 +191,7 @@ function requestLines(request: ShownRequest, stream: Writable, full: boolean): s
     ...head,
     "",
     ...section("Request", barred(request.prompt)),
-    ...section("Evidence", evidenceLines(JSON.stringify(request.evidence, undefined, 2), full)),
+    ...section("Evidence", evidenceLines(request.evidence, EVIDENCE_MAX, full)),
     ...section(
       "Results of the checks",
       results.map((line) => `  │ ${line}`),
@@ -203,19 +201,6 @@ function requestLines(request: ShownRequest, stream: Writable, full: boolean): s
       warnings.flatMap(({ message }) => barred(message)),
     ),
   ];
-}
-
-function evidenceLines(json: string, full: boolean): string[] {
-  if (full || json.length <= EVIDENCE_MAX) return barred(json);
-  const left = json.length - EVIDENCE_MAX;
-  return [...barred(json.slice(0, EVIDENCE_MAX)), `  … ${left} more characters: --full shows them all`];
-}
-
-/** Returns a text of an agent or an author as lines that begin with a bar. */
-function barred(text: string): string[] {
-  return printable(text, { lines: true })
-    .split("\n")
-    .map((line) => `  │ ${line}`);
 }
 
 /** Returns the request for a waiver that a session waits on; undefined if it waits on none. */
