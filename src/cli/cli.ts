@@ -6,7 +6,7 @@
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
- * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `delete` and `cleanup`, by which an operator sets sessions going
+ * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
  * - attempts.ts: how attempts at gates are printed, with their evidence
  * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
@@ -79,7 +79,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   override: async () => (await import("./operate.js")).operateCommand("override"),
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
-  cleanup: async () => (await import("./operate.js")).cleanupCommand,
+  cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
   export: async () => (await import("./export.js")).exportCommand,

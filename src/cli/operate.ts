@@ -1,30 +1,19 @@
 /**
  * `phasegate retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`: what the host alone may do with
- * sessions, from the terminal. Each names who did it, which the log records. And `phasegate cleanup`: deletes those that
- * nobody has touched for long.
+ * sessions, from the terminal. Each names who did it, which the log records.
  */
 import { Command, Option } from "commander";
 import { FilePlans } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import type { MoveResult } from "../phased/commands.js";
-import { createEngine } from "../phased/engine.js";
-import { type EngineOptions, LIVING, type LivingStatus } from "../phased/options.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
+import type { EngineOptions } from "../phased/options.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, type SetExitCode } from "./exit-codes.js";
-import {
-  age,
-  jsonOption,
-  logLevelOption,
-  notEmpty,
-  repeated,
-  requireFolder,
-  stateOption,
-  wholeNumber,
-} from "./options.js";
-import { NO_WORKFLOWS, type OpenedSession, openState, sessionIn } from "./state.js";
+import { jsonOption, logLevelOption, notEmpty, repeated, requireFolder, stateOption, wholeNumber } from "./options.js";
+import { type OpenedSession, openState, sessionIn } from "./state.js";
 import { counted, durationText, print, printable, printJson, type Terminal } from "./terminal.js";
 import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { unrecorded } from "./waiting.js";
 
 interface OperateOptions extends TrustOptions {
   readonly state: string;
@@ -42,6 +31,8 @@ interface OperateOptions extends TrustOptions {
 interface Done {
   readonly json: object;
   readonly text: string;
+  /** Lines for stderr. */
+  readonly warnings?: readonly string[];
 }
 
 /** One of the commands on sessions. */
@@ -52,7 +43,12 @@ interface Operation {
   readonly note: { readonly text: string; readonly required?: true };
   readonly options?: () => readonly Option[];
   /** What the command does to a session of each kind; missing where it can't. */
-  readonly phased: (engine: PhasedEngine, id: string, options: OperateOptions) => Promise<Done>;
+  readonly phased: (
+    engine: PhasedEngine,
+    id: string,
+    options: OperateOptions,
+    verifiers: NonNullable<EngineOptions["verifiers"]>,
+  ) => Promise<Done>;
   readonly routed?: (engine: InstanceEngine, id: string, options: OperateOptions) => Promise<Done>;
 }
 
@@ -128,9 +124,10 @@ A phased session is paused, a routed instance suspended: the same for different 
 Give --phase in scripts: without it, a second run would skip the next phase.`,
     note: { text: "why; required", required: true },
     options: () => [phaseOption(), projectOption()],
-    phased: async (engine, id, options) => {
-      const { request } = await moveOf(engine, id, options);
-      return moved(await engine.skipPhase(id, request), "skipped");
+    phased: async (engine, id, options, verifiers) => {
+      const { request, structure } = await moveOf(engine, id, options);
+      const result = await engine.skipPhase(id, request);
+      return moved(result, "skipped", unrecorded(result, structure, verifiers));
     },
   },
   override: {
@@ -139,9 +136,10 @@ Give --phase in scripts: without it, a second run would skip the next phase.`,
 Give --phase in scripts: without it, a second run would override the next gate.`,
     note: { text: "why; required", required: true },
     options: () => [phaseOption(), projectOption()],
-    phased: async (engine, id, options) => {
-      const { request } = await moveOf(engine, id, options);
-      return moved(await engine.overrideGate(id, request), "passed without evidence");
+    phased: async (engine, id, options, verifiers) => {
+      const { request, structure } = await moveOf(engine, id, options);
+      const result = await engine.overrideGate(id, request);
+      return moved(result, "passed without evidence", unrecorded(result, structure, verifiers));
     },
   },
   sync: {
@@ -158,9 +156,19 @@ An agent may not adopt a plan that asks for less than the one that its session b
       new Option("--preview", "only show what would change"),
     ],
     phased: async (engine, id, { by, note, preview }) => {
-      const { changed, changes, status, currentPhase } = await engine.syncPlan(id, { preview: preview === true, ...saidBy(by, note) });
+      const { changed, changes, status, currentPhase } = await engine.syncPlan(id, {
+        preview: preview === true,
+        ...saidBy(by, note),
+      });
       const { count, counts, takenAway } = changes;
-      const json = { status, phase: currentPhase, preview: preview === true, changed, changes: counts, takenAway: takenAway.length };
+      const json = {
+        status,
+        phase: currentPhase,
+        preview: preview === true,
+        changed,
+        changes: counts,
+        takenAway: takenAway.length,
+      };
       const less = takenAway.length === 0 ? "" : `, ${takenAway.length} of them ask for less`;
       const found = changed ? `${counted(count, "change")} of the plan${less}` : "the plan asks for the same";
       return { json, text: preview ? `${found}; nothing was changed` : found };
@@ -203,11 +211,11 @@ async function released(
 }
 
 async function moveOf(engine: PhasedEngine, id: string, { by, note = "", phase }: OperateOptions) {
-  const { head } = await engine.getState(id);
-  return { request: { phase: phase ?? head.phase, by, reason: note } };
+  const { head, structure } = await engine.getState(id);
+  return { request: { phase: phase ?? head.phase, by, reason: note }, structure };
 }
 
-function moved({ phase, nextPhase, skipped = [] }: MoveResult, how: string): Done {
+function moved({ phase, nextPhase, skipped = [] }: MoveResult, how: string, warnings: readonly string[]): Done {
   const next = nextPhase === null ? "the workflow is complete" : `phase ${nextPhase.number} is next`;
   const also = skipped.length === 0 ? "" : `, and rules skipped ${skipped.map((one) => one.phase).join(", ")}`;
   const json = {
@@ -216,7 +224,7 @@ function moved({ phase, nextPhase, skipped = [] }: MoveResult, how: string): Don
     passed: phase,
     ...(skipped.length === 0 ? {} : { skipped: skipped.map((one) => one.phase) }),
   };
-  return { json, text: `phase ${phase} ${how}${also}; ${next}` };
+  return { json, text: `phase ${phase} ${how}${also}; ${next}`, warnings };
 }
 
 /** Returns what creates one of the commands on sessions. */
@@ -246,7 +254,8 @@ export function operateCommand(name: OperationName): (terminal: Terminal, setExi
   };
 }
 
-function byOption(): Option {
+/** Returns `--by`: who does it. */
+export function byOption(): Option {
   return new Option("--by <name>", "your name, or the name of your program: it is recorded")
     .argParser(notEmpty)
     .makeOptionMandatory();
@@ -265,25 +274,19 @@ async function operate(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { project, json } = options;
-  const setup = {
-    ...(await readTrust(options)),
-    verifiers: await openVerifiers(project === undefined ? {} : { project }, {}),
-    ...(await sourcesOf(options)),
-  };
+  const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
+  const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
   const storage = await openState(options.state);
   const done: object[] = [];
   const refused: Refused[] = [];
   try {
     for (const sessionId of new Set(sessionIds)) {
       try {
-        const { json: about, text } = await perform(
-          name,
-          await sessionIn(storage, sessionId, setup),
-          sessionId,
-          options,
-        );
+        const opened = await sessionIn(storage, sessionId, setup);
+        const { json: about, text, warnings = [] } = await perform(name, opened, sessionId, options, verifiers);
         done.push({ sessionId, ...about });
         if (!json) print(terminal, `${sessionId}: ${text}`);
+        for (const line of warnings) terminal.stderr.write(`${line}\n`);
       } catch (error) {
         if (!isPhasegateError(error) && !(error instanceof CommandFailure)) throw error;
         refused.push({ sessionId, error });
@@ -312,9 +315,15 @@ async function sourcesOf({ workflows, project }: OperateOptions): Promise<Partia
   return { ...plans, content: new FileContent({ roots }) };
 }
 
-function perform(name: OperationName, opened: OpenedSession, id: string, options: OperateOptions): Promise<Done> {
+function perform(
+  name: OperationName,
+  opened: OpenedSession,
+  id: string,
+  options: OperateOptions,
+  verifiers: NonNullable<EngineOptions["verifiers"]>,
+): Promise<Done> {
   const { phased, routed } = OPERATIONS[name];
-  if (opened.kind === "phased") return phased(opened.engine, id, options);
+  if (opened.kind === "phased") return phased(opened.engine, id, options, verifiers);
   if (opened.kind === "routed" && routed !== undefined) return routed(opened.engine, id, options);
   const kind = opened.kind === "routed" ? "an instance of a routed workflow" : "a recorded session";
   const hint = opened.kind === "routed" ? "Use retry, suspend, resume or delete." : "Only its workspace can change it.";
@@ -330,61 +339,4 @@ function refusedJson({ sessionId, error }: Refused): object {
 function refusedLine({ sessionId, error }: Refused): string {
   const remedy = error instanceof CommandFailure ? error.hint : error.remedy;
   return printable(`phasegate: ${sessionId}: ${error.message}${remedy === undefined ? "" : `. ${remedy}`}`);
-}
-
-interface CleanupOptions extends TrustOptions {
-  readonly state: string;
-  readonly olderThan: number;
-  readonly status?: readonly LivingStatus[];
-  readonly preview?: true;
-  readonly by: string;
-  readonly note?: string;
-  readonly json?: true;
-}
-
-const CLEANUP_HELP = `
-Deletes phased sessions that have had no commit for --older-than; those of routed workflows and workspaces are kept. Each
-deletion is recorded with your name. Back the state up first if you may need the logs: phasegate backup.`;
-
-/** Creates `phasegate cleanup`. */
-export function cleanupCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("cleanup")
-    .summary("delete phased sessions that nobody has touched for long")
-    .description("Deletes phased sessions without a recent commit.")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(
-      new Option("--older-than <age>", "sessions without a commit for this long: 12h, 7d, 4w")
-        .argParser(age)
-        .makeOptionMandatory(),
-    )
-    .addOption(new Option("--status <status...>", "only sessions of these statuses; all if not given").choices(LIVING))
-    .option("--preview", "only show which sessions would be deleted")
-    .addOption(byOption())
-    .addOption(new Option("--note <text>", "why; `stale` if not given").argParser(notEmpty));
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", CLEANUP_HELP)
-    .action(async ({ state, olderThan, status, preview: only, by, note, json, ...trust }: CleanupOptions) => {
-      const storage: StorageAdapter = await openState(state);
-      const engine = createEngine({ storage, content: NO_WORKFLOWS, ...(await readTrust(trust)) });
-      const kept: string[] = [];
-      const preview = only === true;
-      engine.on("security", ({ message }) => void kept.push(message));
-      try {
-        const reason = note === undefined ? {} : { reason: note };
-        const chosen = { olderThan, preview, operator: by, ...(status === undefined ? {} : { status }), ...reason };
-        const { removed } = await engine.cleanup(chosen);
-        if (json) printJson(terminal, { preview, count: removed.length, removed, kept });
-        else {
-          for (const id of removed) print(terminal, id);
-          print(terminal, `${counted(removed.length, "session")} ${preview ? "would be deleted" : "deleted"}`);
-          for (const message of kept) terminal.stderr.write(`${printable(`phasegate: kept: ${message}`)}\n`);
-        }
-        setExitCode(kept.length === 0 ? EXIT.ok : EXIT.problems);
-      } finally {
-        await engine.close();
-      }
-    });
 }

@@ -19,7 +19,7 @@ import {
   registerWorkflowTool,
   registerWorkspaceTools,
 } from "../mcp/tools.js";
-import { createEngine, type Engine } from "../phased/engine.js";
+import { createEngine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
@@ -27,6 +27,7 @@ import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { Action } from "../tools/phased/actions.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
+import { cleanUpRegularly } from "./cleanup.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import {
   type LogFiles,
@@ -158,31 +159,6 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...polling };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
     return { register: (server) => registerWorkflowTool(server, engine, toolOptions), ...close };
-  };
-}
-
-/** The time between two cleanups. Ages are given in hours and days. */
-const CLEANUP_EVERY_MS = 60 * 60 * 1000;
-
-/** Deletes sessions as the engine's retention says, now and every hour. Returns what ends it. */
-function cleanUpRegularly(engine: Engine, log: Logs["log"]): () => Promise<void> {
-  const cleanUp = async () => {
-    try {
-      const { removed } = await engine.cleanup({ operator: "phasegate serve" });
-      log.info({ removed: removed.length }, "cleanup");
-    } catch (err) {
-      log.error({ err }, "cleanup");
-    }
-  };
-  let running = cleanUp();
-  const timer = setInterval(() => {
-    // One at a time: the first one on a large store may take longer than an hour.
-    running = running.then(cleanUp);
-  }, CLEANUP_EVERY_MS);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    return running;
   };
 }
 

@@ -12,7 +12,7 @@ import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
 import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
-import type { WorkflowStructure } from "../workflow/structure.js";
+import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { headLines } from "./show.js";
@@ -92,7 +92,7 @@ async function waitingPhase(
           ? await engine.approve(sessionId, { ...signed, ...noted })
           : await engine.deny(sessionId, { ...signed, note: note ?? "" });
       const { structure } = await engine.getState(sessionId);
-      return [phaseOutcome(result), ...unrecorded(result, structure, verifiers)];
+      return [phaseOutcome(result), ...(result.passed ? unrecorded(result, structure, verifiers) : [])];
     },
   };
 }
@@ -138,20 +138,20 @@ function stepOutcome(decision: "approve" | "deny", by: string, step: string, { s
 }
 
 /** Warns if a phase compares files with their state now, and this state was not recorded. */
-function unrecorded(
-  result: ApprovalResult,
+export function unrecorded(
+  left: { readonly phase: number; readonly nextPhase: PhaseDefinition | null },
   { phases }: WorkflowStructure,
   verifiers: Readonly<Record<string, unknown>>,
 ): string[] {
-  const next = result.passed ? result.nextPhase : null;
+  const { phase, nextPhase: next } = left;
   if (next === null) return [];
   for (const { number, gate } of phases.filter(({ number: other }) => other >= next.number)) {
     const baselines = checksOf(gate).filter(
       ({ verifier }) => SINCE_VERIFIERS.includes(verifier) && !Object.hasOwn(verifiers, verifier),
     );
     const isOwn = number === next.number && baselines.some(({ params }) => sinceOf(params) === undefined);
-    if (!isOwn && !baselines.some(({ params }) => sinceOf(params) === result.phase)) continue;
-    const moment = isOwn ? "its start" : `the end of phase ${result.phase}`;
+    if (!isOwn && !baselines.some(({ params }) => sinceOf(params) === phase)) continue;
+    const moment = isOwn ? "its start" : `the end of phase ${phase}`;
     return [
       `Phase ${number} checks files against their state at ${moment}, which was not recorded without --project. A server`,
       "with --project records the files when it next loads the session: what has changed until then is not seen.",

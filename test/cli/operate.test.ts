@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
-import { FileContent } from "../../src/content/files.js";
 import { FilePlans } from "../../src/content/file-plans.js";
+import { FileContent } from "../../src/content/files.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { writeFiles } from "../support/write-files.js";
@@ -36,7 +36,9 @@ describe("phasegate retry", () => {
     const id = await failed("a");
     await engine.retryPhase(id, { phase: 1, by: "agent" });
     await engine.completePhase(id, { phase: 1, evidence: {} });
-    await expect(engine.retryPhase(id, { phase: 1, by: "agent" })).rejects.toMatchObject({ code: "ATTEMPTS_EXHAUSTED" });
+    await expect(engine.retryPhase(id, { phase: 1, by: "agent" })).rejects.toMatchObject({
+      code: "ATTEMPTS_EXHAUSTED",
+    });
     const done = await cli("retry", id, ...BY);
     expect(done).toEqual({ code: 0, stderr: "", stdout: `${id}: phase 1 may be tried again\n` });
     expect(await engine.getState(id)).toMatchObject({ status: "active", exhausted: false });
@@ -103,7 +105,10 @@ describe("phasegate skip and override", () => {
     const { start, cli } = await aState();
     const id = await start("a");
     expect(await cli("skip", id, "--by", "ann")).toMatchObject({ code: 2, stderr: expect.stringContaining("--note") });
-    expect(await cli("override", id, "--note", "x")).toMatchObject({ code: 2, stderr: expect.stringContaining("--by") });
+    expect(await cli("override", id, "--note", "x")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--by"),
+    });
     expect(await cli("delete", id)).toMatchObject({ code: 2 });
   });
 });

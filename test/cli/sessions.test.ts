@@ -3,8 +3,8 @@ import { createEngine, type Engine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { FakeClock } from "phasegate/testing";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { hashEvidence } from "../../src/approval/message.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { run } from "./run-cli.js";
 
@@ -77,7 +77,9 @@ describe("phasegate sessions", () => {
     });
     const targets = async (...flags: string[]) => {
       const { stdout } = await run("sessions", "--state", state, "--json", ...flags);
-      return JSON.parse(stdout).sessions.map(({ target }: { target: string }) => target.slice(4, 5)).join("");
+      return JSON.parse(stdout)
+        .sessions.map(({ target }: { target: string }) => target.slice(4, 5))
+        .join("");
     };
     expect(await targets()).toBe("bac");
     expect(await targets("--sort", "target")).toBe("abc");
@@ -97,7 +99,12 @@ describe("phasegate sessions", () => {
     expect(json).toMatchObject({ count: 1, total: 3 });
     const ids = await run("sessions", "--state", state, "--ids", "--target", "src/c.ts");
     expect(ids.stdout).toBe("two_phases_src_c_ts_20260304_050707\n");
-    const wrong = [["--sort", "size"], ["--waiting", "rain"], ["--older-than", "soon"], ["--stuck", "--status", "failed"]];
+    const wrong = [
+      ["--sort", "size"],
+      ["--waiting", "rain"],
+      ["--older-than", "soon"],
+      ["--stuck", "--status", "failed"],
+    ];
     for (const flags of wrong) expect(await run("sessions", "--state", state, ...flags)).toMatchObject({ code: 2 });
   });
 

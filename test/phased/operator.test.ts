@@ -152,7 +152,10 @@ describe("a list", () => {
     for (const name of "abc") await startTwoPhases(engine, name);
     const first = await engine.listSessions({ limit: 2 });
     expect([first.items.length, first.total]).toEqual([2, 3]);
-    const second = await engine.listSessions({ limit: 2, ...(first.cursor === undefined ? {} : { cursor: first.cursor }) });
+    const second = await engine.listSessions({
+      limit: 2,
+      ...(first.cursor === undefined ? {} : { cursor: first.cursor }),
+    });
     expect([second.items.length, second.total]).toEqual([1, 3]);
     expect((await engine.listSessions({ status: ["failed"] })).total).toBe(0);
     const many = makeEngine({ storage: Object.assign(storage, { list: async () => ({ items: [], cursor: "x" }) }) });

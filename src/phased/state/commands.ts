@@ -297,7 +297,8 @@ export function exhausted(head: SessionHead, limits: AttemptLimits): PhasegateEr
   const attempts = spentAt(head, head.position);
   if (attempts < limits.maxAttemptsTotal) return undefined;
   return new PhasegateError("ATTEMPTS_EXHAUSTED", `phase ${head.phase} was tried ${attempts} times without passing`, {
-    remedy: "Ask the person who runs this to look at the gate; only the host can grant more attempts.",
+    remedy:
+      "Ask the person who runs this to look at the gate: only the host can grant more attempts (`phasegate retry`).",
     details: { phase: head.phase, attempts, limit: limits.maxAttemptsTotal },
   });
 }

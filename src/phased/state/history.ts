@@ -58,7 +58,17 @@ export interface AttemptNote {
   /** ISO 8601, UTC. */
   readonly at: string;
   /** The event of the log that has the note, such as `approved`, `task_completed`, `paused` or `retried`. */
-  readonly event: NotedEvent["type"];
+  readonly event:
+    | "approved"
+    | "denied"
+    | "waiver_requested"
+    | "waiver_granted"
+    | "waiver_denied"
+    | "task_completed"
+    | "paused"
+    | "resumed"
+    | "retried"
+    | "plan_synced";
   /** Who did it, if that is recorded: a person's name, `agent` or `host`. */
   readonly by?: string;
   /** The text: a comment, a reason, or what to do instead. */
@@ -70,20 +80,6 @@ export interface AttemptNote {
   /** True if it was signed with that person's key. */
   readonly authenticated?: boolean;
 }
-
-/** The events that notes come from. */
-type NotedEvent = EventOf<
-  | "approved"
-  | "denied"
-  | "waiver_requested"
-  | "waiver_granted"
-  | "waiver_denied"
-  | "task_completed"
-  | "paused"
-  | "resumed"
-  | "retried"
-  | "plan_synced"
->;
 
 /** An attempt with the place of its evidence in the log. */
 export interface SubmittedAttempt extends PhaseAttempt {
