@@ -34,7 +34,14 @@ export type { CompleteRequest } from "./phased/complete-phase.js";
 export type { NamedDocument } from "./phased/documents.js";
 export { createEngine, type Engine } from "./phased/engine.js";
 export type { CompleteResult, SkippedPhase } from "./phased/gate-answer.js";
-export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "./phased/lists.js";
+export type {
+  BrokenSession,
+  CleanupRequest,
+  CleanupResult,
+  ListedSession,
+  SessionPage,
+  WaitsFor,
+} from "./phased/lists.js";
 export type { EngineNotifications, SessionNotification } from "./phased/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
@@ -42,7 +49,8 @@ export type { RefusedStep } from "./phased/refusals.js";
 export type { EvidenceByPhase, Session } from "./phased/session.js";
 export type { SessionDecisions } from "./phased/session-decisions.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
-export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
+export type { OperatorNote } from "./phased/state/commands.js";
+export type { AttemptNote, GateFailure, PhaseAttempt } from "./phased/state/history.js";
 export type { TextView } from "./phased/texts.js";
 export type {
   DocumentView,

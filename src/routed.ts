@@ -8,7 +8,7 @@ export { type CorsOptions, createHttpApi, type HttpApi, type HttpApiOptions } fr
 export { type OpenApiNode, type OpenApiOptions, openApiDocument } from "./http/routes.js";
 export type { RoutedListing, RoutedSource, TextSource } from "./ports/content-provider.js";
 export type { RoutedAudit } from "./routed/approvals.js";
-export type { RoutedApproval, RoutedMove } from "./routed/commands.js";
+export type { ReleaseRequest, RoutedApproval, RoutedMove } from "./routed/commands.js";
 export {
   buildDecisionPrompt,
   type DecisionPrompt,

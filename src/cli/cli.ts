@@ -7,6 +7,8 @@
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
+ * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
+ * - attempts.ts: how attempts at gates are printed, with their evidence
  * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
@@ -53,6 +55,8 @@ Examples:
   phasegate sessions --state .phasegate --status active
   phasegate show my_workflow_readme_20260101_120000 --state .phasegate
   phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json
+  phasegate sessions --state .phasegate --stuck --older-than 2d
+  phasegate retry my_workflow_readme_20260101_120000 --state .phasegate --by ann --note "the disk was full"
   phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
   phasegate backup --state .phasegate /backups/phasegate`;
 
@@ -70,6 +74,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),
+  retry: async () => (await import("./operate.js")).operateCommand("retry"),
+  resume: async () => (await import("./operate.js")).operateCommand("resume"),
+  suspend: async () => (await import("./operate.js")).operateCommand("suspend"),
+  skip: async () => (await import("./operate.js")).operateCommand("skip"),
+  override: async () => (await import("./operate.js")).operateCommand("override"),
+  sync: async () => (await import("./operate.js")).operateCommand("sync"),
+  delete: async () => (await import("./operate.js")).operateCommand("delete"),
+  cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
   export: async () => (await import("./export.js")).exportCommand,

@@ -50,6 +50,12 @@ function codeOf({ code }: AnyPhasegateError): ExitCode {
     case "TAMPERED":
     case "APPROVAL_REFUSED":
     case "INVALID_TRANSITION":
+    case "NOT_ALLOWED":
+    case "PHASE_LOCKED":
+    case "PHASE_ALREADY_COMPLETED":
+    case "PHASE_OUT_OF_RANGE":
+    case "ATTEMPTS_EXHAUSTED":
+    case "SESSION_LIMIT":
       return EXIT.problems;
     default:
       return EXIT.environment;

@@ -77,7 +77,11 @@ function settings(level: LogLevel) {
 function briefError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;
-  return { type: name, message, ...("code" in error ? { code: error.code } : {}) };
+  const more = {
+    ...("code" in error ? { code: error.code } : {}),
+    ...("remedy" in error ? { remedy: error.remedy } : {}),
+  };
+  return { type: name, message, ...more };
 }
 
 /** When a log file is renamed, and how many old ones are kept. */

@@ -124,6 +124,23 @@ export interface FilterOptions {
   readonly target?: string;
 }
 
+/** The units of an age, in milliseconds. */
+const AGE_UNITS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** Reads an age such as `90s`, `12h`, `7d` or `2w`. Returns milliseconds. */
+export function age(value: string): number {
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(value.trim()) ?? [];
+  const milliseconds = Number(number) * (AGE_UNITS[unit] ?? Number.NaN);
+  if (number !== "" && Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
+  throw new InvalidArgumentError("Write a number and a unit: 90s, 30m, 12h, 7d or 2w.");
+}
+
 /** Returns the options that select sessions: all of them if none is given. */
 export function filterOptions(): Option[] {
   return [

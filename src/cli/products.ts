@@ -20,13 +20,14 @@ import {
   registerWorkspaceTools,
 } from "../mcp/tools.js";
 import { createEngine } from "../phased/engine.js";
-import type { EngineOptions } from "../phased/options.js";
+import type { EngineOptions, Retention } from "../phased/options.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { Action } from "../tools/phased/actions.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
+import { cleanUpRegularly } from "./cleanup.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import {
   type LogFiles,
@@ -63,6 +64,8 @@ export interface ServeOptions extends TrustOptions, VerifierOptions {
   readonly maxSessions: number;
   readonly maxEvidence: number;
   readonly maxTokens: number;
+  /** How long phased sessions are kept; missing if none is ever deleted. */
+  readonly cleanupAfter?: Retention;
   readonly allowUnsignedApprovals?: true;
   /** The folder of routed workflows; missing if none are served. */
   readonly routed?: string;
@@ -101,6 +104,8 @@ export interface Served {
   register(server: McpServer): { dispose(): void } | undefined;
   /** The engine that can be served over HTTP. */
   readonly routed?: RoutedEngine;
+  /** Ends what the product does by itself, before the storage is closed. */
+  close?(): Promise<void>;
 }
 
 /** Opens a product on the shared storage; without a storage, only a workspace can be opened. */
@@ -130,7 +135,7 @@ export async function engineBasis(options: ServeOptions): Promise<Omit<EngineBas
 }
 
 async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
-  const { workflows, project, agentSync, claims, toolName: name, maxTokens, actions, poll } = options;
+  const { workflows, project, agentSync, claims, toolName: name, maxTokens, actions, poll, cleanupAfter } = options;
   if (workflows.length === 0) return undefined;
   const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
   const content = new FileContent({ roots });
@@ -141,6 +146,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
       content,
       agentSync,
       claims,
+      ...(cleanupAfter === undefined ? {} : { retention: cleanupAfter }),
       // Plans are read from the project folder. Without one, workflows whose phases come from a plan cannot be started.
       ...(project === undefined
         ? {}
@@ -151,7 +157,8 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     if (options.standards.length === 0) await warnMissingSearch(content, log);
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...polling };
-    return { register: (server) => registerWorkflowTool(server, engine, toolOptions) };
+    const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
+    return { register: (server) => registerWorkflowTool(server, engine, toolOptions), ...close };
   };
 }
 

@@ -5,10 +5,12 @@
 import { basename, delimiter } from "node:path";
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { LIVING, type LivingStatus, type Retention } from "../phased/options.js";
 import { ACTION_NAMES, type Action, isAction } from "../tools/phased/actions.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
 import {
+  age,
   includeRootOption,
   isLogLevel,
   type LogLevel,
@@ -149,12 +151,31 @@ function limitOptions(): Option[] {
       "MAX_EVIDENCE",
       10 * 1024 * 1024,
     ),
+    new Option(
+      "--cleanup-after <ages>",
+      "delete phased sessions without a commit for this long: 7d, or by status: completed=7d,failed=30d; never if not given",
+    )
+      .env("PHASEGATE_CLEANUP_AFTER")
+      .argParser(retention),
     limit("--max-tokens <n>", "maximum size of an answer, in tokens of 4 characters", "MAX_TOKENS", 6000, 1000),
   ];
 }
 
 function limit(flags: string, description: string, name: string, preset: number, least = 1): Option {
   return new Option(flags, description).env(`PHASEGATE_${name}`).argParser(wholeNumber(least)).default(preset);
+}
+
+/** Reads one age for sessions of every status, or ages by status. */
+function retention(value: string): Retention {
+  const parts = value.split(",").map((part) => part.trim());
+  if (!value.includes("=")) return Object.fromEntries(LIVING.map((status) => [status, age(value)]));
+  const ages = parts.map((part): [LivingStatus, number] => {
+    const [name, given = ""] = part.split("=");
+    const status = LIVING.find((known) => known === name?.trim());
+    if (status !== undefined) return [status, age(given)];
+    throw new InvalidArgumentError(`Write STATUS=AGE, with one of ${LIVING.join(", ")}, or a single age.`);
+  });
+  return Object.fromEntries(ages);
 }
 
 function actionList(value: string): Action[] {
@@ -279,6 +300,9 @@ function complete(
   if (!hasEngine && !hasMore) throw nothing();
   if (hasEngine && state === undefined) {
     throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
+  }
+  if (given.cleanupAfter !== undefined && workflows.length === 0) {
+    throw usage("--cleanup-after is for phased workflows", "Give --workflows, or leave it out.");
   }
   if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || hasMore, given.routed);
   return {

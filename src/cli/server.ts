@@ -62,8 +62,8 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   if (project !== undefined) await requireFolder(project, "the project folder");
   const basis = await engineBasis(options);
   const storage = state === undefined ? undefined : await openState(state, { create: true });
+  const served: Served[] = [];
   try {
-    const served: Served[] = [];
     for (const open of prepared) {
       const product = await open?.(storage && { ...basis, storage });
       if (product !== undefined) served.push(product);
@@ -80,6 +80,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     const code = reason === "broken" ? EXIT.environment : EXIT.ok;
     return { code, running: reason === "broken" || reason === "abandoned" };
   } finally {
+    for (const product of served) await product.close?.();
     await storage?.close?.();
   }
 }

@@ -1,11 +1,11 @@
 /** `phasegate sessions`: lists the sessions of a state as a table, and those that cannot be shown. */
 import type { Writable } from "node:stream";
 import { Command, Option } from "commander";
-import { type BrokenSession, checkedPage, type LookAt } from "../phased/lists.js";
-import { LIVING } from "../phased/options.js";
-import type { SessionSize, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../phased/lists.js";
+import { DEFAULT_LIMITS, LIVING, type LivingStatus } from "../phased/options.js";
+import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
-import { jsonOption, logLevelOption, stateOption, wholeNumber } from "./options.js";
+import { age, jsonOption, logLevelOption, notEmpty, stateOption, wholeNumber } from "./options.js";
 import { styledStatus } from "./show.js";
 import { createLooker, openState } from "./state.js";
 import { counted, print, printable, printJson, sizeText, styled, type Terminal, timeText } from "./terminal.js";
@@ -13,45 +13,97 @@ import { KEY_HINT, readTrust, type TrustOptions, trustOptions } from "./trust.js
 
 interface SessionsOptions extends TrustOptions {
   readonly state: string;
-  readonly status?: SessionStatus;
+  readonly status?: LivingStatus;
+  readonly workflow?: string;
+  readonly target?: string;
+  readonly phase?: string;
+  readonly waiting?: WaitsFor | true;
+  readonly stuck?: true;
+  readonly olderThan?: number;
+  readonly maxAttemptsTotal: number;
+  readonly sort?: SortKey;
   readonly limit?: number;
   readonly sizes?: true;
+  readonly ids?: true;
   readonly json?: true;
 }
 
 const HELP = `
+A session waits for an approval, for a waiver, or for the host: it has used all its attempts at a gate, and only
+\`phasegate retry\` grants more. A stuck session is active, and nothing has happened in it for a day, or for --older-than.
+
 If approvers are given, a session is listed as it was before any approval that is not by one of them. The exit code
-is 1 if there are sessions that cannot be shown.`;
+is 1 if there are sessions that cannot be shown.
+
+Examples:
+  phasegate sessions --state .phasegate --stuck --older-than 2d
+  phasegate sessions --state .phasegate --waiting approval --workflow release_v1
+  phasegate retry --state .phasegate --by ann $(phasegate sessions --state .phasegate --waiting host --ids)`;
 
 /** Sessions per request to the storage. */
 const PAGE = 100;
 
+const WAITING = ["approval", "waiver", "host"] as const satisfies readonly WaitsFor[];
+const DAY = 86_400_000;
+
+/** What sessions can be sorted by. */
+const SORTS = {
+  created: ({ createdAt }: ListedSession) => createdAt,
+  updated: ({ updatedAt }: ListedSession) => updatedAt,
+  workflow: ({ workflowType }: ListedSession) => workflowType,
+  target: ({ target }: ListedSession) => target,
+  status: ({ status }: ListedSession) => status,
+  phase: ({ current }: ListedSession) => (typeof current === "number" ? String(current).padStart(9, "0") : current),
+} as const;
+type SortKey = keyof typeof SORTS;
+
 /** Creates `phasegate sessions`. */
 export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("sessions")
-    .summary("list the sessions of a state")
+    .summary("list the sessions of a state, or find those that are stuck")
     .description("Lists the sessions of a state, newest first, with what their logs say.")
     .addOption(stateOption().makeOptionMandatory())
-    .addOption(new Option("--status <status>", "only sessions of this status").choices(LIVING))
+    .addOption(new Option("--status <status>", "only sessions of this status").choices(LIVING).conflicts("stuck"))
+    .addOption(new Option("--workflow <type>", "only sessions on this workflow").argParser(notEmpty))
+    .addOption(new Option("--target <path>", "only sessions on this target").argParser(notEmpty))
+    .addOption(new Option("--phase <phase>", "only sessions in this phase, or at this step").argParser(notEmpty))
+    .addOption(new Option("--waiting [for]", "only sessions that wait for this, or for any of these").choices(WAITING))
+    .option("--stuck", "only active sessions without a commit for --older-than, or for a day")
+    .addOption(new Option("--older-than <age>", "only sessions without a commit for this long: 12h, 7d").argParser(age))
+    .addOption(
+      new Option("--max-attempts-total <n>", "the server's limit: with as many failures a session waits for the host")
+        .env("PHASEGATE_MAX_ATTEMPTS_TOTAL")
+        .argParser(wholeNumber(1))
+        .default(DEFAULT_LIMITS.maxAttemptsTotal),
+    )
+    .addOption(
+      new Option(
+        "--sort <by>",
+        "newest first if not given; with --stuck or --older-than, the longest without a commit first",
+      ).choices(Object.keys(SORTS)),
+    )
     .addOption(new Option("--limit <n>", "maximum number of sessions; all if not given").argParser(wholeNumber(1)))
     .option("--sizes", "show the number of commits and the size of each session")
+    .addOption(new Option("--ids", "print only the ids, one a line, for another command").conflicts("json"))
     .addOption(jsonOption());
   for (const option of trustOptions()) command.addOption(option);
   return command
     .addOption(logLevelOption())
     .addHelpText("after", HELP)
-    .action(async ({ state, status, limit, json, sizes, ...options }: SessionsOptions) => {
+    .action(async ({ state, json, sizes, ids, maxAttemptsTotal, ...options }: SessionsOptions) => {
       const trust = await readTrust(options);
       const storage = await openState(state);
       try {
-        const query = { status: status === undefined ? LIVING : [status] };
-        const { sessions, broken } = await allSessions(storage, query, limit ?? Infinity, createLooker(storage, trust));
+        const lookAt = createLooker(storage, { ...trust, maxAttemptsTotal });
+        const { sessions, broken, total } = await chosenSessions(storage, options, lookAt, Date.now());
         const sized = sizes === true ? await withSizes(storage, sessions) : sessions;
-        if (json) {
+        if (ids) {
+          for (const { sessionId } of sessions) print(terminal, printable(sessionId));
+        } else if (json) {
           const more = broken.length === 0 ? {} : { broken };
-          printJson(terminal, { count: sized.length, sessions: sized, ...more });
+          printJson(terminal, { count: sized.length, total, sessions: sized, ...more });
         } else {
-          for (const line of tableLines(sized, terminal.stdout, sizes === true)) print(terminal, line);
+          for (const line of tableLines(sized, total, terminal.stdout, sizes === true)) print(terminal, line);
           for (const line of brokenLines(broken, trust.hashKey !== undefined, terminal)) print(terminal, line);
         }
         setExitCode(broken.length === 0 ? EXIT.ok : EXIT.problems);
@@ -61,33 +113,70 @@ export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): C
     });
 }
 
-async function allSessions(
+/** The sessions that the options select. */
+interface Chosen {
+  readonly sessions: readonly ListedSession[];
+  readonly broken: readonly BrokenSession[];
+  /** The number of all sessions that match, also of those above the limit; without broken ones. */
+  readonly total: number;
+}
+
+/** Returns the sessions that the options select, sorted, and those that can't be shown. */
+async function chosenSessions(
   storage: StorageAdapter,
-  query: { readonly status: readonly SessionStatus[] },
-  most: number,
+  options: Omit<SessionsOptions, "state" | "maxAttemptsTotal">,
   lookAt: LookAt,
-): Promise<{ readonly sessions: readonly SessionSummary[]; readonly broken: readonly BrokenSession[] }> {
-  const sessions: SessionSummary[] = [];
+  now: number,
+): Promise<Chosen> {
+  const { limit = Infinity, phase, waiting: awaited, stuck } = options;
+  const silent = options.olderThan ?? (stuck ? DAY : undefined);
+  const status = stuck ? (["active"] as const) : options.status === undefined ? LIVING : [options.status];
+  const query: SessionQuery = {
+    status,
+    ...(options.workflow === undefined ? {} : { workflowType: options.workflow }),
+    ...(options.target === undefined ? {} : { target: options.target }),
+    ...(silent === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - silent)).toISOString() }),
+  };
+  const isChosen = ({ current, waitsFor = [] }: ListedSession) =>
+    (phase === undefined || String(current) === phase) &&
+    (awaited === undefined || (awaited === true ? waitsFor.length > 0 : waitsFor.includes(awaited)));
+  const isFiltered = phase !== undefined || awaited !== undefined;
+  const sort = options.sort ?? (silent === undefined ? "created" : "updated");
+  const sessions: ListedSession[] = [];
   const broken: BrokenSession[] = [];
   let cursor: string | undefined;
   do {
-    const limit = Math.min(PAGE, most - sessions.length);
-    const listed = await storage.list({ ...query, limit, ...(cursor === undefined ? {} : { cursor }) });
-    const page = await checkedPage(listed, query, lookAt);
-    sessions.push(...page.items);
-    broken.push(...(page.broken ?? []));
-    cursor = page.cursor;
-  } while (cursor !== undefined && sessions.length < most);
-  return { sessions, broken };
+    const left = sort === "created" && !isFiltered ? limit - sessions.length : PAGE;
+    const page = { limit: Math.min(PAGE, left), ...(cursor === undefined ? {} : { cursor }) };
+    const shown = await checkedPage(await storage.list({ ...query, ...page }), query, lookAt);
+    sessions.push(...shown.items.filter(isChosen));
+    broken.push(...(shown.broken ?? []));
+    cursor = shown.cursor;
+    // They come newest first. Any other order needs all of them, and what a session waits for is only in its log.
+  } while (cursor !== undefined && (sort !== "created" || isFiltered || sessions.length < limit));
+  let total = sessions.length;
+  while (cursor !== undefined) {
+    const { items, cursor: next }: Page<ListedSession> = await storage.list({ ...query, limit: 1000, cursor });
+    total += items.length;
+    cursor = next;
+  }
+  return { sessions: sortedBy(sort, sessions).slice(0, limit), broken, total };
+}
+
+function sortedBy(sort: SortKey, sessions: readonly ListedSession[]): readonly ListedSession[] {
+  if (sort === "created") return sessions;
+  const keyOf = SORTS[sort];
+  const compare = (one: string, other: string) => Number(one > other) - Number(one < other);
+  return [...sessions].sort((one, other) => compare(keyOf(one), keyOf(other)));
 }
 
 /** A session with its size, if that was requested and is known. */
-interface SizedSession extends SessionSummary {
+interface SizedSession extends ListedSession {
   readonly size?: SessionSize;
 }
 
 /** Adds the sizes. A session that was removed meanwhile has none, and some kinds of state do not know them. */
-async function withSizes(storage: StorageAdapter, sessions: readonly SessionSummary[]): Promise<SizedSession[]> {
+async function withSizes(storage: StorageAdapter, sessions: readonly ListedSession[]): Promise<SizedSession[]> {
   const sized: SizedSession[] = [];
   for (const session of sessions) {
     const size: SessionSize | undefined = await storage.size?.(session.sessionId);
@@ -100,12 +189,17 @@ const HEADINGS = ["SESSION", "STATUS", "PHASE", "UPDATED", "WORKFLOW", "TARGET"]
 const SIZE_HEADINGS = ["COMMITS", "SIZE"] as const;
 const STATUS_COLUMN = HEADINGS.indexOf("STATUS");
 
-function tableLines(sessions: readonly SizedSession[], stream: Writable, sizes: boolean): string[] {
-  const summary = counted(sessions.length, "session");
+function tableLines(sessions: readonly SizedSession[], all: number, stream: Writable, sizes: boolean): string[] {
+  const summary = `${all > sessions.length ? `${sessions.length} of ` : ""}${counted(all, "session")}`;
   if (sessions.length === 0) return [summary];
   const known = sizes && sessions.some(({ size }) => size !== undefined);
-  const headings = known ? [...HEADINGS, ...SIZE_HEADINGS] : HEADINGS;
-  const rows = sessions.map((session) => [...cells(session), ...(known ? sizeCells(session) : [])]);
+  const waits = sessions.some(({ waitsFor }) => waitsFor !== undefined);
+  const headings = [...HEADINGS, ...(waits ? ["WAITS FOR"] : []), ...(known ? SIZE_HEADINGS : [])];
+  const rows = sessions.map((session) => [
+    ...cells(session),
+    ...(waits ? [(session.waitsFor ?? []).join(", ")] : []),
+    ...(known ? sizeCells(session) : []),
+  ]);
   const widths = headings.map((heading, column) =>
     rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), heading.length),
   );
@@ -115,12 +209,12 @@ function tableLines(sessions: readonly SizedSession[], stream: Writable, sizes: 
     return joined(padded(row).map((cell, at) => (at === STATUS_COLUMN ? styledStatus(stream, status, cell) : cell)));
   });
   const last = sizes
-    ? `${summary}, ${known ? total(sessions) : "sizes unknown: this kind of state does not know them"}`
+    ? `${summary}, ${known ? sum(sessions) : "sizes unknown: this kind of state does not know them"}`
     : summary;
   return [styled(stream, "bold", joined(padded(headings))), ...lines, "", last];
 }
 
-function cells({ sessionId, status, current, total, updatedAt, workflowType, target }: SessionSummary): string[] {
+function cells({ sessionId, status, current, total, updatedAt, workflowType, target }: ListedSession): string[] {
   const phase = total === undefined ? `${current}` : `${current} (${total} in all)`;
   return [sessionId, status, phase, timeText(updatedAt), workflowType, target].map((cell) => printable(cell));
 }
@@ -133,7 +227,7 @@ function joined(cells: readonly string[]): string {
   return cells.join("  ").trimEnd();
 }
 
-function total(sessions: readonly SizedSession[]): string {
+function sum(sessions: readonly SizedSession[]): string {
   let [commits, bytes] = [0, 0];
   for (const { size } of sessions) {
     commits += size?.commits ?? 0;

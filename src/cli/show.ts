@@ -4,9 +4,9 @@
  */
 import type { Writable } from "node:stream";
 import { Command } from "commander";
+import { hashEvidence } from "../approval/message.js";
 import { waivedText } from "../gate/waivers.js";
 import type { Engine } from "../phased/engine.js";
-import type { Verification } from "../phased/state/events.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
@@ -15,18 +15,23 @@ import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedEntry } from "../routed/state/history.js";
 import type { UnapprovedStep } from "../routed/types.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
+import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, stateOption } from "./options.js";
 import { type OpenedSession, openSession, type RecordedReader } from "./state.js";
-import { durationText, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
+import { print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 interface ShowOptions extends TrustOptions {
   readonly state: string;
+  readonly full?: true;
   readonly json?: true;
 }
 
 const HELP = `
+Each attempt has its evidence and the hash of it, what the verifiers have seen, waivers, approvals and notes. Long
+evidence is cut, and left out of the JSON, unless --full is given.
+
 If approvers are given, the session is shown as it was before any approval that is not by one of them, and the exit
 code is 1. Without approvers, the session is shown as it is in its log.`;
 
@@ -39,13 +44,14 @@ export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .addOption(stateOption().makeOptionMandatory());
   for (const option of trustOptions()) command.addOption(option);
   return command
+    .option("--full", "show the whole evidence and output of every attempt, however long")
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText("after", HELP)
-    .action(async (sessionId: string, { state, json, ...trust }: ShowOptions) => {
+    .action(async (sessionId: string, { state, full, json, ...trust }: ShowOptions) => {
       const opened = await openSession(state, sessionId, await readTrust(trust));
       try {
-        const report = await reportOf(opened, sessionId, terminal.stdout);
+        const report = await reportOf(opened, sessionId, { stream: terminal.stdout, full: full === true });
         if (json) printJson(terminal, report.json);
         else for (const line of reportLines(sessionId, report, terminal.stdout)) print(terminal, line);
         setExitCode(report.isUnapproved ? EXIT.problems : EXIT.ok);
@@ -69,14 +75,20 @@ interface Report {
   readonly isUnapproved: boolean;
 }
 
-async function reportOf(opened: OpenedSession, sessionId: string, stream: Writable): Promise<Report> {
+/** Where a report is shown, and whether all of it is. */
+interface Shown {
+  readonly stream: Writable;
+  readonly full: boolean;
+}
+
+async function reportOf(opened: OpenedSession, sessionId: string, shown: Shown): Promise<Report> {
   switch (opened.kind) {
     case "phased":
-      return phasedReport(opened.engine, sessionId, stream);
+      return phasedReport(opened.engine, sessionId, shown);
     case "routed":
-      return routedReport(opened.engine, sessionId, stream);
+      return routedReport(opened.engine, sessionId, shown);
     case "recorded":
-      return recordedReport(opened.engine, sessionId, stream);
+      return recordedReport(opened.engine, sessionId, shown);
   }
 }
 
@@ -141,8 +153,18 @@ function awaitingFields(awaiting: Awaited | undefined): Field[] {
   ];
 }
 
-async function phasedReport(engine: Engine, sessionId: string, stream: Writable): Promise<Report> {
-  const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
+/** Returns an attempt for JSON: evidence that is long is left out, and its length is there instead. */
+function attemptJson({ evidence, ...attempt }: PhaseAttempt, full: boolean): object {
+  if (evidence === undefined) return attempt;
+  const { length } = JSON.stringify(evidence);
+  return { ...attempt, ...(full || length <= EVIDENCE_MAX ? { evidence } : { evidenceCharacters: length }) };
+}
+
+async function phasedReport(engine: Engine, sessionId: string, { stream, full }: Shown): Promise<Report> {
+  const [view, history] = await Promise.all([
+    engine.getState(sessionId),
+    engine.history(sessionId, { evidence: true }),
+  ]);
   const { head, structure, updatedAt, awaiting, unapproved, awaitingWaiver, waiverDenied, waived } = view;
   const { note: lastNote } = view;
   const { workflowType, revision, target, status, phase, createdAt } = head;
@@ -164,7 +186,8 @@ async function phasedReport(engine: Engine, sessionId: string, stream: Writable)
     ...(waived === undefined ? {} : { waived }),
     ...(tasks.length === 0 ? {} : { tasks: tasks.map(({ number, name, done }) => ({ number, name, done })) }),
     ...(lastNote === undefined ? {} : { lastNote }),
-    ...{ createdAt, updatedAt, phases },
+    ...{ createdAt, updatedAt },
+    phases: phases.map((one) => ({ ...one, attempts: one.attempts.map((attempt) => attemptJson(attempt, full)) })),
   };
   const fields: Field[] = [
     ["workflow", `${printable(structure.name)} (${workflowType}, revision ${printable(revision)})`],
@@ -182,7 +205,7 @@ async function phasedReport(engine: Engine, sessionId: string, stream: Writable)
     ...awaitingFields(awaiting),
     ...waiverFields(view),
   ];
-  const lines = phases.flatMap((one, index) => phaseLines(one, index === phases.length - 1, stream));
+  const lines = phases.flatMap((one, index) => phaseLines(one, index === phases.length - 1, { stream, full }));
   return { json, fields, lines, isUnapproved: unapproved !== undefined };
 }
 
@@ -218,67 +241,16 @@ interface PhaseReport {
   readonly attempts: readonly PhaseAttempt[];
 }
 
-function phaseLines({ number, name, status, attempts }: PhaseReport, isLast: boolean, stream: Writable): string[] {
+function phaseLines({ number, name, status, attempts }: PhaseReport, isLast: boolean, shown: Shown): string[] {
+  const { stream, full } = shown;
   const [style, mark] = MARKS[status];
   const title = `${styled(stream, style, mark)} Phase ${number}: ${printable(name)}`;
   const indent = isLast ? "   " : "│  ";
-  const lines = attempts.flatMap((attempt) => attemptLines(attempt, stream));
+  const lines = attempts.flatMap((attempt) => attemptLines(attempt, stream, full));
   return [`${isLast ? "└─ " : "├─ "}${title}`, ...lines.map((line) => `${indent}  ${line}`)];
 }
 
-const ATTEMPT_STYLES = {
-  active: "cyan",
-  completed: "green",
-  failed: "red",
-  rolled_back: "yellow",
-  skipped: "yellow",
-  overridden: "yellow",
-} as const satisfies Record<PhaseAttempt["status"], string>;
-
-function attemptLines(attempt: PhaseAttempt, stream: Writable): string[] {
-  const {
-    attempt: number,
-    status,
-    startedAt,
-    durationSeconds,
-    problems = [],
-    verification = [],
-    waived = [],
-    proofs = [],
-    reason,
-    by,
-  } = attempt;
-  const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
-  const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
-  return [
-    `attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`,
-    ...(reason === undefined ? [] : [`  · ${printable(reason)} (${printable(by ?? "")})`]),
-    ...problems.map(({ message }) => `  · ${printable(message)}`),
-    ...waived.map((one) => `  · ${printable(waivedText(one))}`),
-    ...proofs.map(({ field, proof }) => `  · ${printable(`${field}: see ${proof}`)}`),
-    ...verification.flatMap((result) => resultLines(result, stream)).map((line) => `  ${line}`),
-  ];
-}
-
-/** Maximum number of output lines that are shown of a failed check, and of a passed one. */
-const OUTPUT_LINES = 5;
-const OUTPUT_LINES_PASSED = 2;
-/** Number of characters of a digest that are shown: enough to tell two apart. */
-const DIGEST_SHOWN = 12;
-
-/** Returns the result of a check as lines: what it ran or read, when, and the output. */
-export function resultLines(result: Verification, stream: Writable): string[] {
-  const { verifier, field, ok, ran, exit, output = [], at, digest } = result;
-  const mark = ok ? styled(stream, "green", "✓") : styled(stream, "red", "✗");
-  const about = [verifier, ...(field === undefined ? [] : [`for ${field}`])].join(" ");
-  const what = ran === undefined ? "" : `: ${ran}`;
-  const end = exit === undefined ? "" : ` (${exit})`;
-  const sum = digest === undefined ? "" : `, sha256 ${digest.slice(0, DIGEST_SHOWN)}`;
-  const shown = output.slice(0, ok ? OUTPUT_LINES_PASSED : OUTPUT_LINES).map((text) => `    ${printable(text)}`);
-  return [`${mark} ${printable(`${about}${what}${end}`)}  ${timeText(at)}${printable(sum)}`, ...shown];
-}
-
-async function routedReport(engine: RoutedEngine, sessionId: string, stream: Writable): Promise<Report> {
+async function routedReport(engine: RoutedEngine, sessionId: string, { stream, full }: Shown): Promise<Report> {
   const [view, history] = await Promise.all([engine.status(sessionId), engine.history(sessionId)]);
   const { instanceId, awaiting, allowed: _, ...rest } = view;
   const { workflow, revision, status, currentStep, createdAt, updatedAt, reason, pending, unapproved } = view;
@@ -298,7 +270,7 @@ async function routedReport(engine: RoutedEngine, sessionId: string, stream: Wri
     ["pending", pending && "a report that is not decided yet"],
     ...awaitingFields(awaiting),
   ];
-  const lines = history.flatMap((entry) => stepLines(entry, stream));
+  const lines = history.flatMap((entry) => stepLines(entry, stream, full));
   return { json, fields, lines, isUnapproved: unapproved !== undefined };
 }
 
@@ -307,24 +279,28 @@ function unapprovedText({ step, by, distrust }: UnapprovedStep): string {
   return `${printable(step)} was passed ${approval} (${distrust})`;
 }
 
-function stepLines(entry: RoutedEntry, stream: Writable): string[] {
+function stepLines(entry: RoutedEntry, stream: Writable, full: boolean): string[] {
   const { timestamp, stepName, assumedStep, outcomeStatus, determinedNextStep, decision, problems = [] } = entry;
+  const by = entry.by === undefined ? "" : ` by ${printable(entry.by)}`;
+  const { details } = entry.report ?? {};
+  const evidence = typeof details === "object" && details !== null ? details : undefined;
   const step = stepName === "" ? "the start" : printable(stepName);
   const assumed = assumedStep === undefined ? "" : `, reported at ${printable(assumedStep)}`;
   const next = determinedNextStep === undefined ? "" : ` → ${printable(determinedNextStep)}`;
   const model = decision?.usage?.model === undefined ? "" : `, ${printable(decision.usage.model)}`;
   const duration = decision === undefined ? "" : `  (${decision.milliseconds} ms${model})`;
-  const results = (entry.verification ?? []).flatMap((result) => resultLines(result, stream));
+  const results = (entry.verification ?? []).flatMap((result) => resultLines(result, stream, full));
   return [
-    `${timeText(timestamp)}  ${step}: ${printable(outcomeStatus)}${assumed}${next}${duration}`,
+    `${timeText(timestamp)}  ${step}: ${printable(outcomeStatus)}${by}${assumed}${next}${duration}`,
     ...(decision?.reasoning === undefined ? [] : [`    ${printable(decision.reasoning)}`]),
     ...problems.map(({ message }) => `    · ${printable(message)}`),
     ...results.map((text) => `    ${text}`),
     ...(entry.reason === undefined ? [] : [`    ${printable(entry.reason)}`]),
+    ...submittedLines(evidence, evidence && hashEvidence(evidence), full).map((text) => `  ${text}`),
   ];
 }
 
-async function recordedReport(reader: RecordedReader, sessionId: string, stream: Writable): Promise<Report> {
+async function recordedReport(reader: RecordedReader, sessionId: string, { stream }: Shown): Promise<Report> {
   const json = await reader.report(sessionId);
   const { status, workflow, createdAt, entries } = json;
   const fields: Field[] = [

@@ -5,12 +5,11 @@
 import { access, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { contentUnavailable } from "../content/answers.js";
 import { PhasegateError } from "../errors.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
 import { createEngine, type Engine } from "../phased/engine.js";
-import { type LookAt, lookAtSession } from "../phased/lists.js";
+import { type ListedSession, type LookAt, lookAtSession } from "../phased/lists.js";
 import { Notifications } from "../phased/notifications.js";
 import { type EngineOptions, resolveOptions } from "../phased/options.js";
 import { createContext } from "../phased/phased.js";
@@ -123,6 +122,12 @@ async function requireSessions(file: string, where: string): Promise<void> {
 /** The approvers, the hash key, and the verifiers that record the baseline of a phase. */
 type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers">;
 
+/** What an engine for a session needs besides: the workflows and plans, for a command that reads plans. */
+type Sources = Partial<Pick<EngineOptions, "content" | "plans">>;
+
+/** The operator is the host: a server's limit of active sessions is not theirs. */
+const LIMITS = { maxActiveSessions: Number.POSITIVE_INFINITY };
+
 /** An engine for one session, by the kind of session that it is. */
 export type OpenedSession =
   | { readonly kind: "phased"; readonly engine: Engine }
@@ -131,28 +136,45 @@ export type OpenedSession =
 
 /** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */
 export async function openSession(state: string, sessionId: string, trust: Trust = {}): Promise<OpenedSession> {
+  parseSessionId(sessionId);
+  return sessionIn(await openState(state), sessionId, trust);
+}
+
+/** Returns an engine for a session in an open storage, by the kind of session that it is. */
+export async function sessionIn(
+  storage: StorageAdapter,
+  sessionId: string,
+  { content = NO_WORKFLOWS, plans, ...trust }: Trust & Sources = {},
+): Promise<OpenedSession> {
   const id = parseSessionId(sessionId);
-  const storage = await openState(state);
   // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
   const kind = (await storage.read(id))?.summary.kind;
   if (kind === recordedMachine.kind) return { kind: "recorded", engine: new RecordedReader(storage, trust.hashKey) };
   if (kind !== routedMachine.kind) {
-    return { kind: "phased", engine: createEngine({ storage, content: NO_WORKFLOWS, ...trust }) };
+    const more = plans === undefined ? {} : { plans };
+    return { kind: "phased", engine: createEngine({ storage, content, limits: LIMITS, ...trust, ...more }) };
   }
   return {
     kind: "routed",
-    engine: createRoutedEngine({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, ...trust }),
+    engine: createRoutedEngine({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, limits: LIMITS, ...trust }),
   };
 }
 
+/** The failures in all at one gate after which only the host can grant more. */
+interface Exhaustion {
+  readonly maxAttemptsTotal?: number;
+}
+
 /** Returns a function that reads the entry of a session in a list from its log, up to the first unaccepted approval. */
-export function createLooker(storage: StorageAdapter, trust: Trust): LookAt {
+export function createLooker(storage: StorageAdapter, { maxAttemptsTotal, ...trust }: Trust & Exhaustion): LookAt {
   const { hashKey } = trust;
-  const phased = createContext(resolveOptions({ storage, content: NO_WORKFLOWS, ...trust }), new Notifications());
-  const resolved = resolveRoutedOptions({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, ...trust });
+  const limits = maxAttemptsTotal === undefined ? {} : { maxAttemptsTotal };
+  const options = resolveOptions({ storage, content: NO_WORKFLOWS, limits, ...trust });
+  const phased = createContext(options, new Notifications());
+  const resolved = resolveRoutedOptions({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, limits, ...trust });
   const routed = createRoutedContext(resolved, new RoutedNotifications());
   const recorded = new RecordedReader(storage, hashKey);
-  const looks: Readonly<Record<string, (id: SessionId) => Promise<SessionSummary | undefined>>> = {
+  const looks: Readonly<Record<string, (id: SessionId) => Promise<ListedSession | undefined>>> = {
     phased: (id) => lookAtSession(phased, id),
     [routedMachine.kind]: (id) => lookAtInstance(routed, id),
     [recordedMachine.kind]: (id) => recorded.lookAt(id),
@@ -174,12 +196,11 @@ function unknownKind(kind: string): PhasegateError<"UNSUPPORTED"> {
   });
 }
 
-const NO_WORKFLOWS: ContentProvider = {
+/** Moving a session returns its phase with its text, which no command shows. */
+export const NO_WORKFLOWS: ContentProvider = {
   list: async () => [],
   definition: async () => undefined,
-  text: async (type, part) => {
-    throw contentUnavailable(type, part, "this command reads no texts");
-  },
+  text: async () => ({ text: "", revision: "", sources: [], tokens: 0 }),
 };
 
 const NO_ROUTED = { list: async () => [], definition: async () => undefined };

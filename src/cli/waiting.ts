@@ -12,9 +12,10 @@ import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
 import { SINCE_VERIFIERS, sinceOf } from "../workflow/gate-definition.js";
-import type { WorkflowStructure } from "../workflow/structure.js";
+import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { headLines, resultLines } from "./show.js";
+import { headLines } from "./show.js";
 import type { OpenedSession } from "./state.js";
 import { printable, styled, timeText } from "./terminal.js";
 
@@ -91,7 +92,7 @@ async function waitingPhase(
           ? await engine.approve(sessionId, { ...signed, ...noted })
           : await engine.deny(sessionId, { ...signed, note: note ?? "" });
       const { structure } = await engine.getState(sessionId);
-      return [phaseOutcome(result), ...unrecorded(result, structure, verifiers)];
+      return [phaseOutcome(result), ...(result.passed ? unrecorded(result, structure, verifiers) : [])];
     },
   };
 }
@@ -137,20 +138,20 @@ function stepOutcome(decision: "approve" | "deny", by: string, step: string, { s
 }
 
 /** Warns if a phase compares files with their state now, and this state was not recorded. */
-function unrecorded(
-  result: ApprovalResult,
+export function unrecorded(
+  left: { readonly phase: number; readonly nextPhase: PhaseDefinition | null },
   { phases }: WorkflowStructure,
   verifiers: Readonly<Record<string, unknown>>,
 ): string[] {
-  const next = result.passed ? result.nextPhase : null;
+  const { phase, nextPhase: next } = left;
   if (next === null) return [];
   for (const { number, gate } of phases.filter(({ number: other }) => other >= next.number)) {
     const baselines = checksOf(gate).filter(
       ({ verifier }) => SINCE_VERIFIERS.includes(verifier) && !Object.hasOwn(verifiers, verifier),
     );
     const isOwn = number === next.number && baselines.some(({ params }) => sinceOf(params) === undefined);
-    if (!isOwn && !baselines.some(({ params }) => sinceOf(params) === result.phase)) continue;
-    const moment = isOwn ? "its start" : `the end of phase ${result.phase}`;
+    if (!isOwn && !baselines.some(({ params }) => sinceOf(params) === phase)) continue;
+    const moment = isOwn ? "its start" : `the end of phase ${phase}`;
     return [
       `Phase ${number} checks files against their state at ${moment}, which was not recorded without --project. A server`,
       "with --project records the files when it next loads the session: what has changed until then is not seen.",
@@ -162,9 +163,6 @@ function unrecorded(
 /** A request for an approval, of a phase or of a step. */
 type ShownRequest = Omit<ApprovalRequest, "target" | "warnings" | "sessionId"> &
   Partial<Pick<ApprovalRequest, "target" | "warnings">> & { readonly sessionId: string; readonly step?: string };
-
-/** Maximum number of characters of evidence that are shown without `--full`. */
-const EVIDENCE_MAX = 8000;
 
 /**
  * Returns a request as lines. Lines that an agent or an author has written begin with a bar, so that they cannot pass for
@@ -193,7 +191,7 @@ function requestLines(request: ShownRequest, stream: Writable, full: boolean): s
     ...head,
     "",
     ...section("Request", barred(request.prompt)),
-    ...section("Evidence", evidenceLines(JSON.stringify(request.evidence, undefined, 2), full)),
+    ...section("Evidence", evidenceLines(request.evidence, EVIDENCE_MAX, full)),
     ...section(
       "Results of the checks",
       results.map((line) => `  │ ${line}`),
@@ -203,19 +201,6 @@ function requestLines(request: ShownRequest, stream: Writable, full: boolean): s
       warnings.flatMap(({ message }) => barred(message)),
     ),
   ];
-}
-
-function evidenceLines(json: string, full: boolean): string[] {
-  if (full || json.length <= EVIDENCE_MAX) return barred(json);
-  const left = json.length - EVIDENCE_MAX;
-  return [...barred(json.slice(0, EVIDENCE_MAX)), `  … ${left} more characters: --full shows them all`];
-}
-
-/** Returns a text of an agent or an author as lines that begin with a bar. */
-function barred(text: string): string[] {
-  return printable(text, { lines: true })
-    .split("\n")
-    .map((line) => `  │ ${line}`);
 }
 
 /** Returns the request for a waiver that a session waits on; undefined if it waits on none. */

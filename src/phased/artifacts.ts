@@ -3,13 +3,14 @@
  * A value that JSON would change can't be stored. Payloads are checked against their digest when they are loaded.
  */
 
+import { hashEvidence } from "../approval/message.js";
 import { checkPayload, tampered } from "../log/commit.js";
 import { digest, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { EngineContext } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
 import type { EvidenceRef, ValueRef } from "./state/events.js";
-import { artifacts, type RecordedEvent } from "./state/history.js";
+import { artifacts, type PhaseAttempt, type RecordedEvent, submittedAttempts } from "./state/history.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
 
 /** The accepted evidence of one phase. */
@@ -58,6 +59,21 @@ export async function loadArtifacts(
     });
   }
   return views.sort((one, other) => one.phase - other.phase);
+}
+
+/** Returns every attempt of a session with the evidence that was submitted and its hash. Reads the whole log. */
+export async function attemptsWithEvidence(context: EngineContext, session: PhasedSession): Promise<PhaseAttempt[]> {
+  const { sessionId } = session;
+  const attempts: PhaseAttempt[] = [];
+  for (const { submitted, ...attempt } of submittedAttempts(await readEvents(context, session))) {
+    if (submitted === undefined) {
+      attempts.push(attempt);
+      continue;
+    }
+    const evidence = await loadEvidence(context, { sessionId, version: submitted.version }, submitted.evidence);
+    attempts.push({ ...attempt, evidence, evidenceHash: hashEvidence(evidence) });
+  }
+  return attempts;
 }
 
 /** A position in a log. */

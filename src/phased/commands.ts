@@ -15,7 +15,7 @@ import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { type PhasedSession, requireEvent } from "./pinned.js";
 import { requireWorkflow } from "./start.js";
 import { requireRules } from "./start-options.js";
-import { type Actor, landing } from "./state/commands.js";
+import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
 import type { TaskPairs } from "./state/task-notes.js";
@@ -179,16 +179,32 @@ function isNoted({ tasks }: SessionHead, task: number, note: string | undefined)
 export async function pause(
   context: EngineContext,
   id: string,
-  { note, idempotencyKey }: Keyed & { readonly note?: string },
+  { idempotencyKey, ...said }: Keyed & OperatorNote,
 ): Promise<PauseResult> {
-  const command = { type: "pause", ...(note === undefined ? {} : { note }) } as const;
+  const word = wordOf(said);
+  const command = { type: "pause", ...word } as const;
   const { sessionId, at, head, replayed } = await executeCommand(context, id, command, idempotencyKey);
-  return { sessionId, replayed, phase: head.phase, pausedAt: at, ...(note === undefined ? {} : { note }) };
+  return {
+    sessionId,
+    replayed,
+    phase: head.phase,
+    pausedAt: at,
+    ...(word.note === undefined ? {} : { note: word.note }),
+  };
 }
 
-export async function resume(context: EngineContext, id: string, { idempotencyKey }: Keyed): Promise<ResumeResult> {
+/** Returns who asks for a command, and why; nothing else of a request. */
+function wordOf({ operator, note }: OperatorNote): OperatorNote {
+  return { ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) };
+}
+
+export async function resume(
+  context: EngineContext,
+  id: string,
+  { idempotencyKey, ...said }: Keyed & OperatorNote,
+): Promise<ResumeResult> {
   await checkReadable(context, id);
-  const outcome = await executeCommand(context, id, { type: "resume" }, idempotencyKey);
+  const outcome = await executeCommand(context, id, { type: "resume", ...wordOf(said) }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
   const { sessionId, replayed } = outcome;
   return { sessionId, replayed, pausedSeconds, phase: await currentPhase(context, outcome) };
@@ -197,11 +213,12 @@ export async function resume(context: EngineContext, id: string, { idempotencyKe
 export async function retryPhase(
   context: EngineContext,
   id: string,
-  request: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
+  request: Keyed & OperatorNote & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
 ): Promise<RetryResult> {
   const { phase, resetEvidence = false, by = "host", idempotencyKey } = request;
   await checkReadable(context, id);
-  const outcome = await executeCommand(context, id, { type: "retryPhase", phase, resetEvidence, by }, idempotencyKey);
+  const command = { type: "retryPhase", phase, resetEvidence, by, ...wordOf(request) } as const;
+  const outcome = await executeCommand(context, id, command, idempotencyKey);
   const previousProblems = await lastProblems(context, outcome);
   return {
     sessionId: outcome.sessionId,
@@ -261,11 +278,12 @@ export async function migrate(
 export async function deleteSession(
   context: EngineContext,
   id: string,
-  { reason }: { readonly reason?: string },
+  { reason, operator }: { readonly reason?: string; readonly operator?: string },
 ): Promise<DeleteResult> {
   const sessionId = parseSessionId(id);
+  const said = { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
   try {
-    await executeCommand(context, id, { type: "delete", ...(reason === undefined ? {} : { reason }) });
+    await executeCommand(context, id, { type: "delete", ...said });
   } catch (error) {
     const unfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await context.kernel.isTombstone(sessionId));
     if (!unfinished && !isPhasegateError(error, "TAMPERED")) throw error;

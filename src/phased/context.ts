@@ -9,6 +9,7 @@ import { askForProofs } from "../gate/backed-claims.js";
 import { waive } from "../gate/waivers.js";
 import type { Prepare, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { nearest, parseSessionId, type SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { notAccepted, type UnapprovedPass } from "./approval/ledger.js";
@@ -129,7 +130,9 @@ export async function executeCommand(
     const begun = await begunBy(context, session, structure, command, skips);
     const undone = command.type === "rollback" ? await context.approvalGuard.unapproved(session, structure) : undefined;
     const decided = undone === undefined ? command : { ...command, reopens: true };
-    return withBegun({ command: decided, structure, limits: context.options.limits, skips }, begun);
+    // A session that is active already takes no place of another one.
+    const full = command.type === "delete" || session.head.status === "active" ? undefined : await fullAt(context);
+    return withBegun({ command: decided, structure, limits: context.options.limits, skips, full }, begun);
   };
   const outcome = await execute(context, id, prepare, request, {
     // Writing ticks before a deletion would add a commit, so that a cleanup no longer finds the session stale.
@@ -142,6 +145,20 @@ export async function executeCommand(
     },
   });
   return "answer" in outcome ? undefined : outcome;
+}
+
+/** Returns the limit of active sessions, if as many are active. */
+export async function fullAt({
+  options,
+}: {
+  readonly options: {
+    readonly storage: Pick<StorageAdapter, "countActive">;
+    readonly limits: { readonly maxActiveSessions: number };
+  };
+}): Promise<number | undefined> {
+  const limit = options.limits.maxActiveSessions;
+  if (limit === Number.POSITIVE_INFINITY) return undefined;
+  return (await options.storage.countActive(limit)) < limit ? undefined : limit;
 }
 
 /** Options for commands that differ from the usual. */

@@ -40,6 +40,7 @@ import type { RefusedStep } from "./refusals.js";
 import { type EvidenceByPhase, Session } from "./session.js";
 import type { LoadedPhased } from "./session-decisions.js";
 import type { StartRequest, StartResult } from "./start.js";
+import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
@@ -291,9 +292,9 @@ export class Engine {
     return this.session(sessionId).options();
   }
 
-  /** Returns every attempt at every phase, oldest first. */
-  async history(sessionId: string): Promise<readonly PhaseAttempt[]> {
-    return this.session(sessionId).history();
+  /** Returns every attempt at every phase, oldest first; with `evidence`, also what was submitted, and its hash. */
+  async history(sessionId: string, request: { evidence?: boolean } = {}): Promise<readonly PhaseAttempt[]> {
+    return this.session(sessionId).history(request);
   }
 
   /** Returns the steps ahead that were refused, oldest first; see {@link Session.refusals}. */
@@ -310,7 +311,7 @@ export class Engine {
    * Pauses an active session.
    * @throws {PhasegateError} as {@link Session.pause} does.
    */
-  async pause(sessionId: string, request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
+  async pause(sessionId: string, request: Keyed & OperatorNote = {}): Promise<PauseResult> {
     return this.session(sessionId).pause(request);
   }
 
@@ -318,7 +319,7 @@ export class Engine {
    * Resumes a paused session.
    * @throws {PhasegateError} as {@link Session.resume} does.
    */
-  async resume(sessionId: string, request: Keyed = {}): Promise<ResumeResult> {
+  async resume(sessionId: string, request: Keyed & OperatorNote = {}): Promise<ResumeResult> {
     return this.session(sessionId).resume(request);
   }
 
@@ -328,7 +329,7 @@ export class Engine {
    */
   async retryPhase(
     sessionId: string,
-    request: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: "agent" | "host" },
+    request: Keyed & OperatorNote & { phase: number; resetEvidence?: boolean; by?: "agent" | "host" },
   ): Promise<RetryResult> {
     return this.session(sessionId).retryPhase(request.phase, request);
   }
@@ -380,7 +381,7 @@ export class Engine {
    * Deletes a session with a tombstone that records the reason; its id is never used again.
    * @throws {PhasegateError} as {@link Session.delete} does.
    */
-  async deleteSession(sessionId: string, request: { readonly reason?: string } = {}): Promise<DeleteResult> {
+  async deleteSession(sessionId: string, request: { reason?: string; operator?: string } = {}): Promise<DeleteResult> {
     return this.session(sessionId).delete(request);
   }
 

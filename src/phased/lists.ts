@@ -6,13 +6,14 @@
  */
 
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
-import type { Page, SessionQuery, SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
+import type { Page, SessionQuery, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./options.js";
 import type { PhasedCommit, PhasedSession } from "./pinned.js";
+import { type CommandOf, exhausted, isWaiverOpen } from "./state/commands.js";
 
 /** A listed session that can't be shown. */
 export interface BrokenSession {
@@ -28,10 +29,30 @@ export interface BrokenSession {
   readonly message: string;
 }
 
+/** What a session waits for: a person's answer, or the host, which alone can grant more attempts. */
+export type WaitsFor = "approval" | "waiver" | "host";
+
+/** A session in a list. */
+export interface ListedSession extends SessionSummary {
+  /** What it waits for, if anything: `host` once its attempts at a gate are used up. */
+  readonly waitsFor?: readonly WaitsFor[];
+}
+
 /** A page of a list. Every session is shown as its log has it. */
-export interface SessionPage extends Omit<Page<SessionSummary>, "damaged"> {
+export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "total"> {
   /** The sessions of this page that can't be shown, each with the reason; missing if there are none. */
   readonly broken?: readonly BrokenSession[];
+  /**
+   * The number of matches on all pages, with those that can't be shown. Missing if there are more than 1,000, unless the
+   * storage knows it without a scan.
+   */
+  readonly total?: number;
+}
+
+/** Lists phased sessions with the number of all matches. */
+export async function listAndCount(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
+  const page = await listSessions(context, query);
+  return withTotal(context.options.storage, { ...query, kind: "phased" }, page);
 }
 
 /** Lists phased sessions as their logs have them; reports those that can't be shown to the host. */
@@ -42,15 +63,42 @@ export async function listSessions(context: EngineContext, query: SessionQuery):
   return checkedPage(page, query, lookAt, (error) => notifications.report("listSessions", error));
 }
 
+/** The largest page that a storage gives. */
+const PAGE_MAX = 1000;
+
+/** Adds the number of all matches to a page, on every storage. Costs one more list, if there is another page. */
+export async function withTotal(storage: StorageAdapter, query: SessionQuery, page: SessionPage): Promise<SessionPage> {
+  if (page.total !== undefined) return page;
+  if (query.cursor === undefined && page.cursor === undefined) {
+    return { ...page, total: page.items.length + (page.broken?.length ?? 0) };
+  }
+  const { cursor: _, ...whole } = query;
+  const { items, damaged = [], cursor } = await storage.list({ ...whole, limit: PAGE_MAX });
+  return cursor === undefined ? { ...page, total: items.length + damaged.length } : page;
+}
+
 /**
  * Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or
  * `APPROVAL_REFUSED`.
  */
-export async function lookAtSession(context: EngineContext, id: SessionId): Promise<SessionSummary | undefined> {
+export async function lookAtSession(context: EngineContext, id: SessionId): Promise<ListedSession | undefined> {
   const session = await context.kernel.newest(id);
   if (session === undefined) return undefined;
   await requireAccepted(context, session);
-  return session.summary;
+  const { head, summary } = session;
+  const isOpen = head.status === "active" || head.status === "failed";
+  const waits = {
+    approval: head.status === "active" && head.awaiting !== undefined,
+    waiver: isWaiverOpen(head),
+    host: isOpen && exhausted(head, context.options.limits) !== undefined,
+  };
+  return waitingAs(summary, waits);
+}
+
+/** Returns a session as it is listed, with what it waits for. */
+export function waitingAs(summary: SessionSummary, waits: Readonly<Record<WaitsFor, boolean>>): ListedSession {
+  const waitsFor = (["approval", "waiver", "host"] as const).filter((what) => waits[what]);
+  return waitsFor.length === 0 ? summary : { ...summary, waitsFor };
 }
 
 /**
@@ -73,7 +121,7 @@ export async function isAccepted(context: EngineContext, commit: PhasedCommit): 
  * Reads a session's summary from its log; undefined if it is gone. Throws `TAMPERED`, `FORMAT_TOO_NEW` or
  * `APPROVAL_REFUSED` if it can't be shown.
  */
-export type LookAt = (id: SessionId, listed: SessionSummary | undefined) => Promise<SessionSummary | undefined>;
+export type LookAt = (id: SessionId, listed: SessionSummary | undefined) => Promise<ListedSession | undefined>;
 
 /** The number of sessions that are read in parallel. */
 const AT_ONCE = 16;
@@ -89,7 +137,7 @@ export async function checkedPage(
     ...items.map((summary) => ({ sessionId: summary.sessionId, summary })),
     ...damaged.map((sessionId) => ({ sessionId, summary: undefined })),
   ];
-  const shows: SessionSummary[] = [];
+  const shows: ListedSession[] = [];
   const broken: BrokenSession[] = [];
   for (let start = 0; start < listed.length; start += AT_ONCE) {
     const looks = listed.slice(start, start + AT_ONCE).map((one) => look(one, lookAt));
@@ -121,7 +169,7 @@ const BROKEN: ReadonlySet<ErrorCode> = new Set(["TAMPERED", "FORMAT_TOO_NEW", "A
 async function look(
   { sessionId, summary }: { readonly sessionId: string; readonly summary: SessionSummary | undefined },
   lookAt: LookAt,
-): Promise<SessionSummary | { readonly sessionId: string; readonly error: AnyPhasegateError } | undefined> {
+): Promise<ListedSession | { readonly sessionId: string; readonly error: AnyPhasegateError } | undefined> {
   if (!isSessionId(sessionId)) return { sessionId, error: notAnId(sessionId) };
   try {
     return await lookAt(sessionId, summary);
@@ -164,11 +212,17 @@ export interface CleanupRequest {
    * none.
    */
   readonly status?: readonly Exclude<SessionStatus, "deleted">[];
+  /** The name of the person or program that asks for it: recorded with each deletion. None if missing. */
+  readonly operator?: string;
+  /** Why: recorded with each deletion. Default: `stale`. */
+  readonly reason?: string;
+  /** Only tells which sessions would be deleted. Default: false. */
+  readonly preview?: boolean;
 }
 
 /** The result of a cleanup. */
 export interface CleanupResult {
-  /** The ids of the deleted sessions. */
+  /** The ids of the deleted sessions; for a preview, of those that would be deleted. */
   readonly removed: readonly SessionId[];
 }
 
@@ -178,17 +232,22 @@ export async function cleanup(context: EngineContext, request: CleanupRequest): 
   checkRetention(context.options.retention ?? {});
   const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];
+  const { operator, reason = "stale", preview = false } = request;
+  const command = { type: "delete", reason, ...(operator === undefined ? {} : { operator }) } as const;
   // Interrupted deletions are finished whatever their age.
   for await (const sessionId of phasedSessions(context, { status: ["deleted"] })) {
     if (!(await context.kernel.isTombstone(sessionId).catch(keepUnreadable(context)))) continue;
-    await context.kernel.remove(sessionId);
+    if (!preview) await context.kernel.remove(sessionId);
     removed.push(sessionId);
   }
   for (const [olderThan, status] of ages) {
     const stale = { status, updatedBefore: new Date(Math.max(0, now - olderThan)).toISOString() };
     for await (const sessionId of phasedSessions(context, stale)) {
-      if (!(await writeTombstone(context, sessionId, stale))) continue;
-      await context.kernel.remove(sessionId);
+      const isMeant = preview
+        ? isStaleNow(context, sessionId, stale)
+        : writeTombstone(context, sessionId, stale, command);
+      if (!(await isMeant)) continue;
+      if (!preview) await context.kernel.remove(sessionId);
       removed.push(sessionId);
     }
   }
@@ -232,6 +291,21 @@ function keepUnreadable({ notifications }: EngineContext): (error: unknown) => f
   };
 }
 
+/** Sessions of some statuses without a commit since a time. */
+interface Stale {
+  readonly status: readonly SessionStatus[];
+  readonly updatedBefore: string;
+}
+
+function isStale({ at, head }: Pick<PhasedSession, "at" | "head">, { status, updatedBefore }: Stale): boolean {
+  return at < updatedBefore && status.includes(head.status);
+}
+
+async function isStaleNow(context: EngineContext, sessionId: SessionId, stale: Stale): Promise<boolean> {
+  const session = await context.kernel.find(sessionId).catch(keepUnreadable(context));
+  return session !== undefined && session !== false && isStale(session, stale);
+}
+
 /**
  * Writes the tombstone; returns false if the session is gone, or was changed after it was found to be
  * stale.
@@ -239,12 +313,12 @@ function keepUnreadable({ notifications }: EngineContext): (error: unknown) => f
 async function writeTombstone(
   context: EngineContext,
   sessionId: SessionId,
-  { status, updatedBefore }: { readonly status: readonly SessionStatus[]; readonly updatedBefore: string },
+  stale: Stale,
+  command: CommandOf<"delete">,
 ): Promise<boolean> {
   try {
-    const command = { type: "delete", reason: "stale" } as const;
-    const isStale = ({ at, head }: PhasedSession) => at < updatedBefore && status.includes(head.status);
-    return (await executeCommand(context, sessionId, command, undefined, isStale)) !== undefined;
+    const isMeant = (session: PhasedSession) => isStale(session, stale);
+    return (await executeCommand(context, sessionId, command, undefined, isMeant)) !== undefined;
   } catch (error) {
     if (isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
     return keepUnreadable(context)(error);

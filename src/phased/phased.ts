@@ -36,12 +36,12 @@ import type { Commit } from "../ports/storage-adapter.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
-import { readEvents } from "./artifacts.js";
+import { attemptsWithEvidence, readEvents } from "./artifacts.js";
 import { completeTask, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
-import { cleanup, isAccepted, listSessions } from "./lists.js";
+import { cleanup, isAccepted, listAndCount } from "./lists.js";
 import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
@@ -55,6 +55,7 @@ import { startOptions, viewArtifact, viewDocument, viewFullState, viewPhase, vie
 
 /** The operations on sessions. */
 export const phased = {
+  attemptsWithEvidence,
   cleanup,
   completePhase,
   completeTask,
@@ -64,7 +65,7 @@ export const phased = {
   gateFailures,
   isAccepted,
   listApprovals,
-  listSessions,
+  listSessions: listAndCount,
   listWaivers,
   loadSession,
   migrate,

@@ -30,6 +30,7 @@ export interface PhasedCommand {
   readonly limits: TransitionContext["limits"];
   readonly snapshots?: TransitionContext["snapshots"];
   readonly skips?: TransitionContext["skips"];
+  readonly full?: TransitionContext["full"];
 }
 
 /** The kernel of phased sessions. */
@@ -139,8 +140,8 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
   schema: SESSION_SCHEMA,
   // One for each format that was written before this one; test/samples/ has logs of all that there were.
   upcasts: {},
-  decide: (head, { command, structure, limits, snapshots, skips }, { at, version }) =>
-    transition(head, command, { structure, limits, at, version, snapshots, skips }),
+  decide: (head, { command, structure, limits, snapshots, skips, full }, { at, version }) =>
+    transition(head, command, { structure, limits, at, version, snapshots, skips, full }),
   parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),
   summarize: (head) => ({
     workflowType: head.workflowType,

@@ -26,6 +26,7 @@ import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { RefusedStep } from "./refusals.js";
 import { type LoadedPhased, SessionDecisions } from "./session-decisions.js";
+import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 
@@ -186,9 +187,13 @@ export class Session<
     });
   }
 
-  /** Returns every attempt at every phase, oldest first. */
-  history(): Promise<readonly PhaseAttempt[]> {
-    return this.run("history", async ({ phased, context }) => phased.phaseHistory(await this.#events(phased, context)));
+  /** Returns every attempt at every phase, oldest first; with `evidence`, also what was submitted, and its hash. */
+  history({ evidence = false }: { readonly evidence?: boolean } = {}): Promise<readonly PhaseAttempt[]> {
+    return this.run("history", async ({ phased, context }) => {
+      const { session } = await phased.loadSession(context, this.id);
+      if (evidence) return phased.attemptsWithEvidence(context, session);
+      return phased.phaseHistory(await phased.readEvents(context, session));
+    });
   }
 
   /**
@@ -211,15 +216,16 @@ export class Session<
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
    */
-  pause(request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
+  pause(request: Keyed & OperatorNote = {}): Promise<PauseResult> {
     return this.run("pause", ({ phased, context }) => phased.pause(context, this.id, request));
   }
 
   /**
    * Resumes a paused session.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not paused.
+   * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
    */
-  resume(request: Keyed = {}): Promise<ResumeResult> {
+  resume(request: Keyed & OperatorNote = {}): Promise<ResumeResult> {
     return this.run("resume", ({ phased, context }) => phased.resume(context, this.id, request));
   }
 
@@ -230,12 +236,13 @@ export class Session<
    *   session is neither active nor failed.
    * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal`
    *   failures.
+   * @throws {PhasegateError} `SESSION_LIMIT` when the session has failed, and `limits.maxActiveSessions` are active.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
    *   is not the current one.
    */
   retryPhase(
     phase: Phase,
-    request: Keyed & { readonly resetEvidence?: boolean; readonly by?: "agent" | "host" } = {},
+    request: Keyed & OperatorNote & { readonly resetEvidence?: boolean; readonly by?: "agent" | "host" } = {},
   ): Promise<RetryResult> {
     return this.run("retryPhase", ({ phased, context }) => phased.retryPhase(context, this.id, { phase, ...request }));
   }
@@ -306,7 +313,7 @@ export class Session<
    * Deletes the session with a tombstone that records the reason; its id is never used again.
    * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
    */
-  delete(request: { readonly reason?: string } = {}): Promise<DeleteResult> {
+  delete(request: { readonly reason?: string; readonly operator?: string } = {}): Promise<DeleteResult> {
     return this.run("deleteSession", ({ phased, context }) => phased.deleteSession(context, this.id, request));
   }
 

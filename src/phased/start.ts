@@ -21,14 +21,14 @@ import {
   shown,
 } from "../workflow/names.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { loadPlanned, sessionNow } from "./context.js";
+import { fullAt, loadPlanned, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
 import { acceptedOptions, checkOptions, requireRules } from "./start-options.js";
-import { landing } from "./state/commands.js";
+import { landing, tooManyActive } from "./state/commands.js";
 import { readText } from "./texts.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
@@ -189,19 +189,15 @@ function keyedId(type: string, target: string, keyed: KeyedRequest): SessionId {
 
 /** Refuses a new session above the limit. A repeated start is not a new session. */
 async function checkSessionLimit(
-  { options, kernel }: EngineContext,
+  context: EngineContext,
   type: string,
   target: string,
   keyed: KeyedRequest | undefined,
 ): Promise<void> {
-  const limit = options.limits.maxActiveSessions;
-  if (limit === Number.POSITIVE_INFINITY) return;
-  if ((await options.storage.countActive(limit)) < limit) return;
-  if (keyed !== undefined && (await kernel.find(keyedId(type, target, keyed))) !== undefined) return;
-  throw new PhasegateError("SESSION_LIMIT", `${limit} sessions are active, which is as many as this host allows`, {
-    remedy: "Complete, pause or delete a session first: list the active ones.",
-    details: { limit },
-  });
+  const full = await fullAt(context);
+  if (full === undefined) return;
+  if (keyed !== undefined && (await context.kernel.find(keyedId(type, target, keyed))) !== undefined) return;
+  throw tooManyActive(full);
 }
 
 /** Called before anything is written, so that a failing list fails the start. */

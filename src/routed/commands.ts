@@ -5,7 +5,7 @@
  */
 import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
-import { PhasegateError } from "../errors.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { Keyed } from "../phased/commands.js";
 import { requireVerifiers } from "../phased/verify/run-verifiers.js";
@@ -20,7 +20,7 @@ import type { RoutedContext } from "./options.js";
 import { type RoutedCommand, type RoutedStructure, structureOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { RoutedResult, RoutedView, StartRoutedRequest } from "./types.js";
-import { executeOn, questionOf, requireInstance, resultOf, viewInstance } from "./views.js";
+import { executeOn, questionOf, requireInstance, requirePlace, resultOf, viewInstance } from "./views.js";
 
 /** Starts an instance. */
 export async function startRouted(context: RoutedContext, request: StartRoutedRequest): Promise<RoutedResult> {
@@ -71,13 +71,10 @@ function keyedId({ id }: KeyedRequest): SessionId {
 }
 
 /** A repeated start is not a new session, so it is always allowed. */
-async function checkLimit({ options, kernel }: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
-  const limit = options.limits.maxActiveSessions;
-  if (limit === Number.POSITIVE_INFINITY || (await options.storage.countActive(limit)) < limit) return;
-  if (keyed !== undefined && (await kernel.find(id)) !== undefined) return;
-  throw new PhasegateError("SESSION_LIMIT", `${limit} sessions are active, which is as many as this host allows`, {
-    remedy: "Finish, suspend or delete one first.",
-    details: { limit },
+async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
+  await requirePlace(context).catch(async (error: unknown) => {
+    const isRepeated = isPhasegateError(error, "SESSION_LIMIT") && keyed !== undefined;
+    if (!isRepeated || (await context.kernel.find(id)) === undefined) throw error;
   });
 }
 
@@ -97,24 +94,60 @@ async function decidedFirst(context: RoutedContext, started: RoutedCommit & { re
 export interface RoutedMove extends Keyed {
   /** Recorded with the move. */
   readonly reason?: string;
+  /** The name of the person or program that does it on behalf of the host; at most 200 characters. None if missing. */
+  readonly operator?: string;
+}
+
+/** Lets an instance run again, on behalf of the host. */
+export interface ReleaseRequest extends Keyed {
+  /** The status that it must have; any of them if missing. */
+  readonly from?: "SUSPENDED" | "FAILED";
+  /** The name of the person or program that does it; at most 200 characters. */
+  readonly operator: string;
+  /** Why; at most 4,000 characters. */
+  readonly note?: string;
 }
 
 /** Suspends an instance until it is resumed. */
 export async function suspend(
   context: RoutedContext,
   id: string,
-  { reason, ...keyed }: RoutedMove,
+  { reason, operator, ...keyed }: RoutedMove,
 ): Promise<RoutedView> {
-  return viewNow(context, await move(context, id, { type: "suspend", ...reasonOf(reason) }, keyed));
+  return viewNow(context, await move(context, id, { type: "suspend", ...saidOf({ reason, operator }) }, keyed));
+}
+
+/**
+ * Lets a suspended or failed instance run again on behalf of the host, and asks no decider: the next call continues with
+ * an undecided report. A failed instance gets the whole number of attempts again.
+ */
+export async function release(
+  context: RoutedContext,
+  instanceId: string,
+  { from, operator, note, idempotencyKey }: ReleaseRequest,
+): Promise<RoutedView> {
+  const id = parseSessionId(instanceId);
+  requireText("operator", operator, NAME_MAX);
+  if (note !== undefined) requireText("note", note);
+  const said = { operator, ...(note === undefined ? {} : { note }) };
+  const keyed =
+    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["release", from ?? null, said]);
+  const prepare = (session: RoutedSession) => {
+    const isSuspended = from === undefined ? session.head.status === "SUSPENDED" : from === "SUSPENDED";
+    if (isSuspended) return { command: { type: "release", ...said } as const };
+    const { maxAttemptsTotal } = context.options.limits;
+    return withBeginning(context, session, { type: "retry", maxAttemptsTotal, ...said });
+  };
+  return viewNow(context, await executeOn(context, id, prepare, keyed));
 }
 
 /** Ends an instance permanently. */
 export async function cancel(
   context: RoutedContext,
   id: string,
-  { reason, ...keyed }: RoutedMove,
+  { reason, ...keyed }: Omit<RoutedMove, "operator">,
 ): Promise<RoutedView> {
-  return viewNow(context, await move(context, id, { type: "cancel", ...reasonOf(reason) }, keyed));
+  return viewNow(context, await move(context, id, { type: "cancel", ...saidOf({ reason }) }, keyed));
 }
 
 /** Retries a failed instance: an undecided report is asked about again. */
@@ -130,7 +163,11 @@ export async function retry(context: RoutedContext, id: string, keyed: Keyed): P
 }
 
 /** Deletes an instance with a tombstone that records the reason. */
-export async function remove(context: RoutedContext, id: string, reason: string | undefined): Promise<RoutedCommit> {
+export async function remove(
+  context: RoutedContext,
+  id: string,
+  said: Pick<RoutedMove, "reason" | "operator">,
+): Promise<RoutedCommit> {
   const sessionId = parseSessionId(id);
   // Finishes a deletion that was interrupted between tombstone and removal.
   if (await context.kernel.isTombstone(sessionId)) {
@@ -138,7 +175,7 @@ export async function remove(context: RoutedContext, id: string, reason: string 
     await context.kernel.remove(sessionId);
     return last;
   }
-  const deleted = await move(context, id, { type: "delete", ...reasonOf(reason) }, {});
+  const deleted = await move(context, id, { type: "delete", ...saidOf(said) }, {});
   await context.kernel.remove(sessionId);
   return deleted;
 }
@@ -178,8 +215,9 @@ async function withBeginning(
   return { command: { ...command, ...begun }, payloads };
 }
 
-function reasonOf(reason: string | undefined) {
-  return reason === undefined ? {} : { reason };
+function saidOf({ reason, operator }: { readonly [name in "reason" | "operator"]?: string | undefined }) {
+  if (operator !== undefined) requireText("operator", operator, NAME_MAX);
+  return { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
 }
 
 async function lastOf({ kernel }: RoutedContext, id: RoutedCommit["sessionId"]): Promise<RoutedCommit> {
@@ -224,11 +262,14 @@ export async function answerQuestion(
   return viewInstance(context, await executeOn(context, id, prepare, keyed));
 }
 
-function requireText(field: "by" | "note", text: unknown): void {
-  if (typeof text === "string" && visibleText(text) !== "" && text.length <= 4000) return;
+const NAME_MAX = 200;
+const TEXT_MAX = 4000;
+
+function requireText(field: "by" | "note" | "operator", text: unknown, most = TEXT_MAX): void {
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= most) return;
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
     remedy: `Give '${field}': it is recorded with the decision.`,
-    details: { field, expected: "a text of 1 to 4,000 characters" },
+    details: { field, expected: `a text of 1 to ${most.toLocaleString("en")} characters` },
   });
 }
 

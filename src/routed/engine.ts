@@ -17,7 +17,7 @@
 import { isPhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
 import type { Keyed } from "../phased/commands.js";
-import { checkedPage, type SessionPage } from "../phased/lists.js";
+import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
 import type { RoutedListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
@@ -29,8 +29,10 @@ import type { RoutedAudit } from "./approvals.js";
 import {
   answerQuestion,
   cancel,
+  type ReleaseRequest,
   type RoutedApproval,
   type RoutedMove,
+  release,
   remove,
   retry,
   startRouted,
@@ -111,6 +113,7 @@ export class RoutedEngine {
 
   /**
    * Reconnects a client: its assumed step and the stored one are reconciled.
+   * @throws {PhasegateError} `SESSION_LIMIT` when it is suspended, and `limits.maxActiveSessions` are active.
    * @throws {PhasegateError} `INVALID_INPUT` when the assumed step is not a name, or the report, the updates or the idempotency key are invalid.
    * @throws {PhasegateError} `STEP_NOT_CURRENT` when `report.step_id` names another step than the current one.
    * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
@@ -168,12 +171,13 @@ export class RoutedEngine {
    * @throws {PhasegateError} `INVALID_TRANSITION` when it is neither running nor suspended.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    */
-  cancel(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
+  cancel(instanceId: string, request: Omit<RoutedMove, "operator"> = {}): Promise<RoutedView> {
     return this.#operations.run("cancel", (context) => cancel(context, instanceId, request));
   }
 
   /**
    * Retries a failed instance, with the undecided report if there is one.
+   * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
    * @throws {PhasegateError} `INVALID_TRANSITION` when it has not failed, or can't be retried.
    * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
    * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
@@ -182,6 +186,17 @@ export class RoutedEngine {
    */
   retry(instanceId: string, request: Keyed = {}): Promise<RoutedResult> {
     return this.#operations.run("retry", (context) => retry(context, instanceId, request));
+  }
+
+  /**
+   * Lets a suspended or failed instance run again, and asks no decider: the next call continues with an undecided report. A
+   * failed one gets the whole number of attempts again. For the host only.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when it is neither, or not in the status `from`, or can't be retried.
+   * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
+   * @throws {PhasegateError} `INVALID_INPUT` when `operator` or `note` is empty or too long.
+   */
+  release(instanceId: string, request: ReleaseRequest): Promise<RoutedView> {
+    return this.#operations.run("release", (context) => release(context, instanceId, request));
   }
 
   /**
@@ -212,9 +227,11 @@ export class RoutedEngine {
    */
   listInstances(query: SessionQuery = {}): Promise<SessionPage> {
     return this.#operations.run("listInstances", async (context) => {
-      const page = await context.options.storage.list({ ...query, kind: routedMachine.kind });
+      const { storage } = context.options;
+      const own = { ...query, kind: routedMachine.kind };
       const lookAt = (id: SessionId) => lookAtInstance(context, id);
-      return checkedPage(page, query, lookAt, (error) => context.notifications.report("listInstances", error));
+      const report = (error: unknown) => context.notifications.report("listInstances", error);
+      return withTotal(storage, own, await checkedPage(await storage.list(own), query, lookAt, report));
     });
   }
 
@@ -222,8 +239,8 @@ export class RoutedEngine {
    * Deletes an instance with a tombstone that records the reason; its id is never used again.
    * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no such instance.
    */
-  async delete(instanceId: string, request: { readonly reason?: string } = {}): Promise<void> {
-    await this.#operations.run("delete", (context) => remove(context, instanceId, request.reason));
+  async delete(instanceId: string, request: Pick<RoutedMove, "reason" | "operator"> = {}): Promise<void> {
+    await this.#operations.run("delete", (context) => remove(context, instanceId, request));
   }
 
   /** Checks an instance's log, against a receipt if one is given, and each approval in it. */

@@ -116,6 +116,7 @@ export function announceRouted(
         notifications.notify(event.type, { ...about, ...(event.reason === undefined ? {} : { reason: event.reason }) });
         break;
       case "retried":
+      case "released":
         notifications.notify("retried", about);
         break;
     }

@@ -6,7 +6,9 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { Prepared, PreparedOr, Unwritten } from "../log/log.js";
 import type { KeyedRequest } from "../log/machine.js";
-import type { SessionSummary } from "../ports/storage-adapter.js";
+import { fullAt } from "../phased/context.js";
+import { type ListedSession, waitingAs } from "../phased/lists.js";
+import { tooManyActive } from "../phased/state/commands.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import { notAccepted, questionIn } from "./approvals.js";
@@ -15,7 +17,7 @@ import type { RoutedStatus } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";
 import { type RoutedCommand, type RoutedEvent, type RoutedHead, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
-import { allowedOperations, type RoutedOperation } from "./state/transition.js";
+import { allowedOperations, type RoutedOperation, setsGoing } from "./state/transition.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView, UnapprovedStep } from "./types.js";
 
 /** An instance up to the first approval that this host does not accept. */
@@ -85,7 +87,9 @@ export function executeOn<Answer>(
       const session = requireFound(current, id);
       const unapproved = await findUnapproved(context, session);
       if (unapproved !== undefined && !mayUndo(unapproved, session)) await refuse(context, session, unapproved);
-      return prepare(session);
+      const prepared = await prepare(session);
+      if ("command" in prepared && setsGoing(session.head, prepared.command)) await requirePlace(context);
+      return prepared;
     },
     keyed,
   );
@@ -95,12 +99,15 @@ export function executeOn<Answer>(
  * Returns the summary of an instance for a list; undefined if it is gone. Throws `TAMPERED` or
  * `APPROVAL_REFUSED`.
  */
-export async function lookAtInstance(context: RoutedContext, id: SessionId): Promise<SessionSummary | undefined> {
+export async function lookAtInstance(context: RoutedContext, id: SessionId): Promise<ListedSession | undefined> {
   const session = await context.kernel.newest(id);
   if (session === undefined) return undefined;
   const unapproved = await findUnapproved(context, session);
   if (unapproved !== undefined) await refuse(context, session, unapproved);
-  return session.summary;
+  const { head, summary } = session;
+  const approval = head.status === "RUNNING" && head.pending?.awaiting !== undefined;
+  const host = head.status === "FAILED" && head.retryable && head.spent >= context.options.limits.maxAttemptsTotal;
+  return waitingAs(summary, { approval, waiver: false, host });
 }
 
 /**
@@ -117,6 +124,12 @@ export async function requireAccepted(context: RoutedContext, commit: RoutedComm
     if (!isGone) throw error;
     return false;
   }
+}
+
+/** Throws `SESSION_LIMIT` if as many sessions are active as the host allows. */
+export async function requirePlace(context: RoutedContext): Promise<void> {
+  const full = await fullAt(context);
+  if (full !== undefined) throw tooManyActive(full);
 }
 
 /** Checks what the kernel has read; sessions of other kinds count as missing. */

@@ -74,7 +74,6 @@ type CallerOnly =
   // Hosts see it when they list their workflows.
   | "DEFINITION_INVALID"
   | "SESSION_NOT_FOUND"
-  | "SESSION_LIMIT"
   | "PHASE_LOCKED"
   | "PHASE_ALREADY_COMPLETED"
   | "PHASE_OUT_OF_RANGE"
@@ -103,6 +102,7 @@ const AUDIENCES: Readonly<Record<Exclude<ErrorCode, CallerOnly>, Audience>> &
   INTERNAL: "operator",
   STORAGE_FAILED: "operator",
   BUSY: "operator",
+  SESSION_LIMIT: "operator",
   FORMAT_TOO_NEW: "operator",
   CONTENT_UNAVAILABLE: "operator",
   DEFINITION_CHANGED: "operator",

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { resultLines } from "../../src/cli/show.js";
+import { resultLines } from "../../src/cli/attempts.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { gatedFiles } from "../support/verified.js";
 import { writeFiles } from "../support/write-files.js";

@@ -6,14 +6,14 @@ import { notAccepted } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
-import { invalidTransition } from "../state/commands.js";
+import { invalidTransition, type OperatorNote } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
 import { factsOf, type SessionFacts } from "../views.js";
 import { changesByKind } from "./compare.js";
 import { hostWanted, needsHost, type Rebuilt, rereadPlan } from "./rebuild.js";
 
 /** Syncs a session's plan. */
-export interface SyncRequest {
+export interface SyncRequest extends OperatorNote {
   /** Only reports what would change. Default: false. */
   readonly preview?: boolean;
   /** The caller. Default: `host`. */
@@ -49,7 +49,7 @@ export interface SyncResult extends SessionFacts {
 export async function syncPlan(
   context: EngineContext,
   id: string,
-  { preview = false, by = "host", idempotencyKey }: SyncRequest,
+  { preview = false, by = "host", operator, note, idempotencyKey }: SyncRequest,
 ): Promise<SyncResult> {
   if (preview) {
     const { session, ticks, unapproved } = await loadSession(context, id);
@@ -73,6 +73,8 @@ export async function syncPlan(
       changes: changesByKind(rebuilt.changes, rebuilt.takenAway),
       places: rebuilt.places,
       tasks: rebuilt.tasks,
+      ...(operator === undefined ? {} : { operator }),
+      ...(note === undefined ? {} : { note }),
     } as const;
     const structure = await context.pinned.structure(session);
     return { command: { command, structure, limits: context.options.limits } };

@@ -18,6 +18,14 @@ import type { StepRefused, TaskPairs } from "./task-notes.js";
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
 
+/** Who asks for a step on behalf of the host, and why: recorded in the log, and shown by `history`. */
+export interface OperatorNote {
+  /** The name of the person or program; at most 200 characters. */
+  readonly operator?: string;
+  /** Why; at most 2,000 characters. */
+  readonly note?: string;
+}
+
 /** The common part of a person's approval and denial. The engine has already identified the person. */
 export interface PersonsWord extends Pick<EventOf<"approved">, "by" | "authenticated" | "signature" | "keyId"> {
   /** The hash of the evidence that the person has seen. */
@@ -66,9 +74,14 @@ export type SessionCommand =
   | ({ readonly type: "waive"; readonly note?: string } & WaiverWord)
   | ({ readonly type: "denyWaiver"; readonly note: string } & WaiverWord)
   | { readonly type: "refuseStep"; readonly refused: StepRefused }
-  | { readonly type: "pause"; readonly note?: string }
-  | { readonly type: "resume" }
-  | { readonly type: "retryPhase"; readonly phase: number; readonly resetEvidence: boolean; readonly by: Actor }
+  | ({ readonly type: "pause" } & OperatorNote)
+  | ({ readonly type: "resume" } & OperatorNote)
+  | ({
+      readonly type: "retryPhase";
+      readonly phase: number;
+      readonly resetEvidence: boolean;
+      readonly by: Actor;
+    } & OperatorNote)
   | {
       readonly type: "rollback";
       readonly to: number;
@@ -85,7 +98,7 @@ export type SessionCommand =
       /** See `syncPlan`. */
       readonly tasks?: TaskPairs | undefined;
     }
-  | {
+  | ({
       readonly type: "syncPlan";
       readonly structure: WorkflowStructure;
       readonly by: Actor;
@@ -94,11 +107,11 @@ export type SessionCommand =
       readonly places: readonly (readonly [from: number, to: number])[];
       /** The old and new numbers of the current phase's tasks; missing if the phase is not from a plan. */
       readonly tasks?: TaskPairs | undefined;
-    }
+    } & OperatorNote)
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
   /** Takes the snapshots that nobody took when they were due. */
   | { readonly type: "takeSnapshots" }
-  | { readonly type: "delete"; readonly reason?: string };
+  | { readonly type: "delete"; readonly reason?: string; readonly operator?: string };
 
 /** A command by its type. */
 export type CommandOf<T extends SessionCommand["type"]> = Extract<SessionCommand, { type: T }>;
@@ -118,6 +131,8 @@ export interface TransitionContext {
   readonly skips?: ((position: number) => SkippedBy | undefined) | undefined;
   /** The verifiers' snapshots for the phase that the command enters. */
   readonly snapshots?: readonly Snapshot[] | undefined;
+  /** The limit of active sessions, if as many are active: no other session becomes active. */
+  readonly full?: number | undefined;
   /** The current time, ISO 8601, UTC. */
   readonly at: string;
   /** The version that the commit will have. */
@@ -282,7 +297,8 @@ export function exhausted(head: SessionHead, limits: AttemptLimits): PhasegateEr
   const attempts = spentAt(head, head.position);
   if (attempts < limits.maxAttemptsTotal) return undefined;
   return new PhasegateError("ATTEMPTS_EXHAUSTED", `phase ${head.phase} was tried ${attempts} times without passing`, {
-    remedy: "Ask the person who runs this to look at the gate; only the host can grant more attempts.",
+    remedy:
+      "Ask the person who runs this to look at the gate: only the host can grant more attempts (`phasegate retry`).",
     details: { phase: head.phase, attempts, limit: limits.maxAttemptsTotal },
   });
 }
@@ -304,10 +320,18 @@ export function phaseOutOfRange(structure: WorkflowStructure, requested: number)
 }
 
 /** Returns the error for a text that is too long for the head. */
-export function tooLong(field: "note" | "reason", limit: number): PhasegateError<"INVALID_INPUT"> {
+export function tooLong(field: "note" | "reason" | "operator", limit: number): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `the ${field} is longer than ${limit} characters`, {
     remedy: `Shorten it to ${limit} characters; what is longer belongs in a file.`,
     details: { field, expected: `at most ${limit} characters` },
+  });
+}
+
+/** Returns the error for a session that would be one more active session than the host allows. */
+export function tooManyActive(limit: number): PhasegateError<"SESSION_LIMIT"> {
+  return new PhasegateError("SESSION_LIMIT", `${limit} sessions are active, which is as many as this host allows`, {
+    remedy: "Finish, pause or delete one, or raise limits.maxActiveSessions (`phasegate serve --max-sessions`).",
+    details: { limit },
   });
 }
 

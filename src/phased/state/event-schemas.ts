@@ -85,6 +85,7 @@ const decided = { ...answered, evidenceHash: z.string() };
 const taskPairs = { tasks: z.optional(z.array(z.tuple([z.int(), z.int()]))) };
 
 const actor = z.enum(["agent", "host"]);
+const hostWord = { operator: text, note: text };
 
 const changeSchema = z.object({
   phase: z.int(),
@@ -168,9 +169,9 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("gate_overridden"), phase, position, by: z.string(), reason: z.string() }),
   z.object({ type: z.literal("phase_skipped"), phase, position, by: z.string(), reason: z.string(), rule: text }),
-  z.object({ type: z.literal("paused"), note: text }),
-  z.object({ type: z.literal("resumed"), pausedSeconds: z.number() }),
-  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor, ...begun }),
+  z.object({ type: z.literal("paused"), ...hostWord }),
+  z.object({ type: z.literal("resumed"), pausedSeconds: z.number(), ...hostWord }),
+  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor, ...begun, ...hostWord }),
   z.object({
     type: z.literal("rolled_back"),
     from: phase,
@@ -198,6 +199,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     changes: planChangesSchema,
     places: z.optional(z.array(z.tuple([position, position]))),
     ...taskPairs,
+    ...hostWord,
   }),
   z.object({
     type: z.literal("plan_ticked"),
@@ -209,5 +211,5 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     unwritable: z.optional(texts),
   }),
   z.object({ type: z.literal("snapshots_taken"), phase, snapshots: z.array(snapshotSchema) }),
-  z.object({ type: z.literal("deleted"), reason: text }),
+  z.object({ type: z.literal("deleted"), reason: text, operator: text }),
 ]);

@@ -166,16 +166,16 @@ export type SessionEvent =
       reason: string;
       rule?: string | undefined;
     }
-  | { type: "paused"; note?: string | undefined }
-  | { type: "resumed"; pausedSeconds: number }
+  | ({ type: "paused" } & HostWord)
+  | ({ type: "resumed"; pausedSeconds: number } & HostWord)
   /** A failed session continues. With all of the phase's snapshots, if some had failed before. */
-  | {
+  | ({
       type: "retried";
       phase: number;
       resetEvidence: boolean;
       by: "agent" | "host";
       snapshots?: Snapshot[] | undefined;
-    }
+    } & HostWord)
   /** The session goes back to an earlier phase. */
   | {
       type: "rolled_back";
@@ -203,7 +203,7 @@ export type SessionEvent =
       tasks?: [number, number][] | undefined;
     }
   /** The session adopted the edits of its plan. */
-  | {
+  | ({
       type: "plan_synced";
       structure: WorkflowStructure;
       position: number;
@@ -213,7 +213,7 @@ export type SessionEvent =
       places?: [number, number][] | undefined;
       /** The old and new numbers of the tasks that stay noted as done. */
       tasks?: [number, number][] | undefined;
-    }
+    } & HostWord)
   /** Ticks were written into the plan. */
   | {
       type: "plan_ticked";
@@ -232,10 +232,13 @@ export type SessionEvent =
     }
   /** Snapshots that nobody took when the phase was entered, with all others of the phase. */
   | { type: "snapshots_taken"; phase: number; snapshots: Snapshot[] }
-  | { type: "deleted"; reason?: string | undefined };
+  | { type: "deleted"; reason?: string | undefined; operator?: string | undefined };
 
 /** An event of one type. */
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
+
+/** Who has asked for a step on behalf of the host, and why. */
+type HostWord = { operator?: string | undefined; note?: string | undefined };
 
 /** A person's answer to a request for a waiver. */
 export interface WaiverAnswer {

@@ -6,7 +6,7 @@
 import type { Proof } from "../../gate/backed-claims.js";
 import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
-import { isJsonObject } from "../../workflow/json.js";
+import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
 
@@ -45,6 +45,45 @@ export interface PhaseAttempt {
   readonly proofs?: readonly Proof[];
   /** How much of the problems the gate shows to agents; everything if missing. */
   readonly reveal?: Reveal;
+  /** What people and agents have noted during the attempt, oldest first. */
+  readonly notes?: readonly AttemptNote[];
+  /** The evidence of the submission that ended the attempt, or that waits for an approval; only on request. */
+  readonly evidence?: JsonObject;
+  /** The SHA-256 of that evidence, as approvals name it; only on request. */
+  readonly evidenceHash?: string;
+}
+
+/** What was noted during an attempt: by a person who decided or moved the session, or by the agent. */
+export interface AttemptNote {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** The event of the log that has the note, such as `approved`, `task_completed`, `paused` or `retried`. */
+  readonly event:
+    | "approved"
+    | "denied"
+    | "waiver_requested"
+    | "waiver_granted"
+    | "waiver_denied"
+    | "task_completed"
+    | "paused"
+    | "resumed"
+    | "retried"
+    | "plan_synced";
+  /** Who did it, if that is recorded: a person's name, `agent` or `host`. */
+  readonly by?: string;
+  /** The text: a comment, a reason, or what to do instead. */
+  readonly note?: string;
+  /** The number of the task that was done. */
+  readonly task?: number;
+  /** The names of what is to be waived. */
+  readonly fields?: readonly string[];
+  /** True if it was signed with that person's key. */
+  readonly authenticated?: boolean;
+}
+
+/** An attempt with the place of its evidence in the log. */
+export interface SubmittedAttempt extends PhaseAttempt {
+  readonly submitted?: { readonly evidence: EvidenceRef; readonly version: number };
 }
 
 /** A failed attempt at a gate. */
@@ -65,30 +104,52 @@ export interface GateFailure {
 
 type Open = { phase: number; attempt: number; startedAt: string };
 /** The findings of a gate at the end of an attempt. */
-type Findings = Pick<PhaseAttempt, "problems" | "verification" | "waived" | "proofs" | "reason" | "by">;
+type Findings = Pick<
+  SubmittedAttempt,
+  "problems" | "verification" | "waived" | "proofs" | "reason" | "by" | "notes" | "submitted"
+>;
 
 /** Returns every attempt at every phase in the order in which they began; the last one may be in progress. */
 export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
+  return submittedAttempts(events).map(({ submitted: _, ...attempt }) => attempt);
+}
+
+/** Returns the same attempts, each with the place of its evidence; one that waits for an approval has its own, too. */
+export function submittedAttempts(events: Iterable<RecordedEvent>): SubmittedAttempt[] {
   const attempts = new Attempts();
   let open: Open | undefined;
   let structure: WorkflowStructure | undefined;
+  /** What was found and noted since the open attempt began. */
+  let asked: Pick<Findings, "submitted"> = {};
+  let notes: AttemptNote[] = [];
+  const noted = () => (notes.length === 0 ? {} : { notes });
   const close = (at: string, status: PhaseAttempt["status"], findings: Findings = {}) => {
-    if (open !== undefined) attempts.add(closed(open, at, status, { ...findings, ...hidden(structure, open.phase) }));
+    const found = { ...findings, ...noted() };
+    if (open !== undefined) attempts.add(closed(open, at, status, { ...found, ...hidden(structure, open.phase) }));
     open = undefined;
+    asked = {};
+    notes = [];
   };
-  for (const { event, at } of events) {
+  for (const { event, at, version } of events) {
+    const note = noteOf(event, at);
+    if (note !== undefined) notes.push(note);
     switch (event.type) {
       case "started":
       case "migrated":
       case "plan_synced":
         structure = event.structure;
+        asked = {};
         break;
       case "phase_entered":
         open = { phase: event.phase, attempt: 1, startedAt: at };
         break;
+      case "approval_requested":
+        asked = { submitted: { evidence: event.evidence, version } };
+        break;
       case "gate_failed": {
         const attempt: number = open?.attempt ?? event.attempt;
-        close(at, "failed", { problems: event.problems, ...found(event) });
+        const { evidence, problems } = event;
+        close(at, "failed", { problems, ...found(event), submitted: { evidence, version } });
         open = { phase: event.phase, attempt: attempt + 1, startedAt: at };
         break;
       }
@@ -96,11 +157,13 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
         open = undefined;
         break;
       case "retried":
+        asked = {};
         open = { phase: event.phase, attempt: open?.attempt ?? attempts.next(event.phase), startedAt: at };
         break;
       case "gate_passed": {
-        const { waived, proofs } = event;
-        close(at, "completed", { ...found(event), ...(waived && { waived }), ...(proofs && { proofs }) });
+        const { waived, proofs, evidence } = event;
+        const given = { ...(waived && { waived }), ...(proofs && { proofs }), submitted: { evidence, version } };
+        close(at, "completed", { ...found(event), ...given });
         break;
       }
       case "gate_overridden":
@@ -115,7 +178,37 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
         break;
     }
   }
-  return open === undefined ? attempts.done : [...attempts.done, { ...open, status: "active" }];
+  return open === undefined ? attempts.done : [...attempts.done, { ...open, status: "active", ...asked, ...noted() }];
+}
+
+/** Returns what an event says that belongs to an attempt; undefined if it says nothing. */
+function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
+  switch (event.type) {
+    case "approved":
+    case "denied":
+    case "waiver_granted":
+    case "waiver_denied": {
+      const { by, authenticated } = event;
+      return { at, event: event.type, by, authenticated, ...textOf(event.note) };
+    }
+    case "waiver_requested":
+      return { at, event: event.type, fields: event.fields, note: event.reason };
+    case "task_completed":
+      return event.note === undefined ? undefined : { at, event: event.type, task: event.task, note: event.note };
+    case "paused":
+    case "resumed":
+    case "retried":
+    case "plan_synced": {
+      const { operator, note } = event;
+      if (operator === undefined && note === undefined) return undefined;
+      return { at, event: event.type, ...(operator === undefined ? {} : { by: operator }), ...textOf(note) };
+    }
+  }
+  return undefined;
+}
+
+function textOf(note: string | undefined): Pick<AttemptNote, "note"> {
+  return note === undefined ? {} : { note };
 }
 
 /** Returns every failure at a gate, oldest first. */
@@ -174,13 +267,13 @@ export function secondsBetween(from: string, to: string): number {
  * rollbacks stay fast.
  */
 class Attempts {
-  readonly done: PhaseAttempt[] = [];
+  readonly done: SubmittedAttempt[] = [];
   /** How often each phase was tried. */
   readonly #tries = new Map<number, number>();
   /** The attempts that a rollback can affect, by phase in ascending order. */
-  readonly #revocable: { readonly attempt: PhaseAttempt; readonly index: number }[] = [];
+  readonly #revocable: { readonly attempt: SubmittedAttempt; readonly index: number }[] = [];
 
-  add(attempt: PhaseAttempt): void {
+  add(attempt: SubmittedAttempt): void {
     const { phase, status } = attempt;
     const index = this.done.push(attempt) - 1;
     this.#tries.set(phase, attempt.attempt);
@@ -209,7 +302,7 @@ function closed(
   at: string,
   status: PhaseAttempt["status"],
   findings: Findings & Pick<PhaseAttempt, "reveal">,
-): PhaseAttempt {
+): SubmittedAttempt {
   return { ...open, status, completedAt: at, durationSeconds: secondsBetween(open.startedAt, at), ...findings };
 }
 

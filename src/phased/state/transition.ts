@@ -12,11 +12,13 @@ import {
   exhausted,
   invalidTransition,
   notCurrent,
+  type OperatorNote,
   rollbackTargets,
   type SessionCommand,
   type TransitionContext,
   taskRefusal,
   tooLong,
+  tooManyActive,
 } from "./commands.js";
 import {
   completePhase,
@@ -55,6 +57,8 @@ export function transition(
   const [first, ...others] = decided;
   let next = applyEvent(head, first, context);
   for (const event of others) next = applyEvent(next, event, context);
+  const becomesActive = head !== undefined && head.status !== "active" && next.status === "active";
+  if (context.full !== undefined && becomesActive) return { ok: false, error: tooManyActive(context.full) };
   return { ok: true, events: decided, head: next };
 }
 
@@ -96,7 +100,7 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
       if (head.status !== "paused") {
         return invalidTransition(head, context.structure, "resume", { limits: context.limits });
       }
-      return [{ type: "resumed", pausedSeconds: secondsBetween(head.pausedAt, context.at) }];
+      return withWord({ type: "resumed", pausedSeconds: secondsBetween(head.pausedAt, context.at) }, command);
     case "retryPhase":
       return retryPhase(head, command, context);
     case "rollback":
@@ -150,10 +154,22 @@ function completeTask(
   return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "task_completed", phase, task, note }];
 }
 
-function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
+function pause(head: SessionHead, command: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
   if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
-  if (note === undefined) return [{ type: "paused" }];
-  return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "paused", note }];
+  return withWord({ type: "paused" }, command);
+}
+
+/** The longest name of whoever asks for a step on behalf of the host. */
+const OPERATOR_MAX = 200;
+
+/** Returns an event with who asked for it, and why; an error if one of them is too long. */
+function withWord<E extends EventOf<"paused" | "resumed" | "retried" | "plan_synced">>(
+  event: E,
+  { operator, note }: OperatorNote,
+): readonly [E] | AnyPhasegateError {
+  if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("operator", OPERATOR_MAX);
+  if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  return [{ ...event, ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) }];
 }
 
 /** Resets the attempts in a row, with or without the last evidence. */
@@ -170,7 +186,7 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   if (head.status === "active" && !isNeeded) {
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }
-  return [{ type: "retried", phase, resetEvidence, by, ...begunOf(context) }];
+  return withWord({ type: "retried", phase, resetEvidence, by, ...begunOf(context) }, command);
 }
 
 /** Returns to an earlier phase; it and all later ones are no longer completed. */
@@ -251,10 +267,13 @@ function planSync(
   const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
   const kept = keptTasks(head, context.structure, command);
   const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
-  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes, ...places, ...kept }];
+  const synced = { type: "plan_synced", structure, position: head.position, by, changes, ...places, ...kept } as const;
+  return refusal ?? withWord(synced, command);
 }
 
-function remove({ reason }: CommandOf<"delete">): Decided {
-  if (reason === undefined) return [{ type: "deleted" }];
-  return reason.length > NOTE_MAX ? tooLong("reason", NOTE_MAX) : [{ type: "deleted", reason }];
+function remove({ reason, operator }: CommandOf<"delete">): Decided {
+  if (reason !== undefined && reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
+  if (operator !== undefined && operator.length > OPERATOR_MAX) return tooLong("operator", OPERATOR_MAX);
+  const said = { ...(reason === undefined ? {} : { reason }), ...(operator === undefined ? {} : { operator }) };
+  return [{ type: "deleted", ...said }];
 }

@@ -40,8 +40,12 @@ export function applyEvent(
         ...factsOf(head),
         status: "RUNNING",
         attempts: 0,
+        // The host grants the whole number of attempts again.
+        ...(event.operator === undefined ? {} : { spent: 0 }),
         ...(event.snapshots === undefined ? {} : { baseline: version }),
       };
+    case "released":
+      return { ...factsOf(head), status: "RUNNING" };
     case "cancelled": {
       const reason = event.reason === undefined ? "cancelled" : `cancelled: ${event.reason}`;
       return { ...factsOf(head), status: "FAILED", completedAt: at, code: "CANCELLED", reason, retryable: false };

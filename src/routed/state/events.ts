@@ -137,10 +137,13 @@ export type RoutedEvent =
       /** Missing for failures before the decider was asked. */
       milliseconds?: number | undefined;
     }
-  | { type: "suspended"; reason?: string | undefined }
-  | { type: "retried"; snapshots?: Snapshot[] | undefined }
+  | { type: "suspended"; reason?: string | undefined; operator?: string | undefined }
+  /** A failed instance runs again; by the host if there is an operator. */
+  | { type: "retried"; snapshots?: Snapshot[] | undefined; operator?: string | undefined; note?: string | undefined }
+  /** The host lets a suspended instance run again. */
+  | { type: "released"; operator: string; note?: string | undefined }
   | { type: "cancelled"; reason?: string | undefined }
-  | { type: "deleted"; reason?: string | undefined };
+  | { type: "deleted"; reason?: string | undefined; operator?: string | undefined };
 
 /** An event of one type. */
 export type RoutedEventOf<T extends RoutedEvent["type"]> = Extract<RoutedEvent, { type: T }>;
@@ -345,7 +348,14 @@ export type RoutedCommand =
       readonly reason: string;
       readonly milliseconds?: number;
     }
-  | { readonly type: "suspend"; readonly reason?: string }
-  | ({ readonly type: "retry"; readonly maxAttemptsTotal: number } & Begins)
+  | { readonly type: "suspend"; readonly reason?: string; readonly operator?: string }
+  | ({
+      readonly type: "retry";
+      readonly maxAttemptsTotal: number;
+      /** The person or program that retries on behalf of the host, which may grant more attempts. */
+      readonly operator?: string;
+      readonly note?: string;
+    } & Begins)
+  | { readonly type: "release"; readonly operator: string; readonly note?: string }
   | { readonly type: "cancel"; readonly reason?: string }
-  | { readonly type: "delete"; readonly reason?: string };
+  | { readonly type: "delete"; readonly reason?: string; readonly operator?: string };

@@ -41,7 +41,7 @@ export interface RoutedEntry {
   readonly assumedStep?: string;
   /** The client's report; missing for other events. */
   readonly report?: StepReport;
-  /** The report's status, `RESUMING`, or the event: `SUSPENDED`, `RETRIED`, `CANCELLED`, … */
+  /** The report's status, `RESUMING`, or the event: `SUSPENDED`, `RESUMED`, `RETRIED`, `CANCELLED`, … */
   readonly outcomeStatus: string;
   /** The decided step, once there is one. */
   readonly determinedNextStep?: string;
@@ -55,6 +55,8 @@ export interface RoutedEntry {
   readonly reveal?: Reveal;
   /** Why it failed, or a person's note. */
   readonly reason?: string;
+  /** Who did it on behalf of the host; missing if a client did it. */
+  readonly by?: string;
 }
 
 /** A commit with what history needs of it. */
@@ -126,13 +128,15 @@ export class RoutedHistory {
       case "failed":
         return this.#amend({ reason: event.reason });
       case "suspended":
-        return add({ stepName: step, outcomeStatus: "SUSPENDED", ...reasonOf(event) });
+        return add({ stepName: step, outcomeStatus: "SUSPENDED", ...reasonOf(event), ...byOf(event) });
       case "retried":
-        return add({ stepName: step, outcomeStatus: "RETRIED" });
+        return add({ stepName: step, outcomeStatus: "RETRIED", ...noteOf(event), ...byOf(event) });
+      case "released":
+        return add({ stepName: step, outcomeStatus: "RESUMED", ...noteOf(event), ...byOf(event) });
       case "cancelled":
         return add({ stepName: step, outcomeStatus: "CANCELLED", ...reasonOf(event) });
       case "deleted":
-        return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event) });
+        return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event), ...byOf(event) });
     }
   }
 }
@@ -186,6 +190,14 @@ function compactUsage({ model, inputTokens, outputTokens, requests }: NonNullabl
     ...(outputTokens === undefined ? {} : { outputTokens }),
     ...(requests === undefined ? {} : { requests }),
   };
+}
+
+function noteOf({ note }: { readonly note?: string | undefined }) {
+  return note === undefined ? {} : { reason: note };
+}
+
+function byOf({ operator }: { readonly operator?: string | undefined }) {
+  return operator === undefined ? {} : { by: operator };
 }
 
 function reasonOf({ reason }: { readonly reason?: string | undefined }) {

@@ -113,10 +113,11 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     reason: z.string(),
     milliseconds: z.optional(z.number()),
   }),
-  z.object({ type: z.literal("suspended"), reason: text }),
-  z.object({ type: z.literal("retried"), ...begun }),
+  z.object({ type: z.literal("suspended"), reason: text, operator: text }),
+  z.object({ type: z.literal("retried"), ...begun, operator: text, note: text }),
+  z.object({ type: z.literal("released"), operator: z.string(), note: text }),
   z.object({ type: z.literal("cancelled"), reason: text }),
-  z.object({ type: z.literal("deleted"), reason: text }),
+  z.object({ type: z.literal("deleted"), reason: text, operator: text }),
 ]);
 
 const pendingSchema = z.object({

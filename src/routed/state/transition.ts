@@ -136,10 +136,19 @@ function commandRefusal(
     case "cancel":
       return head.status === "RUNNING" || head.status === "SUSPENDED" ? undefined : notNow(head, "cancel");
     case "retry":
-      return retryRefusal(head, command.maxAttemptsTotal);
+      return retryRefusal(head, command);
+    case "release":
+      return head.status === "SUSPENDED" ? undefined : notNow(head, "resume");
     case "delete":
       return head.status === "DELETED" ? notNow(head, "delete") : undefined;
   }
+}
+
+/** Returns true if a command lets an instance run that does not run now. */
+export function setsGoing(head: RoutedHead, command: RoutedCommand): boolean {
+  if (head.status === "RUNNING" || command.type === "start") return false;
+  const may = ["report", "refuse", "retry", "release"].includes(command.type);
+  return may && commandRefusal(head, command) === undefined;
 }
 
 function overtaken(head: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
@@ -149,14 +158,17 @@ function overtaken(head: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
   });
 }
 
-function retryRefusal(head: RoutedHead, limit: number): AnyPhasegateError | undefined {
+function retryRefusal(
+  head: RoutedHead,
+  { maxAttemptsTotal, operator }: Extract<RoutedCommand, { type: "retry" }>,
+): AnyPhasegateError | undefined {
   // A suspended question for the first step is resumed in the same way.
-  if (head.status === "SUSPENDED" && head.step === undefined) return undefined;
+  if (head.status === "SUSPENDED" && head.step === undefined && operator === undefined) return undefined;
   if (head.status !== "FAILED" || !head.retryable) return notNow(head, "retry");
-  if (head.spent < limit) return undefined;
+  if (head.spent < maxAttemptsTotal || operator !== undefined) return undefined;
   const message = `the gate of ${head.step} was not passed in ${head.spent} attempts in total: there are no more`;
   return new PhasegateError("INVALID_TRANSITION", message, {
-    remedy: "Tell the person who runs this server; start a new instance once the cause is fixed.",
+    remedy: "Ask the person who runs this to look at the gate: only the host can grant more (`phasegate retry`).",
     details: { command: "retry", status: head.status, allowed: ["delete"] },
   });
 }
@@ -217,13 +229,15 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
       return [{ type: "failed", ...step, code, reason, ...(milliseconds === undefined ? {} : { milliseconds }) }];
     }
     case "suspend":
-      return [{ type: "suspended", ...reasonOf(command) }];
+      return [{ type: "suspended", ...reasonOf(command), ...wordBy(command) }];
     case "retry":
-      return [{ type: "retried", ...begunWith(command.snapshots) }];
+      return [{ type: "retried", ...begunWith(command.snapshots), ...wordBy(command) }];
+    case "release":
+      return [{ type: "released", operator: command.operator, ...wordBy(command) }];
     case "cancel":
       return [{ type: "cancelled", ...reasonOf(command) }];
     case "delete":
-      return [{ type: "deleted", ...reasonOf(command) }];
+      return [{ type: "deleted", ...reasonOf(command), ...wordBy(command) }];
   }
 }
 
@@ -259,6 +273,11 @@ function wordOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "appro
     ...(signature === undefined ? {} : { signature: { ...signature } }),
     ...(keyId === undefined ? {} : { keyId }),
   };
+}
+
+/** Returns who asked for a command on behalf of the host, and why. */
+function wordBy({ operator, note }: { readonly operator?: string; readonly note?: string }) {
+  return { ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) };
 }
 
 function reasonOf({ reason }: { readonly reason?: string }) {

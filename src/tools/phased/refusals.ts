@@ -168,8 +168,10 @@ export function actionOf(command: string): Action | undefined {
 function remediation(tool: string, error: AnyPhasegateError): string {
   switch (error.code) {
     case "SESSION_NOT_FOUND":
-    case "SESSION_LIMIT":
       return `${error.remedy} Use ${tool}(action='list_sessions').`;
+    // The engine's remedy is for the host, which is told, too: an agent can't raise the limit.
+    case "SESSION_LIMIT":
+      return `Finish a session that you work on, or wait until one ends. Use ${tool}(action='list_sessions').`;
     case "WORKFLOW_NOT_FOUND":
       return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;
     case "INVALID_TRANSITION": {

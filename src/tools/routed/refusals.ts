@@ -191,6 +191,8 @@ function detailsOf(context: RoutedContext, error: AnyPhasegateError): WireObject
 
 /** Returns what to do next, in calls that the client has. */
 function remedyOf(context: RoutedContext, error: AnyPhasegateError): string {
+  // The engine's remedy is for the host, which is told, too: a client can't raise the limit.
+  if (error.code === "SESSION_LIMIT") return "Finish an instance that you work on, or wait until one ends.";
   if (error.code !== "INVALID_TRANSITION") return error.remedy;
   const calls = toCalls(context, error.details.allowed);
   return calls.length === 0 ? "It is over: start a new instance for more." : `Possible now: ${calls.join(", ")}.`;

@@ -76,6 +76,7 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   suspend: ({ host, id }) => [host.engine.suspend(id)],
   cancel: ({ host, id }) => [host.engine.cancel(id)],
   retry: ({ host, id }) => [host.engine.retry(id)],
+  release: ({ host, id }) => [host.engine.release(id, { operator: "ann" })],
   approve: ({ host, id, word }) => [host.engine.approve(id, word)],
   deny: ({ host, id, word }) => [host.engine.deny(id, { ...word, note: "no" })],
   listInstances: ({ host }) => [host.engine.listInstances(), host.engine.listInstances({ status: ["completed"] })],

@@ -1,0 +1,164 @@
+import { MemoryStorage } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { built } from "../support/workflows.js";
+
+const SAID = { operator: "ann", note: "the disk was full" } as const;
+
+/** Creates an engine with a session whose attempts in a row are used up. */
+async function failed(limits = {}) {
+  const made = makeEngine({ limits: { maxAttempts: 1, ...limits } });
+  const id = await startTwoPhases(made.engine);
+  await made.engine.completePhase(id, { phase: 1, evidence: { summary: "no" } });
+  return { ...made, id };
+}
+
+describe("who asks on behalf of the host", () => {
+  it("is in the history, with the note", async () => {
+    const { engine, id } = await failed();
+    await engine.retryPhase(id, { phase: 1, ...SAID });
+    await engine.pause(id, SAID);
+    await engine.resume(id, { operator: "bob" });
+    await engine.pause(id);
+    const [, attempt] = await engine.history(id);
+    expect(attempt?.notes).toMatchObject([
+      { event: "retried", by: "ann", note: "the disk was full" },
+      { event: "paused", by: "ann", note: "the disk was full" },
+      { event: "resumed", by: "bob" },
+    ]);
+  });
+
+  it("is recorded with a deletion, also by a cleanup", async () => {
+    const { engine, storage, clock, id } = await failed();
+    const bodies: string[] = [];
+    const append = storage.append.bind(storage);
+    storage.append = (commit) => {
+      bodies.push(commit.body);
+      return append(commit);
+    };
+    const other = await startTwoPhases(engine, "b");
+    await engine.deleteSession(id, { reason: "not needed", operator: "ann" });
+    expect(bodies.at(-1)).toContain('"events":[{"type":"deleted","reason":"not needed","operator":"ann"}]');
+    clock.advance(1000);
+    expect(await engine.cleanup({ olderThan: 0, preview: true })).toEqual({ removed: [other] });
+    expect((await engine.getState(other)).status).toBe("active");
+    expect(await engine.cleanup({ olderThan: 0, operator: "ann", reason: "old" })).toEqual({ removed: [other] });
+    expect(bodies.at(-1)).toContain('"events":[{"type":"deleted","reason":"old","operator":"ann"}]');
+  });
+
+  it("must be short, and a text", async () => {
+    const { engine, id } = await failed();
+    const long = { operator: "x".repeat(201) };
+    for (const call of [engine.retryPhase(id, { phase: 1, ...long }), engine.deleteSession(id, long)]) {
+      expect(await failure(call)).toMatchObject({ code: "INVALID_INPUT", details: { field: "operator" } });
+    }
+    const note = await failure(engine.retryPhase(id, { phase: 1, note: "x".repeat(2001) }));
+    expect(note).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
+    const wrong: { operator: string } = JSON.parse('{"operator": 5}');
+    expect(await failure(engine.retryPhase(id, { phase: 1, ...wrong }))).toMatchObject({ code: "INVALID_INPUT" });
+    expect((await engine.getState(id)).status).toBe("failed");
+  });
+});
+
+describe("the limit of active sessions", () => {
+  /** Creates a paused session, a failed one and a full engine. */
+  async function full() {
+    const { engine } = makeEngine({ limits: { maxActiveSessions: 1, maxAttempts: 1 } });
+    const paused = await startTwoPhases(engine, "paused");
+    await engine.pause(paused);
+    const lost = await startTwoPhases(engine, "lost");
+    await engine.completePhase(lost, { phase: 1, evidence: {} });
+    const active = await startTwoPhases(engine, "active");
+    return { engine, paused, lost, active };
+  }
+
+  it("holds for every session that becomes active again", async () => {
+    const { engine, paused, lost, active } = await full();
+    const calls = [
+      () => engine.resume(paused),
+      () => engine.retryPhase(lost, { phase: 1 }),
+      () => engine.skipPhase(lost, { phase: 1, by: "ann", reason: "known" }),
+      () => engine.overrideGate(lost, { phase: 1, by: "ann", reason: "known" }),
+    ];
+    for (const call of calls) expect(await failure(call())).toMatchObject({ code: "SESSION_LIMIT" });
+    await engine.pause(active);
+    expect(await engine.resume(paused, { idempotencyKey: "k" })).toMatchObject({ replayed: false });
+    // A repeated call makes nothing active.
+    expect(await engine.resume(paused, { idempotencyKey: "k" })).toMatchObject({ replayed: true });
+    expect(await failure(engine.resume(active))).toMatchObject({ code: "SESSION_LIMIT" });
+  });
+
+  it("holds for a rollback of a failed session, not for one of an active session", async () => {
+    const { engine } = makeEngine({ limits: { maxActiveSessions: 1, maxAttempts: 1 } });
+    const id = await startTwoPhases(engine);
+    await engine.completePhase(id, { phase: 1, evidence: built });
+    expect(await engine.rollback(id, { to: 1 })).toMatchObject({ to: 1 });
+    await engine.completePhase(id, { phase: 1, evidence: built });
+    await engine.pause(id);
+    await startTwoPhases(engine, "b");
+    // What the state forbids is reported first.
+    expect(await failure(engine.rollback(id, { to: 1 }))).toMatchObject({ code: "INVALID_TRANSITION" });
+    expect(await failure(engine.pause(id))).toMatchObject({ code: "INVALID_TRANSITION" });
+  });
+
+  it("names the limit to the host, which is told of each refusal", async () => {
+    const { engine, paused } = await full();
+    const told: unknown[] = [];
+    engine.on("internalError", ({ operation, error }) => told.push([operation, error]));
+    const error = await failure(engine.resume(paused));
+    expect(error.remedy).toContain("limits.maxActiveSessions");
+    expect(told).toEqual([["resume", error]]);
+  });
+});
+
+describe("engine.history with evidence", () => {
+  it("has what was submitted, with the hash that approvals name", async () => {
+    const { engine } = makeEngine();
+    const id = await startTwoPhases(engine);
+    await engine.completePhase(id, { phase: 1, evidence: { summary: "no" } });
+    const large = { ...built, log: "x".repeat(70_000) };
+    await engine.completePhase(id, { phase: 1, evidence: large });
+    const history = await engine.history(id, { evidence: true });
+    expect(history.map(({ evidence }) => evidence)).toEqual([{ summary: "no" }, large, undefined]);
+    expect(history.map(({ evidenceHash }) => evidenceHash?.length)).toEqual([64, 64, undefined]);
+    for (const attempt of await engine.history(id)) expect(attempt).not.toHaveProperty("evidence");
+    for (const attempt of await engine.history(id)) expect(attempt).not.toHaveProperty("submitted");
+  });
+});
+
+describe("a list", () => {
+  it("says what sessions wait for", async () => {
+    const { engine, id } = await failed({ maxAttemptsTotal: 2 });
+    const waits = async () => (await engine.listSessions()).items.map(({ waitsFor }) => waitsFor);
+    expect(await waits()).toEqual([undefined]);
+    await engine.requestWaiver(id, { phase: 1, fields: ["tests_pass"], reason: "no runner" });
+    expect(await waits()).toEqual([["waiver"]]);
+    await engine.retryPhase(id, { phase: 1, by: "agent" });
+    await engine.completePhase(id, { phase: 1, evidence: {} });
+    expect(await waits()).toEqual([["waiver", "host"]]);
+    await engine.retryPhase(id, { phase: 1 });
+    expect(await waits()).toEqual([["waiver"]]);
+  });
+
+  it("has the number of all matches, on a storage that does not know it, too", async () => {
+    const storage = new MemoryStorage();
+    const list = storage.list.bind(storage);
+    storage.list = async (query) => {
+      const { total: _, ...page } = await list(query);
+      return page;
+    };
+    const { engine } = makeEngine({ storage });
+    for (const name of "abc") await startTwoPhases(engine, name);
+    const first = await engine.listSessions({ limit: 2 });
+    expect([first.items.length, first.total]).toEqual([2, 3]);
+    const second = await engine.listSessions({
+      limit: 2,
+      ...(first.cursor === undefined ? {} : { cursor: first.cursor }),
+    });
+    expect([second.items.length, second.total]).toEqual([1, 3]);
+    expect((await engine.listSessions({ status: ["failed"] })).total).toBe(0);
+    const many = makeEngine({ storage: Object.assign(storage, { list: async () => ({ items: [], cursor: "x" }) }) });
+    expect(await many.engine.listSessions()).not.toHaveProperty("total");
+  });
+});
