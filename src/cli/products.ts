@@ -84,6 +84,8 @@ export interface WorkspaceFolders {
   readonly bundle: string;
   readonly output: string;
   readonly core?: string;
+  /** More folders that may be read, by the names of their variables. */
+  readonly readRoots: Readonly<Record<string, string>>;
 }
 
 /** The decider that picks the next step of a routed workflow. */
@@ -193,9 +195,10 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
 
 async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
   if (options.workspace === undefined) return undefined;
-  const { bundle, core, output } = options.workspace;
+  const { bundle, core, output, readRoots } = options.workspace;
   const bundleRoot = await requireFolder(bundle, "the bundle");
   const coreRoot = core === undefined ? undefined : await requireFolder(core, "the core folder");
+  for (const [name, folder] of Object.entries(readRoots)) await requireFolder(folder, `the folder of {${name}}`);
   return async (basis) => {
     const outputRoot = resolve(output);
     // Created if it does not exist, as the folder of the state is.
@@ -203,6 +206,7 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
     const workspace = await createWorkspace({
       bundleRoot,
       outputRoot: await requireFolder(outputRoot, "the output folder"),
+      readRoots,
       ...(coreRoot === undefined ? {} : { coreRoot }),
       ...(options.project === undefined ? {} : { projectRoot: options.project }),
       ...(basis === undefined ? {} : { storage: basis.storage }),

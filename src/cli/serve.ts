@@ -28,7 +28,7 @@ import { trustOptions, verifierOptions } from "./trust.js";
 const HELP = `
 stdout carries the protocol only; the log goes to stderr, one JSON object per line. The server finishes the calls
 under way and exits with code 0 on SIGTERM, on SIGINT and when its client closes stdin. Options take precedence over
-variables; PHASEGATE_WORKFLOWS and PHASEGATE_STANDARDS hold folders separated by '${delimiter}'.
+variables; PHASEGATE_WORKFLOWS, PHASEGATE_STANDARDS and PHASEGATE_READ_ROOTS hold several, separated by '${delimiter}'.
 
 For routed workflows these variables are read as well: WORKFLOW_DB_PATH (an SQLite file, if --state is not given),
 LOG_LEVEL, USE_STUB_AI_CLIENT=true (the same as --decider linear), GEMINI_API_KEY, GEMINI_MODEL_NAME,
@@ -254,13 +254,43 @@ function workspaceOptions(): Option[] {
     new Option("--output <dir>", "folder that the workflows in --bundle save to, with a folder for each session")
       .env("PHASEGATE_OUTPUT")
       .argParser(notEmpty),
+    new Option(
+      "--read-root <name=dir...>",
+      "more folders that the workflows in --bundle may read, as {name}/…; for files that they find in {project-root}",
+    )
+      .env("PHASEGATE_READ_ROOTS")
+      .argParser(repeated),
   ];
 }
 
+/** Returns the folders of `--read-root`, by their names. */
+function readRootsOf(given: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = given.map((text): [string, string] => {
+    const at = text.indexOf("=");
+    const [name, folder] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+    if (/^[A-Za-z_][\w.-]*$/.test(name) && folder !== "") return [name, folder];
+    throw usage(
+      `--read-root ${JSON.stringify(text)} is not NAME=DIR`,
+      "Give a name of letters, digits, '_', '-' and '.', then '=' and a folder, such as custom=_bmad/custom.",
+    );
+  });
+  const names = pairs.map(([name]) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return Object.fromEntries(pairs);
+  throw usage(`--read-root has the name ${twice} twice`, "Give each folder its own name.");
+}
+
 /** Returns the folders of the workspace to serve; undefined if there is none. Throws if one of them is missing. */
-function workspaceOf({ bundle, core, output }: GivenOptions): WorkspaceFolders | undefined {
-  if (bundle !== undefined && output !== undefined) return { bundle, output, ...(core === undefined ? {} : { core }) };
-  if (bundle === undefined && core === undefined && output === undefined) return undefined;
+function workspaceOf(
+  { bundle, core, output }: GivenOptions,
+  readRoot: readonly string[],
+): WorkspaceFolders | undefined {
+  const readRoots = readRootsOf(readRoot);
+  if (bundle !== undefined && output !== undefined) {
+    return { bundle, output, readRoots, ...(core === undefined ? {} : { core }) };
+  }
+  const others = core !== undefined || output !== undefined || readRoot.length > 0;
+  if (bundle === undefined && !others) return undefined;
   const missing = bundle === undefined ? "--bundle" : "--output";
   throw usage(
     `${missing} is missing`,
@@ -276,6 +306,7 @@ interface GivenOptions extends Omit<ServeOptions, "workflows" | "standards" | "l
   readonly bundle?: string;
   readonly core?: string;
   readonly output?: string;
+  readonly readRoot?: readonly string[];
 }
 
 /** Fills in what only the environment says, and checks that there is something to serve. */
@@ -284,7 +315,7 @@ function complete(
   sourceOf: (option: keyof GivenOptions) => string | undefined,
   env: Environment,
 ): ServeOptions {
-  const folders = (option: "workflows" | "standards") => {
+  const folders = (option: "workflows" | "standards" | "readRoot") => {
     const paths = given[option] ?? [];
     const separate = sourceOf(option) === "env" ? paths.flatMap((joined) => joined.split(delimiter)) : paths;
     return separate.filter((path) => path !== "");
@@ -293,7 +324,7 @@ function complete(
   const level = sourceOf("logLevel") === "default" ? logLevelOf(env) : undefined;
   const file = env.WORKFLOW_DB_PATH?.trim();
   const state = given.state ?? (file ? `sqlite:${file}` : undefined);
-  const workspace = workspaceOf(given);
+  const workspace = workspaceOf(given, folders("readRoot"));
   const logFiles = logFilesOf(given.logDir, env);
   const hasEngine = workflows.length > 0 || given.routed !== undefined;
   const hasMore = workspace !== undefined || standards.length > 0;

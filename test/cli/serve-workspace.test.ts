@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { writeFiles } from "../support/write-files.js";
 import { makeWorkspace } from "../workspace/make-workspace.js";
 import { run } from "./run-cli.js";
 import { connectToServe } from "./serve-client.js";
@@ -67,6 +68,67 @@ describe("phasegate serve --bundle", () => {
     expect((await run("show", id, "--state", copy)).stdout).toBe(shown.stdout);
   });
 
+  it("saves to the open session wherever workflows say that it is", async () => {
+    const { output, ask } = await served();
+    const { session_id } = await ask("create_session");
+    for (const folder of ["{session-folder}", "{session-id}", `/data/agent-outputs/${session_id}`]) {
+      const path = `${folder}/output.md`;
+      expect(await ask("save_output", { path, content: folder })).toMatchObject({ success: true });
+      expect(await readFile(join(output, String(session_id), "output.md"), "utf8")).toBe(folder);
+    }
+    expect(await ask("save_output", { path: "/tmp/output.md", content: "x" })).toMatchObject({
+      success: false,
+      remedy: `Save it as "${session_id}/output.md".`,
+    });
+  });
+
+  it("preloads a workflow that was written for another place, and reads more folders by --read-root", async () => {
+    const { base, bundle } = await makeWorkspace();
+    await writeFiles(base, {
+      "project/bundle/moved/brief/workflow.yaml": [
+        "name: team-brief",
+        "config_source: '{project-root}/settings/config.yaml'",
+        "installed_path: '{project-root}/_old/brief'",
+        "instructions: '{installed_path}/steps.md'",
+        "notes: '{config_source}:notes'",
+        "earlier: '{notes}/earlier.md'",
+      ].join("\n"),
+      "project/bundle/moved/brief/steps.md": "# Steps",
+      "project/settings/config.yaml": "notes: '{project-root}/settings'",
+    });
+    const settings = join(base, "project/settings");
+    const flags = ["--bundle", bundle, "--output", join(base, "out"), "--project", join(base, "project")];
+    const { client } = await connectToServe([...flags, "--read-root", `settings=${settings}`]);
+    const ask = async (input: Answer) =>
+      answerOf(await client.callTool({ name: "preload_workflow", arguments: input }));
+    const folder = "{bundle-root}/moved/brief";
+    for (const workflow of ["brief", "team-brief", "moved/brief"]) {
+      expect(await ask({ workflow, reload: true })).toMatchObject({
+        success: true,
+        filesLoaded: [`${folder}/workflow.yaml`, "{settings}/config.yaml", `${folder}/steps.md`],
+        missing: [],
+        warnings: [
+          "installed_path is {project-root}/_old/brief, which can't be read: {bundle-root}/moved/brief is used instead",
+          "not there yet: {project-root}/settings/earlier.md (needed later, or written)",
+        ],
+      });
+    }
+  });
+
+  it.each([
+    [["--read-root", "settings"], '--read-root "settings" is not NAME=DIR'],
+    [["--read-root", "=settings"], "is not NAME=DIR"],
+    [["--read-root", "a b=settings"], "is not NAME=DIR"],
+    [["--read-root", "a=one", "b=two", "a=three"], "--read-root has the name a twice"],
+    [["--read-root", "a=nowhere-at-all"], "the folder of {a} can't be read"],
+    [["--read-root", `core-root=${process.cwd()}`], '"core-root" is not valid'],
+  ])("refuses %j", async (given, said) => {
+    const { base, bundle } = await makeWorkspace();
+    const { code, stderr } = await run("serve", "--bundle", bundle, "--output", join(base, "out"), ...given);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(said);
+  });
+
   it("is refused if a folder is missing, and creates nothing", async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, "bundle"));
@@ -74,6 +136,7 @@ describe("phasegate serve --bundle", () => {
     for (const [flags, said] of [
       [["--bundle", bundle], "--output is missing"],
       [["--output", join(folder, "out")], "--bundle is missing"],
+      [["--read-root", `a=${bundle}`], "--bundle is missing"],
       [["--bundle", join(folder, "nowhere"), "--output", join(folder, "out")], "the bundle can't be read"],
       [["--bundle", bundle, "--output", join(folder, "out"), "--http", "0"], "--http serves routed workflows alone"],
     ] as const) {

@@ -75,7 +75,14 @@ describe("a path that leads out", () => {
   it("is absolute", async () => {
     await refuses("/etc/passwd");
     await refuses("/dev/null");
-    await refuses(`/data/agent-outputs/${id}/x.md`);
+    await refuses(`/data/outputs/${id}/x.md`);
+  });
+  it("leads out behind what workflows write for the session's folder", async () => {
+    await refuses(`/data/agent-outputs/${id}/../../x.md`);
+    await refuses("/data/agent-outputs/../etc/passwd");
+    await refuses("{session-folder}/../../secret.md");
+    await refuses("/etc/{session-folder}/x.md");
+    await refuses(`/data/agent-outputs/2020-01-02-030405/x.md`);
   });
   it("leads to a sibling whose name begins with the root's name", async () => {
     await refuses("../out-fake/secret.md");

@@ -107,7 +107,7 @@ describe("save_output", () => {
     expect(await workspace.saveOutput({ path: "report.md", content: "x" })).toEqual({
       success: false,
       error: "the path begins with no session's id",
-      remedy: "Call create_session, then save to <session_id>/name.",
+      remedy: 'Call create_session, then save it as "<session_id>/report.md".',
     });
     const id = await create(workspace);
     expect(await workspace.saveOutput({ path: "report.md", content: "x" })).toMatchObject({
@@ -337,5 +337,100 @@ describe("metrics", () => {
     expect(violations).toBe(1);
     expect(sessions).toEqual({ begun: 3, completed: 1, failed: 1, completionRate: 1 / 3 });
     expect(heard).toEqual([{ operation: "read_file", code: "PATH_REFUSED", message: expect.stringContaining("..") }]);
+  });
+});
+
+describe("a path to save to", () => {
+  const AT = "2026-01-02-030405";
+
+  it.each([
+    "{session-folder}/notes/output.md",
+    "{session_folder}/notes/output.md",
+    "{{SESSION_FOLDER}}/notes/output.md",
+    "{session-id}/notes/output.md",
+    "{{session_id}}/notes/output.md",
+    "<session-id>\\notes\\output.md",
+    "{output-root}/{session-id}/notes/output.md",
+    "/data/agent-outputs/{session-id}/notes/output.md",
+    `/data/agent-outputs/${AT}/notes/output.md`,
+    `data/agent-outputs/${AT}/notes/output.md`,
+    `{project-root}/data/agent-outputs/${AT}/notes/output.md`,
+    `agent-outputs/${AT}/notes/output.md`,
+  ])("%s means the open session, for reading and listing too", async (path) => {
+    const id = await create(workspace);
+    expect(id).toBe(AT);
+    expect(await workspace.saveOutput({ path, content: "x" })).toMatchObject({
+      success: true,
+      path: `{output-root}/${id}/notes/output.md`,
+    });
+    expect(await workspace.readFile({ path })).toMatchObject({ success: true, content: "x" });
+    const folder = path.replace(/[\\/]output\.md$/, "");
+    expect(await workspace.listFiles({ path: folder })).toMatchObject({ success: true, entries: ["output.md"] });
+  });
+
+  it("means the newest session, and with an id that one", async () => {
+    const first = await create(workspace);
+    const second = await create(workspace);
+    for (const [path, id] of [
+      ["{session-folder}/a.md", second],
+      [`/data/agent-outputs/${first}/a.md`, first],
+    ]) {
+      expect(await workspace.saveOutput({ path: `${path}`, content: "x" })).toMatchObject({
+        path: `{output-root}/${id}/a.md`,
+      });
+    }
+  });
+
+  it.each([
+    ["output.md", "output.md"],
+    ["reports/output.md", "reports/output.md"],
+    ["{output-root}/reports/output.md", "reports/output.md"],
+    ["{bundle-root}/workflows/output.md", "output.md"],
+    ["{project-root}/docs/output.md", "output.md"],
+    ["{output_folder}/output.md", "output.md"],
+    ["/data/agent-outputs/output.md", "output.md"],
+    ["/data/agent-outputs/my-session/output.md", "output.md"],
+    ["/tmp/output.md", "output.md"],
+    ["../output.md", "output.md"],
+    [`../agent-outputs/${AT}/output.md`, "output.md"],
+    ["C:\\reports\\output.md", "output.md"],
+    [`{bundle-root}/agent-outputs/${AT}/output.md`, "output.md"],
+  ])("%s is answered with the exact path, which is accepted", async (path, rest) => {
+    const before = await workspace.saveOutput({ path, content: "x" });
+    expect(before).toMatchObject({ success: false, remedy: expect.stringMatching(/^Call create_session/) });
+    const id = await create(workspace);
+    expect(await workspace.saveOutput({ path, content: "x" })).toMatchObject({
+      success: false,
+      remedy: `Save it as "${id}/${rest}".`,
+    });
+    expect(await workspace.saveOutput({ path: `${id}/${rest}`, content: "x" })).toMatchObject({ success: true });
+  });
+
+  it("in a session that nobody has created is answered with both ways", async () => {
+    const id = await create(workspace);
+    expect(await workspace.saveOutput({ path: `${UUID}/a/b.md`, content: "x" })).toMatchObject({
+      error: `nothing was saved: there is no session ${UUID}`,
+      remedy: `Save it as "${id}/a/b.md". Or: Call create_session with {"session_id": "${UUID}"}, then save again.`,
+    });
+  });
+
+  it("with a name in braces, or that no system has, is not suggested", async () => {
+    await create(workspace);
+    for (const path of ["{output_folder}/report-{date}.md", "/tmp/nul", "..", "/tmp/"]) {
+      expect(await workspace.saveOutput({ path, content: "x" })).toMatchObject({
+        success: false,
+        remedy: expect.not.stringContaining("Save it as"),
+      });
+    }
+  });
+
+  it("needs a session if it names the open one", async () => {
+    for (const path of ["{session-folder}/a.md", "/data/agent-outputs/{session_id}/a.md"]) {
+      expect(await workspace.saveOutput({ path, content: "x" })).toEqual({
+        success: false,
+        error: "there is no open session that the path could mean",
+        remedy: "Call create_session, then save again.",
+      });
+    }
   });
 });

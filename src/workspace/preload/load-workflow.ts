@@ -1,15 +1,17 @@
 /**
  * Loads a classic workflow, as BMAD wrote them before version 6: a workflow.yaml, its configuration, and the files that
- * it names. Also chooses which of the named paths are files of the workflow, and finds the tags in its instructions that
- * load more; tags in comments and in code are examples and do not count.
+ * it names. Also finds the tags in its instructions that load more; tags in comments and in code are examples and do not
+ * count.
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { remember } from "../../runtime/cache.js";
 import { codeParts } from "../../workflow/from-markdown.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
+import type { JsonObject } from "../../workflow/json.js";
 import type { Location } from "../roots/paths.js";
+import { componentsOf } from "./components.js";
 import { createVariables, type Mapping, readMapping, replaceTexts, type Variables } from "./mapping.js";
 import {
+  type FileSource,
   filePart,
   folderOf,
   joinParts,
@@ -17,7 +19,6 @@ import {
   missingPart,
   nameOf,
   type Parts,
-  type PreloadRole,
   readPart,
   readWhole,
   warned,
@@ -48,15 +49,49 @@ export async function loadWorkflow(context: LoadContext, file: Location, trail: 
   const { text, size } = await readWhole(source, file);
   const mapping = await readMapping(path, text);
   if (mapping.value === undefined) throw definitionInvalid(nameOf(folderOf(file)), mapping.diagnostics);
-  const own = { installed_path: source.show(folderOf(file)), ...mapping.value };
+  const folder = source.show(folderOf(file));
+  const lost = await lostFolder(source, file, mapping.value);
+  const own = { installed_path: folder, ...mapping.value, ...(lost === undefined ? {} : { installed_path: folder }) };
   const invoked = trail.length > 1;
   const opened = { file, text, size, own, workflow: invoked ? nameOf(folderOf(file)) : undefined };
   const { config, value } = await loadConfig(context, opened);
   const variables = createVariables(own, value, source.known);
-  const content = await replaceTexts(text, (value) => source.expand(variables.resolve(value)));
+  const content = await replaceTexts(text, (value) =>
+    value === lost?.written ? folder : source.expand(variables.resolve(value)),
+  );
   const named = await loadNamed(context, opened, variables, trail);
   const self = filePart(path, { role: "workflow", workflow: opened.workflow }, size, content);
-  return joinParts([self, config, named, warned(...variables.faults)]);
+  const moved = lost === undefined ? [] : [lost.warning];
+  return joinParts([warned(...moved), self, config, named, warned(...variables.faults)]);
+}
+
+/** An `installed_path` that cannot be read. */
+interface LostFolder {
+  /** The value in the workflow.yaml. */
+  readonly written: string;
+  readonly warning: string;
+}
+
+/**
+ * Returns the `installed_path` if there is no such folder: the workflow was copied to another place than the one it was
+ * written for. The folder of the workflow.yaml then takes its place.
+ */
+async function lostFolder(source: FileSource, file: Location, written: JsonObject): Promise<LostFolder | undefined> {
+  const given = written.installed_path;
+  if (typeof given !== "string" || given.trim() === "") return undefined;
+  const path = createVariables(written, undefined, source.known).resolve(given.trim());
+  // The configuration is not loaded yet; it may be in this folder.
+  if (path.includes("{config_source}")) return undefined;
+  const folder = folderOf(file);
+  try {
+    const place = source.resolve(path, { from: file });
+    if (source.show(place) !== source.show(folder)) await source.list(place);
+    return undefined;
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    const warning = `installed_path is ${path}, which can't be read: ${source.show(folder)} is used instead`;
+    return { written: given, warning };
+  }
 }
 
 /** Loads the configuration. Without one, the references to it stay as they are. */
@@ -91,34 +126,47 @@ async function loadNamed(
   variables: Variables,
   trail: readonly string[],
 ): Promise<Parts> {
+  const { source, definitionRoots } = context;
   const resolved = Object.fromEntries(Object.entries(own).map(([key, value]) => [key, variables.resolveAll(value)]));
-  const { files: all, onDemand } = componentsOf(resolved, context.definitionRoots, (path) =>
-    leadsIn(context, path, file),
-  );
+  const { files: all, onDemand } = componentsOf({
+    written: own,
+    resolved,
+    dataRoots: definitionRoots,
+    rootOf: (path) => rootOf(source, path, file),
+  });
   const files = all.slice(0, NAMED_MAX);
   const others = all.length - files.length;
+  const installed = `${variables.resolve("{installed_path}")}/`;
+  const laterOn: string[] = [];
   const parts = await Promise.all([
-    ...files.map(async ({ path, role }) => {
-      const part = await readPart(context.source, path, { role, workflow }, file);
+    ...files.map(async ({ path, role, needed }) => {
+      const beside = path.startsWith(installed) ? `./${path.slice(installed.length)}` : undefined;
+      const part = await readPart(source, path, { role, workflow }, file, beside);
+      if (!needed && part.missing.length > 0) {
+        laterOn.push(path);
+        return joinParts([]);
+      }
       const text = role === "instructions" ? part.files[0]?.content : undefined;
       return text === undefined ? part : joinParts([part, await loadAsked(context, text, variables, file, trail)]);
     }),
     context.engine(),
   ]);
   const left = others === 0 ? [] : [`${others} more named files are not loaded: the limit is ${NAMED_MAX}`];
-  const later = onDemand
+  const chosen = onDemand
     .slice(0, NAMED_MAX)
     .map((path) => `not loaded: ${path} (read it if the instructions choose it)`);
-  return joinParts([...parts, warned(...left, ...later)]);
+  const written =
+    laterOn.length === 0 ? [] : [`not there yet: ${laterOn.sort().join(", ")} (needed later, or written)`];
+  return joinParts([...parts, warned(...left, ...chosen, ...written)]);
 }
 
-/** Returns true if a path with another variable, such as `{project-root}/…`, leads into a root of workflows. */
-function leadsIn({ source, definitionRoots }: LoadContext, path: string, from: Location): boolean {
+/** Returns the root that a path leads into, such as `{project-root}/…`. */
+function rootOf(source: FileSource, path: string, from: Location): string | undefined {
   try {
-    return definitionRoots.includes(source.resolve(path, { from }).root);
+    return source.resolve(path, { from }).root;
   } catch (error) {
     // Elsewhere in the project, or a path with a name that the model fills in: not a file of the workflow.
-    if (isPhasegateError(error)) return false;
+    if (isPhasegateError(error)) return undefined;
     throw error;
   }
 }
@@ -152,85 +200,6 @@ export function definitionInvalid(
     remedy: "Ask the user to correct the file at these lines, then call again.",
     details: { workflowType: workflow, diagnostics },
   });
-}
-
-/** A file that a workflow names. */
-interface Component {
-  readonly role: PreloadRole;
-  /** With the workflow's variables replaced; those of the workspace stay. */
-  readonly path: string;
-}
-
-/** The files that a workflow.yaml names. */
-interface Components {
-  readonly files: readonly Component[];
-  /** Variants that the instructions choose from. They are read when they are chosen. */
-  readonly onDemand: readonly string[];
-}
-
-/**
- * Keys whose paths are not files of the workflow: outputs, packaging, and the configuration, which is loaded
- * separately.
- */
-const NOT_READ = [
-  "config_source",
-  "installed_path",
-  "web_bundle",
-  "default_output_file",
-  "output_folder",
-  "output_file",
-];
-const VARIANT = /^(?:instructions|template|validation|checklist)[_-]/;
-const TEXT_FILE = /\.(?:md|csv|tsv|json|ya?ml|xml|txt|toml|html)$/i;
-/** A workflow of its own. It is loaded if it is invoked, not if it is only named. */
-const WORKFLOW_FILE = /(?:^|\/)(?:workflow\.(?:ya?ml|md|xml)|SKILL\.md)$/;
-
-/**
- * Returns the files that a workflow.yaml (with variables replaced) names: `instructions`, `template`, `validation` or
- * `checklist`, and as data every other path to a text file below `dataRoots`. `leadsIn` returns true for a path that
- * begins with another variable and leads there.
- */
-function componentsOf(
-  workflow: JsonObject,
-  dataRoots: readonly string[],
-  leadsIn: (path: string) => boolean,
-): Components {
-  const named: Component[] = [
-    ...texts(workflow.instructions).map((path) => ({ role: "instructions", path }) as const),
-    ...texts(workflow.template).map((path) => ({ role: "template", path }) as const),
-    ...[...texts(workflow.validation), ...texts(workflow.checklist)].map(
-      (path) => ({ role: "validation", path }) as const,
-    ),
-  ];
-  const onDemand: string[] = [];
-  const own = ["instructions", "template", "validation", "checklist", ...NOT_READ];
-  for (const [key, value] of Object.entries(workflow)) {
-    if (own.includes(key)) continue;
-    for (const path of texts(value).filter((text) => isData(text, dataRoots, leadsIn))) {
-      if (VARIANT.test(key)) onDemand.push(path);
-      else named.push({ role: "data", path });
-    }
-  }
-  const files = new Map(named.filter(({ path }) => isOneFile(path)).map((file) => [file.path, file]));
-  return { files: [...files.values()], onDemand: [...new Set(onDemand)].filter((path) => !files.has(path)) };
-}
-
-/** Returns all strings of a value, at any depth. */
-function texts(value: JsonValue | undefined): string[] {
-  if (typeof value === "string") return value.trim() === "" ? [] : [value.trim()];
-  if (Array.isArray(value)) return value.flatMap(texts);
-  return isJsonObject(value) ? Object.values(value).flatMap(texts) : [];
-}
-
-function isData(text: string, dataRoots: readonly string[], leadsIn: (path: string) => boolean): boolean {
-  if (!TEXT_FILE.test(text) || WORKFLOW_FILE.test(text) || !isOneFile(text)) return false;
-  const inRoot = dataRoots.some((root) => text.startsWith(`{${root}}/`)) || text.startsWith("./");
-  return inRoot || (text.startsWith("{") && leadsIn(text));
-}
-
-/** Returns false for patterns, for instructions written in place, and for paths with names that the model fills in. */
-function isOneFile(text: string): boolean {
-  return !/[*\n]|\{\{/.test(text) && (!/\s/.test(text) || TEXT_FILE.test(text));
 }
 
 /** Attributes in the first group, the text up to the next tag in the second. */

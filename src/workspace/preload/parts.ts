@@ -148,15 +148,28 @@ export function filePart(path: string, { role, workflow }: Wanted, size: number,
   return { files: [{ path, role, ...owner, size, content }], missing: [], warnings: [] };
 }
 
-/** Reads a file that the file `from` names. If it cannot be read, the part is a missing file. */
-export async function readPart(source: FileSource, path: string, wanted: Wanted, from: Location): Promise<Parts> {
+/**
+ * Reads a file that the file `from` names. If it is not there, `beside` is read instead, with a warning. If that cannot
+ * be read either, the part is a missing file.
+ */
+export async function readPart(
+  source: FileSource,
+  path: string,
+  wanted: Wanted,
+  from: Location,
+  beside?: string,
+): Promise<Parts> {
   let location: Location | undefined;
   try {
     location = source.resolve(path, { from });
     const { text, size } = await readWhole(source, location);
     return filePart(source.show(location), wanted, size, text);
   } catch (error) {
-    return missingPart(source, location, path, wanted, error);
+    const isLost = isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED");
+    const other = isLost && beside !== undefined ? await readPart(source, beside, wanted, from) : undefined;
+    const [found] = other?.files ?? [];
+    if (other === undefined || found === undefined) return missingPart(source, location, path, wanted, error);
+    return joinParts([other, warned(`${path} can't be read: ${found.path} is read instead`)]);
   }
 }
 

@@ -4,7 +4,8 @@
  * - preload-workflow.ts: which files a page contains, and that a connection gets no file twice
  * - find.ts: which folders are workflows, and which of several with the same name counts
  * - load-parts.ts: limits of files, bytes, invocations and depth; cycles
- * - load-workflow.ts: which paths in a workflow.yaml are its files, and which tags in instructions load more
+ * - load-workflow.ts: what is read if `installed_path` misses, and which tags in instructions load more
+ * - components.ts: which paths in a workflow.yaml are its files, and which of these are needed to begin
  * - mapping.ts: which variables of a workflow.yaml are replaced
  * - skills.ts: when a skill is only a pointer to another one; when the text of a file is read again
  * - customization.ts: how a skill's defaults, the team's and the user's customization are merged
@@ -43,7 +44,7 @@ export interface PreloadedWorkflow {
   readonly files: readonly PreloadedFile[];
   /** The paths of all loaded files, including those on other pages. */
   readonly filesLoaded: readonly string[];
-  /** The files that the workflow names but that could not be loaded. */
+  /** The files that the workflow needs to begin but that could not be loaded. */
   readonly missing: readonly MissingFile[];
   /** Problems that do not prevent loading, such as an unknown key of the configuration or a cycle. */
   readonly warnings: readonly string[];
@@ -58,8 +59,8 @@ export interface PreloadedWorkflow {
 /**
  * Loads the files of a workflow: for a workflow.yaml its configuration, instructions, template, validation, data,
  * engine, elicitation and the workflows that it invokes; for a skill its texts, its customization and its current step.
- * A named file that does not exist is in `missing`. Throws `WORKFLOW_NOT_FOUND`, `DEFINITION_INVALID`,
- * `CURSOR_INVALID`, and as resolving a path does.
+ * A file that it needs to begin and that does not exist is in `missing`; what it finds or writes later is in `warnings`.
+ * Throws `WORKFLOW_NOT_FOUND`, `DEFINITION_INVALID`, `CURSOR_INVALID`, and as resolving a path does.
  */
 export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<PreloadedWorkflow> {
   const memory = memoryOf(connection);

@@ -137,3 +137,38 @@ function variableRefusal(path: string, reason: string, variables: Variables): Ph
     details: { reason },
   });
 }
+
+/** What workflows write for the folder of the session: `{session-folder}`, `{{session_id}}` or `<session-id>`. */
+const SESSION = /^(?:\{\{?|<)session[-_]?(?:folder|id|dir)(?:\}\}?|>)$/i;
+/** What deployments call the folder of all sessions. */
+const ALL_SESSIONS = ["agent-outputs", "{output-root}"];
+
+/**
+ * Replaces what workflows write for the folder of a session by its id: `{session-folder}/x.md`, or
+ * `/data/agent-outputs/{session-id}/x.md`. An id after `agent-outputs` stays; `isId` returns true for ids. Other paths,
+ * and those with `..`, stay as they are.
+ */
+export function sessionPath(path: string, sessionId: string | undefined, isId: (name: string) => boolean): string {
+  const names = path.split(/[\\/]+/);
+  const [start = ""] = names;
+  if (isId(start.toLowerCase()) || names.includes("..") || /^[a-z][\w+.-]*:/i.test(path)) return path;
+  const own = (name: string | undefined) => {
+    if (name === undefined) return undefined;
+    return SESSION.test(name) ? sessionId : isId(name.toLowerCase()) ? name : undefined;
+  };
+  const first = own(start);
+  if (first !== undefined) return [first, ...names.slice(1)].join("/");
+  const all = names.findIndex((name, index) => ALL_SESSIONS.includes(name.toLowerCase()) && own(names[index + 1]));
+  const id = all === -1 || isElsewhere(start) ? undefined : own(names[all + 1]);
+  return id === undefined ? path : [id, ...names.slice(all + 2)].join("/");
+}
+
+/** Returns true for the beginning of a path in another root than those of the project and of the sessions. */
+function isElsewhere(name: string): boolean {
+  return name.startsWith("{") && name !== "{output-root}" && name !== "{project-root}";
+}
+
+/** Returns true for a name of a session that was not replaced. */
+export function namesSession(path: string): boolean {
+  return path.split(/[\\/]+/).some((name) => SESSION.test(name));
+}

@@ -4,8 +4,9 @@ import { posix } from "node:path";
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Connection } from "../connection.js";
-import type { Location } from "../roots/paths.js";
+import { type Location, sessionPath } from "../roots/paths.js";
 import { decodeText } from "../roots/roots.js";
+import { isSessionFolder } from "../session/folders.js";
 import { defineTool, type ToolSuccess } from "./tool.js";
 
 /** The answer of `read_file`. */
@@ -35,7 +36,7 @@ export const readFileTool = defineTool({
     limit: z.int().positive().optional().describe("The most bytes to read"),
   }),
   async run({ path, offset = 0, limit }, connection): Promise<FileRead> {
-    const location = connection.roots.resolve(path);
+    const location = connection.roots.resolve(sessionPath(path, connection.sessionId, isSessionFolder));
     const length = Math.max(CHARACTER_MAX, Math.min(limit ?? Infinity, connection.limits.readBytes));
     const part = await readPart(connection, location, offset, length);
     const shown = connection.roots.show(location);
@@ -116,7 +117,7 @@ export const listFilesTool = defineTool({
   }),
   async run({ path, after }, connection): Promise<FilesListed> {
     const { roots, limits } = connection;
-    const folder = roots.resolve(path);
+    const folder = roots.resolve(sessionPath(path, connection.sessionId, isSessionFolder));
     const names = (await roots.list(folder))
       .map(({ path: entry, kind }) => `${posix.basename(entry)}${kind === "folder" ? "/" : ""}`)
       .sort();

@@ -3,10 +3,11 @@
  * `preload_workflow` and `next_step`.
  */
 import * as z from "zod";
-import { PhasegateError } from "../../errors.js";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Connection } from "../connection.js";
 import { type PreloadedWorkflow, preloadWorkflow } from "../preload/preload-workflow.js";
 import { ROOT_NAMES } from "../roots/folders.js";
+import { checkedPath, type Location, namesSession, sessionPath } from "../roots/paths.js";
 import { isSessionFolder, noSession } from "../session/folders.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
@@ -140,11 +141,14 @@ export const saveOutputTool = defineTool({
 
 /** Returns the session that a path begins with, and the path in it. Throws unless it is one of the connection's. */
 async function ownPath(given: string, connection: Connection) {
-  const location = connection.roots.resolve(given);
+  const location = resolved(given, connection);
   const [id = "", ...names] = location.path.split("/");
   const isOutput = location.root === ROOT_NAMES.output;
-  if (!isOutput || !isSessionFolder(id)) throw noSessionInPath(given, connection);
-  if (!connection.owns(id)) throw notOwn(id, await connection.sessions.exists(id));
+  if (!isOutput || !isSessionFolder(id)) throw noSessionInPath(given, location, connection);
+  if (!connection.owns(id)) {
+    const rest = names.length === 0 ? undefined : placeFor(names.join("/"), connection.sessionId);
+    throw notOwn(id, await connection.sessions.exists(id), { rest });
+  }
   if (names.length > 0) return { id, rest: names.join("/") };
   throw new PhasegateError("INVALID_INPUT", "the path names a session and no file in it", {
     remedy: `Give a name, such as "${id}/report.md".`,
@@ -152,14 +156,46 @@ async function ownPath(given: string, connection: Connection) {
   });
 }
 
+/** Resolves a path to save to. A refusal says where in the session the file can be saved instead. */
+function resolved(given: string, { roots, sessionId }: Connection): Location {
+  const path = sessionPath(given, sessionId, isSessionFolder);
+  if (sessionId === undefined && namesSession(path)) {
+    throw new PhasegateError("INVALID_INPUT", "there is no open session that the path could mean", {
+      remedy: "Call create_session, then save again.",
+      details: { field: "path", expected: "<session_id>/name" },
+    });
+  }
+  try {
+    return roots.resolve(path);
+  } catch (error) {
+    const place = placeFor(lastName(path), sessionId);
+    if (!isPhasegateError(error, "PATH_REFUSED") || place === undefined) throw error;
+    throw new PhasegateError("PATH_REFUSED", error.message, { remedy: place, details: error.details });
+  }
+}
+
+function lastName(path: string): string {
+  return path.split(/[\\/]/).at(-1) ?? "";
+}
+
+/** Returns a remedy with the exact path for a file; undefined if it can't have this name. */
+function placeFor(name: string, sessionId: string | undefined): string | undefined {
+  try {
+    if (/[{}]/.test(name) || checkedPath(name) === ".") return undefined;
+  } catch (error) {
+    if (isPhasegateError(error)) return undefined;
+    throw error;
+  }
+  return sessionId === undefined
+    ? `Call create_session, then save it as "<session_id>/${name}".`
+    : `Save it as "${sessionId}/${name}".`;
+}
+
 /** Returns the error for a path without a session: with the right path if only the session is missing. */
-function noSessionInPath(given: string, { roots, sessionId }: Connection): PhasegateError {
-  const { root, path } = roots.resolve(given);
+function noSessionInPath(given: string, { root, path }: Location, { sessionId }: Connection): PhasegateError {
   const isForgotten = !given.trimStart().startsWith("{") || root === ROOT_NAMES.output;
   const remedy =
-    sessionId === undefined
-      ? "Call create_session, then save to <session_id>/name."
-      : `Save it as "${sessionId}/${isForgotten ? path : "name"}".`;
+    placeFor(isForgotten ? path : lastName(path), sessionId) ?? "Call create_session, then save to <session_id>/name.";
   const details = { field: "path", expected: "<session_id>/name" };
   if (isForgotten)
     return new PhasegateError("INVALID_INPUT", "the path begins with no session's id", { remedy, details });
@@ -193,7 +229,7 @@ export const completeSessionTool = defineTool({
     if (id === undefined) throw noneYet();
     if (!connection.owns(id)) {
       throw isSessionFolder(id) && (await connection.sessions.exists(id))
-        ? notOwn(id, true, "nothing was completed")
+        ? notOwn(id, true, { what: "nothing was completed" })
         : noSession(id, []);
     }
     const { outputs } = await connection.sessions.complete(id, status, summary);
@@ -286,14 +322,22 @@ function refused(at: string, { problems, example }: StepRefusal): PhasegateError
   });
 }
 
-/** Builds the error for a session that this connection has neither created nor reopened. */
-function notOwn(id: string, exists: boolean, what = "nothing was saved"): PhasegateError<"PATH_REFUSED"> {
+/**
+ * Builds the error for a session that this connection has neither created nor reopened. `rest` is the remedy that saves to
+ * the connection's own session.
+ */
+function notOwn(
+  id: string,
+  exists: boolean,
+  { what = "nothing was saved", rest }: { readonly what?: string; readonly rest?: string | undefined } = {},
+): PhasegateError<"PATH_REFUSED"> {
   const reason = exists ? `the session ${id} belongs to another connection` : `there is no session ${id}`;
   const call = exists ? `{"session_id": "${id}", "reopen": true}` : `{"session_id": "${id}"}`;
+  const others = exists
+    ? `Call create_session for a session of your own, or with ${call} to continue that one.`
+    : `Call create_session with ${call}, then save again.`;
   return new PhasegateError("PATH_REFUSED", `${what}: ${reason}`, {
-    remedy: exists
-      ? `Call create_session for a session of your own, or with ${call} to continue that one.`
-      : `Call create_session with ${call}, then save again.`,
+    remedy: rest === undefined || rest.startsWith("Call") ? others : `${rest} Or: ${others}`,
     details: { reason },
   });
 }
