@@ -4,6 +4,8 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
 import { connectRouted, standingIn } from "./routed-client.js";
 import { run } from "./run-cli.js";
+import { connectToServe } from "./serve-client.js";
+import { SMALL } from "./workflow-folders.js";
 
 const step = (guidance: string) => `# Orchestrator Guidance\n${guidance}\n\n# Client Instructions\nDo it.\n`;
 
@@ -16,7 +18,45 @@ const TASK: Readonly<Record<string, string>> = {
   "Größe prüfen/steps/finish.md": step("This is the final step."),
 };
 
+const TABLE = `# Phase 1: Build
+
+**Evidence Required**:
+
+| Evidence | Type | Validator | Description |
+|----------|------|-----------|-------------|
+| \`queries_found\` | integer | greater_than_or_equal_4 | Queries found |
+| \`average_relevance\` | float | greater_than_or_equal_0_85 | Average relevance |
+`;
+
+/** A workflow with comparisons spelt as names: in a table of phase 1, in the gate file of phase 2. */
+const COMPARED: Readonly<Record<string, string>> = {
+  "small/metadata.json": SMALL["small/metadata.json"] ?? "",
+  "small/phases/1/phase.md": TABLE,
+  "small/phases/2/phase.md": "# Phase 2: Ship\n",
+  "small/phases/2/gate-definition.yaml":
+    "evidence_schema:\n  average_rank: {type: number, validator: less_than_or_equal_2_0}\n  rating: {type: integer, validator: between_1_and_5}\n",
+};
+
 describe("files as people write them", () => {
+  it("phased: comparisons spelt as names hold over MCP, in a table and in a gate file", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(root, COMPARED);
+    expect(await run("validate", root)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("0 errors, 0 warnings"),
+    });
+    const { ask } = await connectToServe(["--workflows", root, "--state", join(root, "state")]);
+    const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
+    const complete = (phase: number, evidence: object) =>
+      ask({ action: "complete_phase", session_id, phase, evidence });
+    const low = await complete(1, { queries_found: 3, average_relevance: 0.849 });
+    expect(JSON.stringify(low)).toMatch(/greater_than_or_equal_4.*greater_than_or_equal_0_85/);
+    expect(await complete(1, { queries_found: 4, average_relevance: 0.85 })).toMatchObject({ checkpoint_passed: true });
+    const high = await complete(2, { average_rank: 20, rating: 6 });
+    expect(JSON.stringify(high)).toMatch(/less_than_or_equal_2_0.*between_1_and_5/);
+    expect(await complete(2, { average_rank: 2, rating: 5 })).toMatchObject({ checkpoint_passed: true });
+  });
+
   it("routed: a step Finish, similar names and a folder with a blank are walked to the end over MCP", async () => {
     const root = await temporaryFolder();
     await writeFiles(root, TASK);
