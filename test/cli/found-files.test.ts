@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
 import { connectRouted, standingIn } from "./routed-client.js";
@@ -86,6 +87,38 @@ describe("files as people write them", () => {
     ]);
     expect(prompts).toHaveLength(4);
     expect(prompts[2]).toContain("fits more than one: answer exactly");
+  });
+
+  it("skills: one whose last step leads back ends by itself over MCP, and goes back by choice", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(join(root, "bundle"), {
+      "bundle.yaml": "name: office\ntype: bundle\n",
+      "skills/review/SKILL.md":
+        "---\nname: review\ndescription: x\n---\n# Review\n\nBegin with `./steps/step-01-read.md`.\n",
+      "skills/review/steps/step-01-read.md":
+        "# Read\n\nUse the same form as `./step-03-end.md`. Read fully and follow `./step-02-check.md`.\n",
+      "skills/review/steps/step-02-check.md": "# Check\n\nSpeak {{.language}}. Follow `[[build:notes.md]]`.\n",
+      "skills/review/steps/step-03-end.md": "# End\n\nIf there is more, loop back to `./step-01-read.md`.\n",
+    });
+    const flags = ["--bundle", join(root, "bundle"), "--output", join(root, "made"), "--project", root];
+    const { client } = await connectToServe(flags);
+    const ask = async (name: string, input: Answer = {}) => answerOf(await client.callTool({ name, arguments: input }));
+    const next = (more: Answer = {}) => ask("next_step", { workflow: "review", ...more });
+    expect(await ask("preload_workflow", { workflow: "review" })).toMatchObject({ success: true, warnings: [] });
+    const check = await next();
+    expect(check).toMatchObject({ step: "steps/step-02-check", number: 2 });
+    expect(check.warnings).toEqual([
+      expect.stringMatching(
+        /step-02-check\.md has marks that a build replaces, such as \{\{\.language\}\} and \[\[build:notes\.md\]\]/,
+      ),
+    ]);
+    const last = await next();
+    expect(last).toMatchObject({ step: "steps/step-03-end", choices: ["done", "steps/step-01-read"] });
+    expect(last.message).toContain("It ends the skill; to go back, give steps/step-01-read as step.");
+    expect(await next({ step: "step-01-read" })).toMatchObject({ done: false, number: 1 });
+    for (const _ of [2, 3]) await next();
+    expect(await next()).toMatchObject({ done: true, message: expect.stringContaining("was the last step") });
+    expect(await next({ step: "done" })).toMatchObject({ done: true });
   });
 
   it("routed: validate says what Finish means, and warns of no name that is understood", async () => {
