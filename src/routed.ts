@@ -65,5 +65,6 @@ export {
   routedWorkflows,
   type StepGateInput,
 } from "./workflow/files/define-routed-workflow.js";
+export type { TakenName } from "./workflow/files/routed-checks.js";
 export { type ReadRoutedWorkflow, RoutedFolders, type RoutedFoldersOptions } from "./workflow/files/routed-workflow.js";
 export { FINISH, type RoutedDefinition, type RoutedStep } from "./workflow/routed-definition.js";

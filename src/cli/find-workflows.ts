@@ -14,7 +14,7 @@ import { VERIFIER_NAMES } from "../verifiers/create-verifiers.js";
 import { loadVerifierRules, ruleParam } from "../verifiers/define-verifier.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
-import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
 import { nearest, secretIn, shown } from "../workflow/names.js";
 import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
@@ -24,7 +24,7 @@ export interface FoundFiles {
   readonly type: string;
   /** Its folder below the given one; `""` if the given folder is the workflow itself. */
   readonly folder: string;
-  readonly read: Pick<ReadWorkflow, "diagnostics" | "inferred">;
+  readonly read: Pick<ReadWorkflow, "diagnostics" | "inferred"> & Partial<Pick<ReadRoutedWorkflow, "taken">>;
   /** Reads one of its files. Returns undefined if it cannot be read. */
   source(file: string): Promise<string | undefined>;
 }
@@ -122,14 +122,14 @@ async function readRouted(
   name: string,
   folder: string,
 ): Promise<FoundFiles> {
-  const { definition, diagnostics } = await folders.read(name);
+  const { definition, diagnostics, taken } = await folders.read(name);
   const unknown = (definition?.steps ?? []).flatMap(({ name: step, file = "index.md", gate }) =>
     gate === undefined ? [] : unknownInGates(gate, `the step ${step}`, file),
   );
   return {
     type: name,
     folder,
-    read: { diagnostics: [...diagnostics, ...unknown] },
+    read: { diagnostics: [...diagnostics, ...unknown], taken },
     source: async (file) => {
       const text = await source.read(pathOf(name, file));
       return text === undefined ? undefined : withoutMark(text);

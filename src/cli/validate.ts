@@ -2,6 +2,8 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { hasErrors } from "../workflow/diagnostic.js";
+import { shown } from "../workflow/names.js";
+import { FINISH } from "../workflow/routed-definition.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
 import { includeRootOption, jsonOption, logLevelOption, requireFolder } from "./options.js";
@@ -50,6 +52,7 @@ async function printAll(found: readonly FoundFiles[], folder: string, terminal: 
   for (const workflow of found) {
     await printDiagnostics(workflow, join(folder, workflow.folder), terminal);
     printInferred(workflow, join(folder, workflow.folder), terminal);
+    printTaken(workflow, join(folder, workflow.folder), terminal);
   }
   for (const { type, read } of found) {
     const { diagnostics } = read;
@@ -84,12 +87,29 @@ function printInferred({ read }: FoundFiles, folder: string, terminal: Terminal)
   }
 }
 
+/** Prints what names such as "Finish" in the texts of a routed workflow mean, each spelling once. */
+function printTaken({ read }: FoundFiles, folder: string, terminal: Terminal): void {
+  const { taken = [] } = read;
+  for (const name of new Set(taken.map((one) => one.name))) {
+    const [first, ...others] = taken.filter((one) => one.name === name);
+    if (first === undefined) continue;
+    const position = [join(folder, first.file), first.line, first.column].filter((part) => part !== undefined);
+    const isEnd = first.means === FINISH;
+    const means = isEnd
+      ? `${FINISH}, the end of the work: no step has this name`
+      : `the step ${shown(first.means)}: only ${FINISH} ends the work`;
+    const again = others.length === 0 ? "" : `, and in ${counted(others.length, "other place")}`;
+    print(terminal, `${printable(position.join(":"))}: read: ${printable(shown(name))} means ${means}${again}`);
+  }
+}
+
 function asJson(found: readonly FoundFiles[]) {
-  const workflows = found.map(({ type, read: { diagnostics, inferred = [] } }) => ({
+  const workflows = found.map(({ type, read: { diagnostics, inferred = [], taken = [] } }) => ({
     type,
     status: hasErrors(diagnostics) ? "broken" : "ready",
     diagnostics,
     inferred,
+    taken,
   }));
   return { workflows, errors: count(found, "error"), warnings: count(found, "warning") };
 }

@@ -11,13 +11,13 @@ import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
 import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
-import { matchName } from "../workflow/routed-definition.js";
+import { stepsMeant } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
 import { answerAfter, decidePending } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
 import { judgeReport } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import { type PendingDecision, type ReportFacts, type RoutedCommand, stepOf } from "./state/events.js";
+import { type PendingDecision, type PinnedStep, type ReportFacts, type RoutedCommand, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { notNow } from "./state/transition.js";
 import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
@@ -95,8 +95,8 @@ async function prepareReport(
   if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
   if (head.step === undefined) return takeUp(context, session);
   if (continuesPending(head.pending, handed)) return nothingToWrite(session);
-  requireCurrent(handed.report, head.step);
   const structure = await context.pinned.structure(session);
+  requireCurrent(handed.report, head.step, structure.steps);
   const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
   const facts = { ...handed, context: merged.context };
   const step = stepOf(structure, head.step);
@@ -139,9 +139,10 @@ function continuesPending(pending: PendingDecision | undefined, handed: HandedRe
 }
 
 /** Refuses a report for another step than the current one. */
-function requireCurrent({ step_id: requested }: JsonObject, current: string): void {
+function requireCurrent({ step_id: requested }: JsonObject, current: string, steps: readonly PinnedStep[]): void {
   if (requested === undefined || requested === null) return;
-  if (typeof requested === "string" && matchName(requested, [current]) !== undefined) return;
+  const meant = typeof requested === "string" ? stepsMeant(requested, steps) : [];
+  if (meant.length === 1 && meant[0] === current) return;
   throw new PhasegateError("STEP_NOT_CURRENT", `the report is on ${shown(requested)}; the current step is ${current}`, {
     remedy: `Report on ${current}, or call resume and say where you think you are.`,
     details: { requested: String(requested), current },

@@ -9,7 +9,7 @@ import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { JsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
-import { FINISH, matchName } from "../workflow/routed-definition.js";
+import { FINISH, matchName, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
 import {
   type DeciderAnswer,
   type DecisionRequest,
@@ -51,8 +51,8 @@ export async function askDecider(
   { deadlineMs, maxContextBytes }: AskOptions,
 ): Promise<Decided> {
   const begun = performance.now();
-  const { allowed, context } = request;
-  const limits = { allowed, context, maxContextBytes };
+  const { allowed, context, workflow } = request;
+  const limits = { allowed, context, maxContextBytes, steps: [...workflow.steps, { name: FINISH }] };
   const end = deadline(deadlineMs);
   try {
     const first = await bounded(decider, request, end);
@@ -144,15 +144,24 @@ function isAnswer(value: unknown): value is DeciderAnswer {
   return typeof value === "object" && value !== null && "nextStep" in value && "contextUpdates" in value;
 }
 
+/** What an answer is checked against. */
+interface AnswerLimits {
+  readonly allowed: readonly string[];
+  /** All steps, and `FINISH`: a name that fits two isn't clear, even if only one of them is allowed. */
+  readonly steps: readonly Pick<RoutedStep, "name" | "file">[];
+  readonly context: JsonObject;
+  readonly maxContextBytes: number;
+}
+
 /**
  * Checks a decider's answer before any of it is written: an existing and allowed step, a valid status, and
- * valid keys and values. A name that differs only in case or punctuation is accepted, and noted.
+ * valid keys and values. A name that differs only in case or punctuation, or that of the step's file, is accepted if it
+ * fits one step alone, and noted.
  */
-function checkAnswer(
-  answer: DeciderAnswer,
-  { allowed, context, maxContextBytes }: { allowed: readonly string[]; context: JsonObject; maxContextBytes: number },
-): CheckedAnswer {
-  const next = typeof answer.nextStep === "string" ? matchName(answer.nextStep.trim(), allowed) : undefined;
+function checkAnswer(answer: DeciderAnswer, { allowed, steps, context, maxContextBytes }: AnswerLimits): CheckedAnswer {
+  const meant = typeof answer.nextStep === "string" ? stepsMeant(answer.nextStep.trim(), steps) : [];
+  if (meant.length > 1) return { ok: false, problem: unclearStep(answer.nextStep, meant) };
+  const next = meant.find((name) => allowed.includes(name));
   if (next === undefined) return { ok: false, problem: wrongStep(answer.nextStep, allowed) };
   const notes = next === answer.nextStep ? [] : [`${shown(answer.nextStep)} was taken for ${next}`];
   const status = statusOf(answer.statusSuggestion, next, allowed, notes);
@@ -167,6 +176,10 @@ function checkAnswer(
     if (!isPhasegateError(error)) throw error;
     return { ok: false, problem: `updated_context can't be taken: ${error.message}` };
   }
+}
+
+function unclearStep(name: string, meant: readonly string[]): string {
+  return `next_step_name ${shown(name)} fits more than one: answer exactly ${meant.map(shown).join(" or ")}`;
 }
 
 function wrongStep(name: unknown, allowed: readonly string[]): string {

@@ -6,7 +6,7 @@
 
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import { singleLine } from "../workflow/report.js";
-import { FINISH, matchName, type RoutedDefinition, type RoutedStep } from "../workflow/routed-definition.js";
+import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
 import { askDecider, type Decided } from "./ask-decider.js";
 import type { DecisionRequest, StepReport } from "./decision/request.js";
 import { beginStep } from "./judge.js";
@@ -157,7 +157,7 @@ async function requestFor(
     workflow,
     allowed,
     ...(head.step === undefined ? {} : { currentStep: head.step }),
-    ...(pending.assumedStep === undefined ? {} : { assumedStep: assumedStepOf(pending.assumedStep, names) }),
+    ...(pending.assumedStep === undefined ? {} : { assumedStep: assumedStepOf(pending.assumedStep, workflow.steps) }),
     status: "RUNNING",
     context: head.context,
     history: shown === 0 ? [] : history.slice(-shown).map(asHistory),
@@ -176,9 +176,10 @@ function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
  * Returns the step that a client means, by its name in the definition; the client's own text if there is
  * none.
  */
-function assumedStepOf(assumed: string, names: readonly string[]): string {
+function assumedStepOf(assumed: string, steps: readonly RoutedStep[]): string {
   const line = singleLine(assumed);
-  return matchName(line, names) ?? line;
+  const [meant = line, ...others] = stepsMeant(line, steps);
+  return others.length === 0 ? meant : line;
 }
 
 function asHistory({ timestamp, stepName, report, outcomeStatus, determinedNextStep }: RoutedEntry) {

@@ -38,14 +38,44 @@ const PATTERNED: readonly (readonly [name: string, pattern: RegExp, template: (e
   ],
   [
     "percent_gte_N",
-    /^percent_gte_(\d{1,3}(?:\.\d{1,9})?)$/,
-    (n) => (type) => (isNumber(type) ? `value >= ${Number(n)} && value <= 100` : undefined),
+    /^percent_gte_(\d{1,3}(?:[._]\d{1,9})?)$/,
+    (n) => (type) => (isNumber(type) ? `value >= ${numberIn(n)} && value <= 100` : undefined),
   ],
   ["equals_X", /^equals_(.+)$/, (x) => (type) => equals(x, type)],
 ];
 
-/** Names of all built-in validators, with `N` and `X` for the parameter. */
-export const VALIDATOR_NAMES: readonly string[] = [...PLAIN.keys(), ...PATTERNED.map(([name]) => name)];
+/** Comparisons that are spelt as names: the sign, and the words before the number. */
+const COMPARED: readonly (readonly [name: string, sign: string, words: string])[] = [
+  [
+    "greater_than_or_equal_N",
+    ">=",
+    "greater_than_or_equal(?:_to)?|more_than_or_equal(?:_to)?|at_least|minimum|min|gte|ge",
+  ],
+  ["less_than_or_equal_N", "<=", "less_than_or_equal(?:_to)?|fewer_than_or_equal(?:_to)?|at_most|maximum|max|lte|le"],
+  ["greater_than_N", ">", "greater_than|more_than|above|over|gt"],
+  ["less_than_N", "<", "less_than|fewer_than|below|under|lt"],
+  ["not_equals_N", "!=", "not_equals?(?:_to)?"],
+];
+
+/** Comparisons of a length that are spelt as names. */
+const MEASURED: readonly (readonly [name: string, sign: string, words: string])[] = [
+  ["min_length_N", ">=", "min(?:imum)?_(?:length|size|items|count)"],
+  ["max_length_N", "<=", "max(?:imum)?_(?:length|size|items|count)"],
+];
+
+/** A number in a name, with `_` or `.` as decimal point. */
+const NUMBER = "-?\\d{1,15}(?:[._]\\d{1,15})?";
+
+const COMPARISONS = COMPARED.map(([, sign, words]) => [sign, new RegExp(`^(?:${words})_(${NUMBER})$`)] as const);
+const LENGTHS = MEASURED.map(([, sign, words]) => [sign, new RegExp(`^(?:${words})_(\\d{1,9})$`)] as const);
+const BETWEEN = new RegExp(
+  `^(?:between|from|range|in_range)_(?:(${NUMBER})_(?:and|to)_(${NUMBER})|(-?\\d+)_(-?\\d+))$`,
+);
+
+/** Names of all built-in validators, with `N`, `M` and `X` for the parameters. */
+export const VALIDATOR_NAMES: readonly string[] = [
+  ...new Set([...PLAIN.keys(), ...[...PATTERNED, ...COMPARED, ...MEASURED].map(([name]) => name), "between_N_and_M"]),
+];
 
 /** Validators that are replaced by a verifier. */
 export const VERIFYING_VALIDATORS: ReadonlySet<string> = new Set(["file_exists", "directory_exists"]);
@@ -61,6 +91,61 @@ export function namedValidator(name: string, type: FieldType): { readonly cel: s
   return undefined;
 }
 
+/**
+ * Returns the rule of a comparison that is spelt as a name, such as `greater_than_or_equal_0_85` or `between_1_and_5`, in
+ * CEL; undefined for any other name. Texts, lists and objects are compared by their length.
+ */
+export function comparisonValidator(name: string, type: FieldType): { readonly cel: string | undefined } | undefined {
+  for (const [sign, pattern] of LENGTHS) {
+    const length = pattern.exec(name)?.[1];
+    if (length !== undefined) return { cel: SIZED.has(type) ? `size(visible(value)) ${sign} ${length}` : undefined };
+  }
+  const bounds = boundsIn(name);
+  if (bounds === undefined) return undefined;
+  if (type === "boolean") return { cel: undefined };
+  const of = (value: string) => bounds.map(([sign, number]) => `${value} ${sign} ${number}`).join(" && ");
+  const size = "size(visible(value))";
+  if (type !== "any") return { cel: of(isNumber(type) ? "value" : size) };
+  const lists = `type(value) in [list, map] && ${of(size)}`;
+  return { cel: `type(value) in [int, double] ? ${of("value")} : ${lists}` };
+}
+
+/** Checks whether a name has a number such as `1_000`, which could be a thousand as well as one. */
+export function hasUnclearNumber(name: string): boolean {
+  return /_-?[1-9]\d{0,2}_\d{3}(?:_|$)/.test(name) && namesComparison(name);
+}
+
+/** What to do about such a number. */
+export const UNCLEAR_NUMBER = "Write a rule, such as value > 1000: 1_000 in a name could be a thousand or 1.";
+
+function namesComparison(name: string): boolean {
+  return BETWEEN.test(name) || COMPARISONS.some(([, pattern]) => pattern.test(name));
+}
+
+/** Returns the signs and numbers of a comparison; undefined for another name, or if a number is unclear. */
+function boundsIn(name: string): (readonly [sign: string, number: string])[] | undefined {
+  if (hasUnclearNumber(name)) return undefined;
+  const [, low, high, first, last] = BETWEEN.exec(name) ?? [];
+  const from = low ?? first;
+  const to = high ?? last;
+  if (from !== undefined && to !== undefined) {
+    return [
+      [">=", numberIn(from)],
+      ["<=", numberIn(to)],
+    ];
+  }
+  for (const [sign, pattern] of COMPARISONS) {
+    const number = pattern.exec(name)?.[1];
+    if (number !== undefined) return [[sign, numberIn(number)]];
+  }
+  return undefined;
+}
+
+/** Returns a number of a name as a literal: `0_85` is 0.85. */
+function numberIn(text: string): string {
+  return `${Number(text.replace("_", "."))}`;
+}
+
 /** Checks whether a text can only be the name of a validator: a single word that is not a rule. */
 export function isValidatorName(text: string): boolean {
   return /^[A-Za-z_][\w.-]*$/.test(text) && !["value", "true", "false"].includes(text) && !/^value\./.test(text);
@@ -68,8 +153,10 @@ export function isValidatorName(text: string): boolean {
 
 /** Returns validator names for a suggestion, with the numbers of the given name. */
 export function likelyNames(name: string): string[] {
-  const number = /\d+/.exec(name)?.[0] ?? "1";
-  return [...VALIDATOR_NAMES, ...VERIFYING_VALIDATORS].map((candidate) => candidate.replace(/_N$/, `_${number}`));
+  const [number = "1", other = number] = name.match(/\d+/g) ?? [];
+  return [...VALIDATOR_NAMES, ...VERIFYING_VALIDATORS].map((candidate) =>
+    candidate.replace(/_N(?=_|$)/, `_${number}`).replace(/_M$/, `_${other}`),
+  );
 }
 
 /** Returns a constant in CEL. Throws `PythonFault` for a text that is not valid Unicode. */
@@ -82,8 +169,10 @@ export function constantToCel(value: string | number | bigint | boolean | null, 
   return JSON.stringify(value);
 }
 
+const NUMBER_ALONE = new RegExp(`^${NUMBER}$`);
+
 function equals(x: string, type: FieldType): string | undefined {
-  const literal = /^(?:true|false)$/.test(x) || /^-?\d{1,15}(?:\.\d{1,15})?$/.test(x) ? x : undefined;
+  const literal = /^(?:true|false)$/.test(x) ? x : NUMBER_ALONE.test(x) ? x.replace("_", ".") : undefined;
   // A lone surrogate is not valid JSON text, so no evidence can equal it.
   if (/\p{Surrogate}/u.test(x)) return undefined;
   switch (type) {

@@ -31,13 +31,34 @@ export function parseSessionId(value: unknown): SessionId {
   });
 }
 
-/** Checks whether a value is a valid workflow type: a letter or digit, then letters, digits, `_`, `-`, `.`; no `..`. */
+/** Maximum length of a workflow's name, in characters. */
+const WORKFLOW_MAX = 128;
+
+/** The rule of {@link isWorkflowType}, for hints. */
+export const WORKFLOW_NAME_RULE = `Use a folder name that every file system accepts: at most ${WORKFLOW_MAX} characters, none of / \\ : * ? " < > |, no hidden ones, no dot at either end, no '..'.`;
+
+/** Characters that a name can't have on some file systems, and blanks other than the common one. */
+const NOT_IN_NAMES = /[/\\:*?"<>|\t\n]|(?! )\p{Z}/u;
+
+/** Names of devices on Windows, with any extension. */
+const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
+
+/**
+ * Checks whether a value is a valid workflow type: a folder name that every file system accepts, such as
+ * `release_v1`, `Größe`, `_private` or `Fix a bug`. Names with hidden characters, with a dot or blank at either end or
+ * with `..` are refused.
+ */
 export function isWorkflowType(value: unknown): value is string {
   return (
     typeof value === "string" &&
-    value.length <= 128 &&
-    /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(value) &&
-    !value.includes("..") &&
+    value !== "" &&
+    value.length <= WORKFLOW_MAX &&
+    new TextEncoder().encode(value).length <= NAME_MAX &&
+    value === value.trim() &&
+    !/^\.|\.\.|\.$/.test(value) &&
+    !NOT_IN_NAMES.test(value) &&
+    value.search(HIDDEN) === -1 &&
+    !DEVICE.test(value) &&
     !RESERVED.has(value)
   );
 }

@@ -1,10 +1,12 @@
 /**
- * The definition of a routed workflow, and the comparison of step names: case, spaces and punctuation don't distinguish
- * names.
+ * The definition of a routed workflow, and the names of its steps: which are valid, and which step a name in a text or
+ * in an answer means. The exact name wins; then case, spaces and punctuation don't count; then the step's file.
  */
+import { visibleText } from "./field-types.js";
+import { RESERVED } from "./names.js";
 import type { FieldGate } from "./structure.js";
 
-/** The name that a decider answers when the work is done. No step may have it, in any case. */
+/** The name that a decider answers when the work is done. No step may have exactly this name; `Finish` is a step's. */
 export const FINISH = "FINISH";
 
 /** One step of a routed workflow, with its texts. Includes are already expanded. */
@@ -41,6 +43,22 @@ export interface RoutedDefinition {
   readonly steps: readonly [RoutedStep, ...RoutedStep[]];
 }
 
+/** Maximum length of a step's name, in characters. */
+const STEP_NAME_MAX = 120;
+
+/** Returns what to do about a name that no step can have; undefined for a valid name. */
+export function stepNameFault(name: string): string | undefined {
+  if (name === FINISH)
+    return `${FINISH} is the answer of a decider that the work is done. Write "Finish" for a step, for example.`;
+  const isValid = visibleText(name) !== "" && name.length <= STEP_NAME_MAX && !RESERVED.has(name);
+  return isValid ? undefined : `Give it a visible name of at most ${STEP_NAME_MAX} characters.`;
+}
+
+/** Returns a name as a reader sees it: two names that are equal then can't be told apart. */
+export function visibleName(name: string): string {
+  return visibleText(name).normalize("NFC");
+}
+
 /** Returns a name without case, spaces and punctuation, for comparison. */
 export function plainName(name: string): string {
   return name
@@ -53,8 +71,32 @@ export function plainName(name: string): string {
  * Returns the name that is meant: the same name, or the only one that differs in case, spaces and punctuation alone.
  */
 export function matchName(name: string, names: readonly string[]): string | undefined {
-  if (names.includes(name)) return name;
+  const alike = stepsMeant(
+    name,
+    names.map((other) => ({ name: other })),
+  );
+  return alike.length === 1 ? alike[0] : undefined;
+}
+
+/**
+ * Returns the names of the steps that a name can mean: one if it is clear, several if it fits them all. The exact name
+ * wins. Then come names that differ in case, spaces and punctuation alone, then the names of the steps' files. Pass
+ * `FINISH` with the steps where it can be meant.
+ */
+export function stepsMeant(name: string, steps: readonly Pick<RoutedStep, "name" | "file">[]): readonly string[] {
+  if (steps.some((step) => step.name === name)) return [name];
   const plain = plainName(name);
-  const alike = names.filter((other) => plainName(other) === plain);
-  return plain !== "" && alike.length === 1 ? alike[0] : undefined;
+  const byName = plain === "" ? [] : steps.filter((step) => plainName(step.name) === plain);
+  const isPath = /\.md$/i.test(name);
+  const file = fileName(name);
+  const byFile = file === "" ? [] : steps.filter((step) => step.file !== undefined && fileName(step.file) === file);
+  if (isPath && byFile.length > 0) return byFile.map((step) => step.name);
+  // A step's file can be called finish.md, whatever the step's name is: only its author knows what "finish" means then.
+  const isEnd = byName.length === 1 && byName[0]?.name === FINISH;
+  const found = isEnd ? new Set([...byName, ...byFile]) : byName.length > 0 ? byName : byFile;
+  return [...found].map((step) => step.name);
+}
+
+function fileName(path: string): string {
+  return plainName(path.replace(/^.*\//, "").replace(/\.md$/i, ""));
 }

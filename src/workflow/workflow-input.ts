@@ -144,7 +144,7 @@ export interface DynamicInput {
 
 /** A workflow defined in code. */
 export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {
-  /** The workflow type: letters, digits, `_`, `-` and `.`, at most 128 characters. */
+  /** The workflow type: a folder name that every file system accepts, at most 128 characters. */
   readonly type: string;
   /**
    * Identifies this version of the definition. Change it whenever the gates accept something else: running sessions

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { comparisonValidator, namedValidator } from "../../src/rules/validators.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { complaints, validated } from "../gate/rules.js";
 
@@ -33,6 +34,28 @@ const CASES: readonly Case[] = [
   ["boolean", "equals_true", undefined, [true], [false, "true"]],
   ["integer", "in_range", { min: 1, max: 5 }, [1, 5], [0, 6]],
   ["number", "in_range", { min: 0, max: 0.5 }, [0, 0.25, 0.5], [-1, 0.51]],
+  ["integer", "greater_than_or_equal_4", undefined, [4, 5], [3, -4, "4"]],
+  ["number", "greater_than_or_equal_0_85", undefined, [0.85, 1], [0.849, 0]],
+  ["integer", "greater_than_or_equal_0_85", undefined, [1, 2], [0, -1]],
+  ["number", "less_than_or_equal_2_0", undefined, [2, 0, -3.5], [2.01, 20]],
+  ["integer", "between_1_and_5", undefined, [1, 3, 5], [0, 6]],
+  ["number", "between_0_5_and_1_5", undefined, [0.5, 1, 1.5], [0.49, 1.51, 5]],
+  ["integer", "between_1_5", undefined, [1, 5], [0, 6]],
+  ["integer", "between_-5_to_-1", undefined, [-5, -1], [-6, 0]],
+  ["number", "greater_than_0_5", undefined, [0.51], [0.5, 0]],
+  ["integer", "less_than_10", undefined, [9], [10]],
+  ["integer", "at_least_3", undefined, [3], [2]],
+  ["integer", "max_7", undefined, [7], [8]],
+  ["integer", "not_equals_0", undefined, [1, -1], [0]],
+  ["integer", "equals_5", undefined, [5], [4, 50]],
+  ["number", "equals_0_5", undefined, [0.5], [0, 5]],
+  ["string", "equals_0_5", undefined, ["0_5"], ["0.5"]],
+  ["number", "percent_gte_99_5", undefined, [99.5, 100], [99.4, 101]],
+  ["string", "min_length_10", undefined, ["a".repeat(10)], ["a".repeat(9), " ".repeat(20)]],
+  ["string", "max_length_3", undefined, ["abc", " ab "], ["abcd"]],
+  ["list", "min_items_2", undefined, [[1, 2]], [[1], [1, ""]]],
+  ["list", "greater_than_or_equal_2", undefined, [["a", "b"]], [["a"], ["a", null]]],
+  ["any", "greater_than_or_equal_2", undefined, [2, ["a", "b"]], [1, "5", ["a"], true]],
 ];
 
 describe("named validators", () => {
@@ -55,6 +78,8 @@ describe("named validators", () => {
       ["string", "in_range"],
       ["string", "is_true"],
       ["string", "equals_\ud800"],
+      ["boolean", "greater_than_or_equal_4"],
+      ["integer", "max_length_3"],
     ] as const) {
       await expect(validated(type, name)).rejects.toThrow(`doesn't go with a field of type ${type}`);
     }
@@ -66,6 +91,18 @@ describe("named validators", () => {
     await expect(validated("string", "file_exist")).rejects.toThrow("Did you mean file_exists?");
     await expect(validated("string", "entirely_different")).rejects.toThrow('Define it below "validators:"');
     await expect(validated("string", "x")).rejects.toThrow("evidence.x");
+  });
+
+  it("are not read if a number could be a thousand or one", async () => {
+    for (const name of ["greater_than_1_000", "between_1_000_and_2_000", "at_most_999_999"])
+      await expect(validated("integer", name)).rejects.toThrow("1_000 in a name could be a thousand or 1");
+    expect(await complaints(await validated("number", "at_least_0_125"), { x: 0.125 })).toEqual([]);
+  });
+
+  it("are read only if the whole name is a comparison", async () => {
+    expect(namedValidator("greater_than_or_equal_4", "integer")).toBeUndefined();
+    expect(comparisonValidator("greater_than_or_equal_x", "integer")).toBeUndefined();
+    expect(comparisonValidator("is_greater_than_or_equal_4", "integer")).toBeUndefined();
   });
 
   it("require their parameters", async () => {

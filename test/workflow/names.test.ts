@@ -38,6 +38,41 @@ describe("names", () => {
     expect(isWorkflowType("release.v1-b_2")).toBe(true);
   });
 
+  it("of workflows are folder names that every file system accepts", () => {
+    for (const name of [
+      "Größe",
+      "_private",
+      "Fix a bug",
+      "-x",
+      "工作流",
+      "a (draft) & more",
+      "Ops+",
+      "💡",
+      "comma, too",
+    ])
+      expect([name, isWorkflowType(name)]).toEqual([name, true]);
+    for (const name of [
+      " a",
+      "a ",
+      "a.",
+      "a\\b",
+      "a:b",
+      "a?",
+      "a|b",
+      'a"b',
+      "a<b",
+      "a*",
+      "a\nb",
+      "a\tb",
+      "a\u00a0b",
+      "a\u200bb",
+    ])
+      expect([name, isWorkflowType(name)]).toEqual([name, false]);
+    for (const name of ["CON", "nul.md", "Lpt1", "a\u202eb", "\ud800", "ü".repeat(128), "工".repeat(100), ".."])
+      expect([name, isWorkflowType(name)]).toEqual([name, false]);
+    expect(isWorkflowType("ü".repeat(120))).toBe(true);
+  });
+
   it("are suggested only if they are similar", () => {
     expect(nearest("srdCreated", ["srd_created", "other"])).toBe("srd_created");
     expect(nearest("zz", ["o", "phase"])).toBeUndefined();

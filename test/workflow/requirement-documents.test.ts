@@ -54,6 +54,14 @@ describe("a cell of validators", () => {
     ["int", "none", "field: integer"],
     ["positive int", "", "field: integer [positive]"],
     ["int", "greater_then_0", "field: integer [greater_then_0]"],
+    ["integer", "greater_than_or_equal_4", "field: integer [greater_than_or_equal_4]"],
+    ["float", "greater_than_or_equal_0_85", "field: number [greater_than_or_equal_0_85]"],
+    ["float", "`less_than_or_equal_2_0`", "field: number [less_than_or_equal_2_0]"],
+    ["int", "between_1_and_5", "field: integer [value >= 1 & value <= 5]"],
+    ["float", "between_0_5_and_1_5", "field: number [between_0_5_and_1_5]"],
+    ["int", "positive, less_than_or_equal_9", "field: integer [positive & less_than_or_equal_9]"],
+    ["str", "min_length_10", "field: string [min_length_10]"],
+    ["int", "equals_5", "field: integer [equals_5]"],
   ])("in a field of type %s, %s, is read as intended", (type, validator, expected) => {
     expect(cell(type, validator)).toEqual({ fields: [expected], faults: [] });
   });

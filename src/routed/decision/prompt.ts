@@ -8,7 +8,7 @@ import { PhasegateError } from "../../errors.js";
 import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
 import { singleLine } from "../../workflow/report.js";
-import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
+import { FINISH, plainName, type RoutedDefinition } from "../../workflow/routed-definition.js";
 import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry } from "./request.js";
 
 /** Limits the size of a prompt. */
@@ -124,13 +124,20 @@ function userText(request: DecisionRequest, history: readonly RoutedHistoryEntry
       ? []
       : [section(`USER REPORT${currentStep === undefined ? "" : ` (for step ${json(currentStep)})`}`, report)]),
     `TASK: ${taskText(request)}`,
-    `Only these may be next_step_name: ${allowed.map((name) => json(name)).join(", ")}.`,
+    `Only these may be next_step_name: ${allowed.map((name) => json(name)).join(", ")}.${endText(request)}`,
     section("Answer with ONLY a JSON object of this JSON Schema", schema),
     ...(problem === undefined
       ? []
       : [`${section("Your answer before this one could not be used", { problem })}\n\nAnswer again.`]),
   ];
   return parts.join("\n\n");
+}
+
+/** Returns which name ends the work, where a step's name can be taken for it. */
+function endText({ workflow, allowed }: DecisionRequest): string {
+  const step = workflow.steps.find(({ name }) => plainName(name) === plainName(FINISH));
+  if (step === undefined || !allowed.includes(FINISH)) return "";
+  return ` ${json(step.name)} is a step of this workflow; only ${json(FINISH)} ends the work.`;
 }
 
 /**

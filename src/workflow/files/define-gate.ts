@@ -2,7 +2,15 @@
  * The gates of `defineWorkflow`: a schema, or fields with validators and rules as a gate file has them. What can be checked
  * without the language of rules is checked here.
  */
-import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
+import {
+  comparisonValidator,
+  hasUnclearNumber,
+  isValidatorName,
+  likelyNames,
+  namedValidator,
+  UNCLEAR_NUMBER,
+  VERIFYING_VALIDATORS,
+} from "../../rules/validators.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { jsonSchemaOf } from "../json-schema.js";
@@ -213,13 +221,13 @@ function fieldRule(
   const { table, problems } = reading;
   const defined = Object.hasOwn(table, text) ? table[text] : undefined;
   if (defined !== undefined) return ruleOf(defined, validatorParams, place, reading, text);
-  const named = namedValidator(text, type);
+  const named = namedValidator(text, type) ?? comparisonValidator(text, type);
   if (named === undefined && !isValidatorName(text)) return ruleOf(text, validatorParams, place, reading);
   if (named === undefined) {
     const meant = nearest(text, [...Object.keys(table), ...likelyNames(text)]);
-    problems.push(
-      `${place}: there is no validator ${shown(text)}${meant === undefined ? "" : `; did you mean ${meant}?`}`,
-    );
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    const more = hasUnclearNumber(text) ? `. ${UNCLEAR_NUMBER}` : hint;
+    problems.push(`${place}: there is no validator ${shown(text)}${more}`);
     return [];
   }
   if (named.cel !== undefined) return ruleOf(named.cel, validatorParams, place, reading, text);

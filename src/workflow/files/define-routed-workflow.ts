@@ -19,8 +19,8 @@ import {
   verifySchema,
 } from "../gate-definition.js";
 import { canonicalJson, ENGLISH, type JsonObject, type JsonValue, revisionOf, storedObjectSchema } from "../json.js";
-import { isWorkflowType, shown } from "../names.js";
-import { FINISH, plainName, type RoutedDefinition, type RoutedStep } from "../routed-definition.js";
+import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
+import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
 
 /**
  * The gate of a step in code: fields, each required and of type `any` unless it says otherwise; rules in CEL;
@@ -80,7 +80,7 @@ export interface RoutedStepInput<Name extends string = string> {
 
 /** A routed workflow in code. */
 export interface RoutedWorkflowInput<Name extends string = string> {
-  /** The name: letters, digits, `_`, `-` and `.`. */
+  /** The name: a folder name that every file system accepts, at most 128 characters. */
   readonly name: string;
   /** The goal, shown to the decider. */
   readonly goal?: string;
@@ -130,15 +130,16 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
 
 function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
   const problems: string[] = [];
-  if (!isWorkflowType(name)) problems.push(`a workflow can't be called ${shown(name)}`);
+  if (!isWorkflowType(name)) problems.push(`a workflow can't be called ${shown(name)}. ${WORKFLOW_NAME_RULE}`);
   const names = new Set<string>(steps.map((step) => step.name));
-  const plain = new Set<string>();
+  const before = new Set<string>();
   for (const step of steps) {
     const about = `step ${shown(step.name)}`;
-    if (plainName(step.name) === "" || step.name.toUpperCase() === FINISH)
-      problems.push(`${about} can't have this name`);
-    if (plain.has(plainName(step.name))) problems.push(`${about} has the name of an earlier step, or nearly`);
-    plain.add(plainName(step.name));
+    const fault = stepNameFault(step.name);
+    if (fault !== undefined) problems.push(`${about} can't have this name. ${fault}`);
+    const seen = visibleName(step.name);
+    if (before.has(seen)) problems.push(`${about} has the name of an earlier step`);
+    before.add(seen);
     if (isEmpty(step.guidance)) problems.push(`${about} has no guidance`);
     if (isEmpty(step.instructions)) problems.push(`${about} has no instructions`);
     const { gate, problems: wrong = [] } = step.gate === undefined ? {} : readStepGate(step.gate);

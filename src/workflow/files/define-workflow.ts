@@ -7,7 +7,7 @@ import { PhasegateError } from "../../errors.js";
 import { sinceFault } from "../gate-definition.js";
 import { revisionOf } from "../json.js";
 import { jsonSchemaOf } from "../json-schema.js";
-import { isPlainPath, isWorkflowType, shown } from "../names.js";
+import { isPlainPath, isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { USUAL_TEMPLATES } from "../placeholders.js";
 import type { DynamicDefinition, PhaseDefinition, TaskDefinition, WorkflowStructure } from "../structure.js";
 import {
@@ -83,7 +83,7 @@ const KEYS = {
 function problemsOf(input: WorkflowInput): string[] {
   const problems: string[] = [];
   if (!isWorkflowType(input.type))
-    problems.push(`type ${shown(input.type)} may contain letters, digits, '_', '-' and '.'`);
+    problems.push(`${shown(input.type)} can't be a workflow's type. ${WORKFLOW_NAME_RULE}`);
   if (input.revision === "") problems.push("revision is empty");
   problems.push(...missing("", input, ["revision", "name", "description"]));
   problems.push(...unknownKeys("the workflow", input, KEYS.workflow));

@@ -4,7 +4,15 @@ import { trialRule } from "../../rules/candidates.js";
 import { loadRuleLanguage } from "../../rules/language.js";
 import { readRuleText } from "../../rules/python-to-cel.js";
 import type { CompiledRule, RuleCompiler, RuleField, RuleSubject } from "../../rules/rule-types.js";
-import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
+import {
+  comparisonValidator,
+  hasUnclearNumber,
+  isValidatorName,
+  likelyNames,
+  namedValidator,
+  UNCLEAR_NUMBER,
+  VERIFYING_VALIDATORS,
+} from "../../rules/validators.js";
 import type { KeyPath } from "../diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { nearest, shown } from "../names.js";
@@ -214,7 +222,7 @@ function fieldRules(
       return sound.has(text) ? checked({ ...defined, place }, params, subject, reading, text) : [];
     }
     if (VERIFYING_VALIDATORS.has(text)) return [];
-    const named = namedValidator(text, definition.type);
+    const named = namedValidator(text, definition.type) ?? comparisonValidator(text, definition.type);
     if (named === undefined && isValidatorName(text)) return unknownValidator(text, place, reading);
     if (named === undefined) return checked({ text, place }, params, subject, reading);
     if (named.cel !== undefined) {
@@ -251,6 +259,7 @@ function checked(
 
 function unknownValidator(name: string, place: SourcePosition, { table, report, fields }: Reading): [] {
   const hint = () => {
+    if (hasUnclearNumber(name)) return UNCLEAR_NUMBER;
     const meant = nearest(name, [...table.keys(), ...likelyNames(name)]);
     if (meant !== undefined) return `Did you mean ${meant}?`;
     const other = fields.some((field) => field.name === name) ? `evidence.${name}` : "value != 0";

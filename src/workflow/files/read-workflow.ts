@@ -24,7 +24,7 @@
 import { type Diagnostic, hasErrors } from "../diagnostic.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
-import { isWorkflowType, shown } from "../names.js";
+import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { ObjectReader } from "../object-reader.js";
 import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
@@ -77,9 +77,8 @@ export async function readWorkflow(
 
 async function readStructure(type: string, files: WorkflowFiles, others: readonly string[], report: Report) {
   if (!isWorkflowType(type)) {
-    const hint = "Use letters, digits, '_', '-' and '.' only, beginning with a letter or a digit.";
     const message = `${shown(type)} can't be a workflow's type`;
-    report.error("WORKFLOW_TYPE_INVALID", { file: METADATA_FILE }, message, hint);
+    report.error("WORKFLOW_TYPE_INVALID", { file: METADATA_FILE }, message, WORKFLOW_NAME_RULE);
   }
   const metadata = openMetadata(files, report);
   if (metadata === undefined) return undefined;

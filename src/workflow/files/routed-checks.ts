@@ -2,33 +2,55 @@
  * Checks a routed workflow as a whole: the names of steps, the steps and files that guidance texts refer to, steps that
  * no other step leads to, and workflows that never end.
  */
+import type { SourcePosition } from "../../errors.js";
 import { paragraphsIn } from "../from-markdown.js";
-import { nearest, RESERVED, shown } from "../names.js";
+import { nearest, shown } from "../names.js";
 import type { Report } from "../report.js";
-import { FINISH, matchName, plainName } from "../routed-definition.js";
+import { FINISH, plainName, stepNameFault, stepsMeant, visibleName } from "../routed-definition.js";
 import { resolvePath } from "./routed-includes.js";
 import { definitionsIn, fileOf, type IndexEntry, linksIn } from "./routed-index.js";
 import type { FoundStep, StepOptions } from "./routed-step.js";
 
-/** Checks the steps and files that a guidance text names. Returns the names of the steps that it leads to. */
+/** A name in a guidance text that could mean the end of the work as well as a step. */
+export interface TakenName extends SourcePosition {
+  /** The name as written, such as `Finish`. */
+  readonly name: string;
+  /** What it is taken for: `FINISH`, which ends the work, or the name of a step. */
+  readonly means: string;
+}
+
+/** What a guidance text names. */
+export interface GuidanceNames {
+  /** The names of the steps that it leads to, and `FINISH`. */
+  readonly led: ReadonlySet<string>;
+  /** The names that could mean the end of the work. */
+  readonly taken: readonly TakenName[];
+}
+
+/** Checks the steps and files that a guidance text names, and returns these steps. */
 export function checkReferences(
   found: FoundStep,
   all: readonly FoundStep[],
   { paths, folder, report }: Pick<StepOptions, "paths" | "folder" | "report">,
-): ReadonlySet<string> {
+): GuidanceNames {
   checkNext(found, all, report);
   checkLinks(found, { paths, folder, report });
   const offset = lineOf(found.text.text, found.step.guidance);
-  const led = new Set<string>();
+  const led = new Set(bareNames(found.step.guidance, all));
+  const taken: TakenName[] = [];
   for (const named of namedSteps(found.step.guidance)) {
-    const name = checkName(named, offset, found, all, report);
-    if (name !== undefined) led.add(name);
+    const means = checkName(named, offset, found, all, report);
+    if (means === undefined) continue;
+    led.add(means);
+    const { name, column, line } = named;
+    const isEnd = plainName(name) === plainName(FINISH) && name !== FINISH;
+    if (isEnd) taken.push({ ...found.text.place(offset + line), column, name, means });
   }
-  return led;
+  return { led, taken };
 }
 
-/** The steps that each step leads to, from `checkReferences`. */
-type Led = ReadonlyMap<FoundStep, ReadonlySet<string>>;
+/** The names in the guidance of each step, from `checkReferences`. */
+type Led = ReadonlyMap<FoundStep, GuidanceNames>;
 
 /** Reports steps that no other step leads to, and workflows that never end. */
 export function checkWays(steps: readonly FoundStep[], led: Led, report: Report): void {
@@ -37,23 +59,16 @@ export function checkWays(steps: readonly FoundStep[], led: Led, report: Report)
   checkEnd(steps, ways, report);
 }
 
-const NAME_MAX = 120;
-
-/** Reports names that can't be distinguished from another step or from the end. */
+/** Reports names that no step can have, and names that two steps have. */
 export function checkNames(entries: readonly IndexEntry[], report: Report): void {
   const before = new Map<string, IndexEntry>();
   for (const entry of entries) {
     const { name, place } = entry;
-    const plain = plainName(name);
-    if (plain === "" || name.length > NAME_MAX || RESERVED.has(name)) {
-      const hint = `Give it a name of letters or digits, at most ${NAME_MAX} characters.`;
-      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
-    } else if (name.toUpperCase() === FINISH) {
-      const hint = `${FINISH} is the answer of a decider that the work is done. Use another name, such as "Wrap Up".`;
-      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
-    }
-    const other = before.get(plain);
-    if (other === undefined) before.set(plain, entry);
+    const fault = stepNameFault(name);
+    if (fault !== undefined) report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, fault);
+    const seen = visibleName(name);
+    const other = before.get(seen);
+    if (other === undefined) before.set(seen, entry);
     else reportDuplicate(entry, other, report);
   }
 }
@@ -62,7 +77,7 @@ function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], rep
   const names = [...all.map((other) => other.step.name), FINISH];
   for (const name of step.next ?? []) {
     if (names.includes(name)) continue;
-    const near = matchName(name, names) ?? nearest(name, names);
+    const [near = nearest(name, names)] = meantBy(name, all);
     const hint = near === undefined ? `Write one of: ${names.join(", ")}.` : `Did you mean ${near}?`;
     report.error("STEP_UNKNOWN", settings.place("next"), `there is no step ${shown(name)}`, hint);
   }
@@ -124,67 +139,104 @@ interface NamedStep {
   /** The line in the text, from 0. */
   readonly line: number;
   readonly column: number;
+  /** True if the words around it say that it is a step, false if they only may. */
+  readonly isSure: boolean;
 }
 
 /** A name that is set apart: in quotes, as code, in bold, as a link. */
 const SET_APART =
   /"([^"\n]{1,120})"|“([^”\n]{1,120})”|'([^'\n]{1,120})'(?!\w)|`([^`\n]{1,120})`|\*\*([^*\n]{1,120})\*\*|\[([^\]\n]{1,120})\]\([^()\n]*\)/g;
+const VERBS =
+  "proceed(?:ing)?|go(?:es)?|going|move|transition|continue|return|advance|jump|switch|skip|redirect|route|hand over|send(?: \\w+)?|loop";
 /** The words before a name that make it the next step. */
-const LEADS =
-  /\b(?:proceed(?:ing)?|go(?:es)?|going|move|transition|continue|return|advance|jump|switch|skip|redirect|route|hand over|send(?: \w+)?|loop)\b[^.;:!?"“”`*[\]\n]{0,40}$|\b(?:next step(?: is| should be)?|step)[ :]*$/i;
+const LEADS = new RegExp(
+  `\\b(?:${VERBS})\\b[^.;:!?"“”\`*[\\]\\n]{0,40}$|\\b(?:next step(?: is| should be)?|step)[ :]*$`,
+  "i",
+);
+/** The words between a verb and the name of a step. */
+const BETWEEN = "(?:\\s+(?:to|the|step|steps|back|directly|straight|either|on|over|into|with|at|a|this|next))*";
+/** The words before a name that must be a step's: other names after a verb can be files, branches or variables. */
+const SURELY_LEADS = new RegExp(
+  `\\b(?:${VERBS})${BETWEEN}[\\s:(*_]*$|\\b(?:next step(?: is| should be)?|step)[ :]*$`,
+  "i",
+);
 /** The words after a name that make it a step. */
 const IS_STEP = /^\s*(?:step)\b/i;
+/** A verb and the words after it. */
+const BARE = new RegExp(`\\b(?:${VERBS})${BETWEEN}\\s+([^.;:!?"“”\`*[\\]\\n]{1,120})`, "gi");
+
+/** Maximum number of words in a name that is not set apart. */
+const BARE_WORDS = 12;
+
+/** Returns the steps that a text leads to by names that are not set apart: "proceed to Sow the Peas". */
+function bareNames(guidance: string, all: readonly FoundStep[]): string[] {
+  const byName = new Map(all.map(({ step }) => [plainName(step.name), step.name]));
+  return [...guidance.matchAll(BARE)].flatMap(([, after = ""]) => {
+    const words = after.split(/\s+/).slice(0, BARE_WORDS);
+    for (let count = words.length; count > 0; count -= 1) {
+      const name = byName.get(plainName(words.slice(0, count).join(" ")));
+      if (name !== undefined) return [name];
+    }
+    return [];
+  });
+}
 
 /** Returns the steps that a guidance text refers to: names set apart, after words that lead somewhere. */
 function namedSteps(guidance: string): NamedStep[] {
   return guidance.split("\n").flatMap((text, line) => {
     let leading = false;
+    let sure = false;
     let end = 0;
     return [...text.matchAll(SET_APART)].flatMap((match) => {
       const before = text.slice(end, match.index);
       // "go to A or B" leads to both.
-      leading = LEADS.test(before) || (leading && /^\s*(?:,|or|and|,\s*or)\s*(?:the\s*|to\s*)*$/i.test(before));
+      const isNext = /^\s*(?:,|or|and|,\s*or)\s*(?:the\s*|to\s*|back\s*)*$/i.test(before);
+      leading = LEADS.test(before) || (leading && isNext);
+      sure = SURELY_LEADS.test(before) || (sure && isNext);
       end = match.index + match[0].length;
-      if (!leading && !IS_STEP.test(text.slice(end))) return [];
+      const isStep = IS_STEP.test(text.slice(end));
+      if (!leading && !isStep) return [];
       const name = match.slice(1).find((part) => part !== undefined) ?? "";
-      return [{ name: name.replace(/[`*]/g, "").trim(), line, column: match.index + 1 }];
+      const isSure = sure || isStep;
+      return [{ name: name.replace(/[`*]/g, "").trim(), line, column: match.index + 1, isSure }];
     });
   });
 }
 
+/** Returns the steps, and `FINISH`, that a name in a text can mean. */
+function meantBy(name: string, all: readonly FoundStep[]): readonly string[] {
+  return stepsMeant(name, [...all.map(({ step }) => step), { name: FINISH }]);
+}
+
 function checkName(
-  { name, line, column }: NamedStep,
+  { name, line, column, isSure }: NamedStep,
   offset: number,
   { step, text }: FoundStep,
   all: readonly FoundStep[],
   report: Report,
 ): string | undefined {
-  const names = [...all.map((other) => other.step.name), FINISH];
-  if (names.includes(name)) return name;
+  const [meant, ...others] = meantBy(name, all);
   const place = { ...text.place(offset + line), column };
-  const meant = matchName(name, names) ?? byFile(name, all);
   if (meant !== undefined) {
-    const hint = `Write ${meant}, as in the index: deciders may answer with names that they have read.`;
-    report.warn("STEP_INEXACT", place, `${shown(step.name)} names the step ${shown(name)}`, hint);
-    return meant;
+    if (others.length === 0) return meant;
+    const hint = `Write the one that is meant: ${[meant, ...others].map(shown).join(" or ")}.`;
+    const message = `${shown(step.name)} names ${shown(name)}, which fits more than one: a decider is asked again`;
+    report.warn("STEP_AMBIGUOUS", place, message, hint);
+    return undefined;
   }
+  if (!isSure) return undefined;
+  const names = [...all.map((other) => other.step.name), FINISH];
   const near = nearest(name, names);
   const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`;
   report.warn("STEP_UNKNOWN", place, `${shown(step.name)} names a step ${shown(name)} that there isn't`, hint);
   return undefined;
 }
 
-/** Returns the step with this file name: guidance texts also refer to steps by file. */
-function byFile(name: string, all: readonly FoundStep[]): string | undefined {
-  const plain = plainName(name.replace(/^.*\//, "").replace(/\.md$/, ""));
-  return all.find(({ path }) => plainName(path.replace(/^.*\//, "").replace(/\.md$/, "")) === plain)?.step.name;
-}
-
 /** Returns the steps that may follow: `next`, else those that the guidance names, else the next one in the list. */
 function waysFrom(found: FoundStep, after: FoundStep | undefined, led: Led): ReadonlySet<string> {
   const { step } = found;
   if (step.next !== undefined) return new Set(step.next);
-  const named = new Set(led.get(found));
+  const named = new Set(led.get(found)?.led);
   if (namesTheEnd(step.guidance)) named.add(FINISH);
   // Without any reference, the order of the list counts.
   if (named.size === 0) named.add(after?.step.name ?? FINISH);
@@ -231,12 +283,6 @@ function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, Read
 
 function reportDuplicate({ name, place }: IndexEntry, other: IndexEntry, report: Report): void {
   const where = other.place.line === undefined ? "" : ` (line ${other.place.line})`;
-  if (name === other.name) {
-    const hint = "List each step once: a workflow may return to it any number of times.";
-    report.error("STEP_DUPLICATE", place, `the step ${shown(name)} appears twice${where}`, hint);
-    return;
-  }
-  const hint = "Give them names that are easier to distinguish.";
-  const message = `${shown(name)} and ${shown(other.name)}${where} differ only in case and punctuation`;
-  report.error("STEP_DUPLICATE", place, message, hint);
+  const hint = "List each step once: a workflow may return to it any number of times.";
+  report.error("STEP_DUPLICATE", place, `the step ${shown(name)} appears twice${where}`, hint);
 }

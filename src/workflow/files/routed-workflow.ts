@@ -2,14 +2,14 @@
  * Reads the folder of a routed workflow, and serves such folders to an engine. A workflow is read again when any text
  * that went into it has changed.
  */
-import { PhasegateError } from "../../errors.js";
+import { PhasegateError, type SourcePosition } from "../../errors.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
 import { canonicalJson, revisionOf } from "../json.js";
-import { isWorkflowType, shown } from "../names.js";
+import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { createReport, type Report } from "../report.js";
 import type { RoutedDefinition } from "../routed-definition.js";
-import { checkNames, checkReferences, checkWays } from "./routed-checks.js";
+import { checkNames, checkReferences, checkWays, type GuidanceNames, type TakenName } from "./routed-checks.js";
 import { expandIncludes, newBudget } from "./routed-includes.js";
 import { type IndexEntry, readIndex } from "./routed-index.js";
 import { type FoundStep, readStep, type StepOptions, stepPath } from "./routed-step.js";
@@ -21,6 +21,8 @@ export interface ReadRoutedWorkflow {
   readonly definition?: RoutedDefinition;
   /** The problems of the definition. File names are relative to the workflow's folder. */
   readonly diagnostics: readonly Diagnostic[];
+  /** Names in guidance texts, such as `Finish`, that could mean the end as well as a step, with what they mean. */
+  readonly taken: readonly TakenName[];
 }
 
 /**
@@ -35,12 +37,13 @@ export async function readRoutedWorkflow(
   const report = createReport();
   const file = `${name}/index.md`;
   try {
-    const definition = await readBounded(name, source, includeRoots, report);
-    const diagnostics = relativeTo(name, report);
-    return definition === undefined || hasErrors(diagnostics) ? { diagnostics } : { definition, diagnostics };
+    const found = await readBounded(name, source, includeRoots, report);
+    const diagnostics = relativeTo(name, report.sorted());
+    if (found === undefined || hasErrors(diagnostics)) return { diagnostics, taken: [] };
+    return { definition: found.definition, diagnostics, taken: relativeTo(name, found.taken) };
   } catch (error) {
     report.failed({ file }, error);
-    return { diagnostics: relativeTo(name, report) };
+    return { diagnostics: relativeTo(name, report.sorted()), taken: [] };
   }
 }
 
@@ -136,7 +139,7 @@ async function readBounded(
   source: TextSource,
   includeRoots: readonly string[],
   report: Report,
-): Promise<RoutedDefinition | undefined> {
+): Promise<FoundDefinition | undefined> {
   const roots = [name, ...includeRoots].map((root) => (root === "" || root === "." ? "" : `${root}/`));
   const paths = await listPaths(name, source, report);
   const options: StepOptions = {
@@ -183,12 +186,18 @@ async function readText(path: string, source: TextSource, report: Report): Promi
   return undefined;
 }
 
-async function readDefinition(name: string, options: StepOptions): Promise<RoutedDefinition | undefined> {
+/** A definition, and the names in its texts that could mean the end of the work. */
+interface FoundDefinition {
+  readonly definition: RoutedDefinition;
+  readonly taken: readonly TakenName[];
+}
+
+async function readDefinition(name: string, options: StepOptions): Promise<FoundDefinition | undefined> {
   const { report } = options;
   const file = `${name}/index.md`;
   if (!isWorkflowType(name)) {
-    const hint = "Use letters, digits, '_', '-' and '.' only, beginning with a letter or a digit.";
-    report.error("WORKFLOW_TYPE_INVALID", { file }, `a workflow can't be called ${shown(name)}`, hint);
+    const message = `a workflow can't be called ${shown(name)}`;
+    report.error("WORKFLOW_TYPE_INVALID", { file }, message, WORKFLOW_NAME_RULE);
   }
   const text = await options.read(file);
   if (text === undefined) {
@@ -204,7 +213,7 @@ async function readDefinition(name: string, options: StepOptions): Promise<Route
   checkNames(entries, report);
   const steps = await readSteps(entries, options);
   checkUnlisted(steps, entries.length, options);
-  const led = new Map<FoundStep, ReadonlySet<string>>();
+  const led = new Map<FoundStep, GuidanceNames>();
   for (const found of steps) {
     await report.spendRules(0, found.entry.place);
     led.set(found, checkReferences(found, steps, options));
@@ -213,7 +222,9 @@ async function readDefinition(name: string, options: StepOptions): Promise<Route
   if (steps.length === entries.length) checkWays(steps, led, report);
   const [first, ...rest] = steps.map(({ step }) => step);
   if (first === undefined) return undefined;
-  return sealed({ name, index: index.text.trim(), steps: [first, ...rest], ...(goal === undefined ? {} : { goal }) });
+  const content = { name, index: index.text.trim(), steps: [first, ...rest] as const };
+  const definition = sealed({ ...content, ...(goal === undefined ? {} : { goal }) });
+  return { definition, taken: [...led.values()].flatMap(({ taken }) => taken) };
 }
 
 async function readSteps(entries: readonly IndexEntry[], options: StepOptions): Promise<FoundStep[]> {
@@ -256,8 +267,8 @@ function sealed(content: Omit<RoutedDefinition, "revision">): RoutedDefinition {
   return { ...content, revision: revisionOf(canonicalJson(content)) };
 }
 
-function relativeTo(name: string, report: Report): Diagnostic[] {
-  return report.sorted().map((found) => ({ ...found, file: relative(found.file, name) }));
+function relativeTo<Found extends SourcePosition>(name: string, found: readonly Found[]): Found[] {
+  return found.map((one) => ({ ...one, file: relative(one.file, name) }));
 }
 
 function relative(file: string, folder: string): string {

@@ -2,7 +2,15 @@
  * Reads validators from a table cell or a sentence, and comparisons as people write them: `> 5`, `at least 3 items`,
  * `under 100`.
  */
-import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
+import {
+  comparisonValidator,
+  hasUnclearNumber,
+  isValidatorName,
+  likelyNames,
+  namedValidator,
+  UNCLEAR_NUMBER,
+  VERIFYING_VALIDATORS,
+} from "../../rules/validators.js";
 import { codeParts, plainText } from "../from-markdown.js";
 import { nearest } from "../names.js";
 import type { FieldType } from "../structure.js";
@@ -62,7 +70,9 @@ export function proseValidators(text: string, type: FieldType): Omit<CellValidat
 
 /** Checks whether a word is a validator's name. */
 export function isNamedValidator(word: string, defined: ReadonlySet<string>): boolean {
-  return defined.has(word) || VERIFYING_VALIDATORS.has(word) || namedValidator(word, "any") !== undefined;
+  if (defined.has(word) || VERIFYING_VALIDATORS.has(word) || namedValidator(word, "any") !== undefined) return true;
+  // What is read as words keeps the rule that it is read as.
+  return wholeComparison(word) === undefined && comparisonValidator(word, "any") !== undefined;
 }
 
 /** Checks whether a word is a validator's name, or means a comparison: `under_100`. */
@@ -72,6 +82,7 @@ export function isKnownValidator(word: string, defined: ReadonlySet<string>): bo
 
 /** Returns the hint for a part without a meaning. */
 export function validatorHint(part: string, defined: ReadonlySet<string>): string {
+  if (hasUnclearNumber(part)) return UNCLEAR_NUMBER;
   const meant = nearest(part, [...defined, ...likelyNames(part)]);
   const instead = "Write a validator's name, > 0, or a rule such as value > 0; put text for people under Description.";
   return meant === undefined ? instead : `Did you mean ${meant}? ${instead}`;
@@ -203,6 +214,7 @@ function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<
   if (rules?.every((rule) => rule !== undefined)) {
     return { validators: rules.flatMap((rule) => rule ?? []), sure: /^[<>=!≥≤≠]/.test(clause) };
   }
+  if (comparisonValidator(name, type) !== undefined) return { validators: [name], sure: name === clause };
   const said = equalTo(clause) ?? oneOf(clause) ?? inWords(clause, type);
   if (said !== undefined) return { validators: [said], sure: false };
   return isValidatorName(clause) ? { validators: [clause], sure: true } : undefined;

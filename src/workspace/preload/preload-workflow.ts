@@ -20,14 +20,14 @@ import { currentStep, type GivenStep, memoryOf } from "../steps/give-step.js";
 import { firstSteps } from "../steps/step-index.js";
 import { findWorkflow } from "./find.js";
 import { loadParts } from "./load-parts.js";
-import { filePart, folderOf, joinParts, type MissingFile, nameOf, type PreloadedFile } from "./parts.js";
+import { filePart, folderOf, joinParts, type MissingFile, nameOf, type PreloadedFile, warned } from "./parts.js";
 import { withinCall } from "./repeated-call.js";
 import { type OpenedSkill, skillPlaces } from "./skills.js";
 
 /** The steps of a skill, without the texts of later ones. */
 export interface PreloadedSteps {
   /** The current step; its text is among the files. Missing if there are several first steps. */
-  readonly current?: Omit<GivenStep, "content">;
+  readonly current?: Omit<GivenStep, "content" | "warnings">;
   /** The first steps to choose from, if there are several. */
   readonly choices?: readonly string[];
   /** All steps in order: `step` is accepted by `next_step`. */
@@ -97,14 +97,15 @@ export async function preloadWorkflow(connection: Connection, request: PreloadRe
   };
 }
 
-function stepPart({ path, content }: GivenStep) {
-  return filePart(path, { role: "step" }, new TextEncoder().encode(content).length, content);
+function stepPart({ path, content, warnings = [] }: GivenStep) {
+  const part = filePart(path, { role: "step" }, new TextEncoder().encode(content).length, content);
+  return joinParts([part, warned(...warnings)]);
 }
 
 function stepsOf({ index, text }: OpenedSkill, current: GivenStep | undefined): PreloadedSteps {
   const all = index.map(({ step, title }) => ({ step, title }));
   if (current === undefined) return { choices: firstSteps(index, text).map(({ step }) => step), index: all };
-  const { content: _, ...place } = current;
+  const { content: _, warnings: __, ...place } = current;
   return { current: place, index: all };
 }
 

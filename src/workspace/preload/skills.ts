@@ -88,18 +88,52 @@ async function openOne(places: SkillPlaces, file: Location): Promise<OpenedSkill
   const path = source.show(file);
   const isSkill = nameOf(file) === "SKILL.md";
   const own = filePart(path, { role: isSkill ? "skill" : "workflow" }, size, text);
-  const { description, body, warnings } = await frontMatter(path, text);
+  const { description, body, warnings: faults } = await frontMatter(path, text);
+  const warnings = [...faults, ...unrenderedMarks(path, text)];
   if (isSkill && hasWorkflow) {
     const place = inFolder(folder, "workflow.md");
     const workflow = await readWhole(source, place);
-    const part = filePart(source.show(place), { role: "workflow" }, workflow.size, workflow.text);
-    return { name, file, text: `${text}\n${workflow.text}`, index, parts: joinParts([own, part, warned(...warnings)]) };
+    const shown = source.show(place);
+    const part = filePart(shown, { role: "workflow" }, workflow.size, workflow.text);
+    const parts = joinParts([own, part, warned(...warnings, ...unrenderedMarks(shown, workflow.text))]);
+    return { name, file, text: `${text}\n${workflow.text}`, index, parts };
   }
   const targets = isSkill && index.length === 0 ? shimTargets(name, description, body) : [];
   const leadsTo = await firstThatIsThere(places, targets, file);
   const lost = leadsTo === undefined && targets.length > 0 ? [`${path} names ${targets[0]}, which was not found`] : [];
   const parts = joinParts([own, warned(...warnings, ...lost)]);
   return { name, file, text, index, parts, ...(leadsTo === undefined ? {} : { leadsTo }) };
+}
+
+/** Marks that a build replaces: `{{.name}}` of templates, and `[[name]]` of a build's own. */
+const TEMPLATE_MARK = /\{\{-?\s*\.[A-Za-z][\w.]{0,100}\s*-?\}\}/;
+const BUILD_MARK = /\[\[[^\s[\]](?:[^[\]\n]{0,200}[^\s[\]])?\]\]/;
+
+/**
+ * Returns a warning if a text has marks that a build should have replaced, in a list of one. `[[` in a code block is code:
+ * a test of a shell, or a table of TOML.
+ */
+export function unrenderedMarks(path: string, text: string): string[] {
+  const inProse = withoutFences(text);
+  const found = [TEMPLATE_MARK.exec(text)?.[0], BUILD_MARK.exec(inProse)?.[0]].filter((mark) => mark !== undefined);
+  if (found.length === 0) return [];
+  return [
+    `${path} has marks that a build replaces, such as ${found.join(" and ")}: it is a source that was not rendered. Use the rendered skill.`,
+  ];
+}
+
+function withoutFences(text: string): string {
+  let fence: string | undefined;
+  return text
+    .split("\n")
+    .filter((line) => {
+      const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
+      if (fence === undefined && mark === undefined) return true;
+      if (fence === undefined) fence = mark;
+      else if (mark?.startsWith(fence)) fence = undefined;
+      return false;
+    })
+    .join("\n");
 }
 
 /** Reads the folder of a skill and the folders of steps in it. */

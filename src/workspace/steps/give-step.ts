@@ -16,7 +16,7 @@ import { refuseMisspelt, splitFrontMatter } from "../../workflow/yaml.js";
 import type { Connection } from "../connection.js";
 import { definitionInvalid } from "../preload/load-workflow.js";
 import { folderOf, inFolder, readWhole } from "../preload/parts.js";
-import type { OpenedSkill, SkillPlaces } from "../preload/skills.js";
+import { type OpenedSkill, type SkillPlaces, unrenderedMarks } from "../preload/skills.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter } from "./step-index.js";
 
 /** A step of a skill. */
@@ -35,8 +35,10 @@ export interface GivenStep {
   readonly content: string;
   /** The requirements of its gate for the next step; missing without a gate. */
   readonly gate?: Omit<StepRefusal, "problems">;
-  /** The next steps to choose from, if there are several. */
+  /** The next steps to choose from, if there are several; the first is the default, `done` if the skill may end. */
   readonly choices?: readonly string[];
+  /** What is wrong with its text; missing if nothing is. */
+  readonly warnings?: readonly string[];
 }
 
 /** The refusal of a step's gate. */
@@ -48,6 +50,9 @@ export interface StepRefusal {
   /** Evidence of the required form; missing if the gate does not reveal it. */
   readonly example?: JsonObject;
 }
+
+/** The choice after the last step that ends the skill. */
+export const DONE = "done";
 
 /** A skill with steps. */
 export interface SteppedSkill {
@@ -90,16 +95,21 @@ function shownStep(
   entry: StepEntry,
   { text, gate, nextStepFile }: ReadStep,
 ): GivenStep {
-  const choices = stepsAfter(skill.index, entry, text, nextStepFile).map(({ step }) => step);
+  const path = places.source.show(inFolder(folderOf(skill.file), `${entry.step}.md`));
+  const after = stepsAfter(skill.index, entry, text, nextStepFile);
+  const steps = after.choices.map(({ step }) => step);
+  const choices = after.follows === undefined && steps.length > 0 ? [DONE, ...steps] : steps;
+  const warnings = unrenderedMarks(path, text);
   return {
     step: entry.step,
     title: entry.title,
     number: skill.index.indexOf(entry) + 1,
     of: skill.index.length,
-    path: places.source.show(inFolder(folderOf(skill.file), `${entry.step}.md`)),
+    path,
     content: text,
     ...(gate === undefined ? {} : { gate: asked(gate) }),
     ...(choices.length > 1 ? { choices } : {}),
+    ...(warnings.length > 0 ? { warnings } : {}),
   };
 }
 

@@ -13,6 +13,7 @@ import type { Connection } from "../connection.js";
 import { findWorkflow } from "../preload/find.js";
 import { type OpenedSkill, openSkill, skillPlaces } from "../preload/skills.js";
 import {
+  DONE,
   type GivenStep,
   giveStep,
   judgeStep,
@@ -76,10 +77,10 @@ async function leave(
 ): Promise<NextStep> {
   const { index } = stepped.skill;
   const left = await readEntry(stepped, current);
-  const next = stepsAfter(index, current, left.text, left.nextStepFile);
-  const gates = await gatesBefore(stepped, current, next);
-  const ends = next.length === 0 && wanted === undefined;
-  const target = ends ? undefined : (chosen([...next, ...gates], wanted) ?? refuseChoice(wanted, next));
+  const { follows, choices } = stepsAfter(index, current, left.text, left.nextStepFile);
+  const gates = await gatesBefore(stepped, current, choices);
+  const ends = follows === undefined && (wanted === undefined || wanted.trim().toLowerCase() === DONE);
+  const target = ends ? undefined : (chosen([...choices, ...gates], wanted) ?? refuseChoice(wanted, choices));
   const gate =
     target === undefined ? undefined : gates.find((one) => stepsBetween(index, current, target).includes(one));
   if (target !== undefined && gate !== undefined && wanted !== undefined) throw notPast(target, gate);

@@ -44,6 +44,46 @@ function mentionedSteps(index: readonly StepEntry[], text: string, folder: strin
   return [...new Set(found.filter((entry) => entry !== undefined))];
 }
 
+/** The words that lead to the step after them. */
+const LEADS =
+  /\b(?:follow|load|execute|run|invoke|open|proceed(?:ing)?|continue|go(?:ing|es)?|goto|return|loop|jump|skip|move|switch|route|start|begin|resume|exit|next|then|back)\b|→|⇒|->|=>|\[[A-Z0-9]{1,2}\]/gi;
+/** The words that only cite the step after them, or forbid going there. */
+const CITES =
+  /\b(?:see|same|like|unlike|similar|conventions?|e\.g|such as|for (?:example|instance)|according to|per|(?:as|described|defined|documented|explained|shown|listed|found|written|created|made|set|done) (?:in|by|during|at)|(?<!\b(?:continue|resume|restart|start|begin|again) )from|by|since|after|until|instead of|rather than|(?:not|never|don't) (?:yet |ever )?(?:load|follow|execute|run|open|proceed|continue|go|start|begin|skip|jump))\b/gi;
+/** What makes a name a citation if it follows it: a section of the file, or something that it has. */
+const CITED = /^[`'"\])*]*\s*(?:§|'s\b|,? section\b)/i;
+
+/** The number of characters before a name that say what it is for. */
+const BEFORE = 120;
+
+/**
+ * Returns the steps that a text leads to, each once, in order. A name counts unless the words around it only cite it, as
+ * in "same convention as step-05.md": the last word before it decides. A name without words leads on.
+ */
+function stepsLedTo(index: readonly StepEntry[], text: string, folder: string): readonly StepEntry[] {
+  const found = [...text.matchAll(MENTIONED)].flatMap(({ 0: path, index: at }) => {
+    const line = text.lastIndexOf("\n", at - 1) + 1;
+    const before = text.slice(Math.max(line, at - BEFORE), at);
+    const isCited = CITED.test(text.slice(at + path.length, at + path.length + BEFORE)) || isCitation(before);
+    const entry = isCited ? undefined : entryOf(index, path, folder);
+    return entry === undefined ? [] : [entry];
+  });
+  return [...new Set(found)];
+}
+
+function isCitation(before: string): boolean {
+  // A sentence that has ended says nothing about the next one.
+  const clause = before.split(/(?<!\be\.g)[.;!?]\s/).at(-1) ?? "";
+  const cited = endOf(CITES, clause);
+  return cited > 0 && cited >= endOf(LEADS, clause);
+}
+
+/** Returns where the last match ends; 0 if there is none. */
+function endOf(words: RegExp, text: string): number {
+  const last = [...text.matchAll(words)].at(-1);
+  return last === undefined ? 0 : last.index + last[0].length;
+}
+
 /** Finds a step by its name, with or without its folder and `.md`. */
 export function entryOf(index: readonly StepEntry[], name: string, folder: string): StepEntry | undefined {
   const path = name.replace(/\.md$/i, "");
@@ -71,24 +111,39 @@ export function firstSteps(index: readonly StepEntry[], text: string): readonly 
   return plain.length > 0 ? plain : firsts;
 }
 
+/** The steps that may follow a step. */
+export interface StepsAfter {
+  /** The default; missing if the skill is done after this step. */
+  readonly follows?: StepEntry;
+  /** All steps that may follow, the default first. After the last step they are earlier ones, to go back by choice. */
+  readonly choices: readonly StepEntry[];
+}
+
 /**
- * Returns the steps that may follow a step; the first is the default. It is `nextStepFile` of the front matter, else
- * the only later step that the text names, else the next number in the folder.
+ * Returns the steps that may follow a step. The default is `nextStepFile` of the front matter, else the only later step
+ * that the text leads to, else the next number in the folder. A step that only leads back is the last one: an earlier
+ * step follows it by choice alone, so every skill ends.
  */
 export function stepsAfter(
   index: readonly StepEntry[],
   current: StepEntry,
   text: string,
   nextStepFile: string | undefined,
-): readonly StepEntry[] {
+): StepsAfter {
   const folder = posix.dirname(current.step);
-  const named = mentionedSteps(index, text, folder).filter((entry) => entry !== current);
-  const later = named.filter((entry) => isLater(entry, current));
-  const follows =
-    (nextStepFile === undefined ? undefined : entryOf(index, nextStepFile, folder)) ??
-    (later.length === 1 ? later[0] : undefined) ??
-    index.find((entry) => posix.dirname(entry.step) === folder && isLater(entry, current));
-  return [...new Set([...(follows === undefined ? [] : [follows]), ...named])];
+  const led = stepsLedTo(index, text, folder).filter((entry) => entry !== current);
+  const given = nextStepFile === undefined ? undefined : entryOf(index, nextStepFile, folder);
+  // A branch such as step-oneshot has no number: only its text says what comes after it.
+  const isBranch = current.number === undefined;
+  const later = led.filter((entry) => isBranch || isLater(entry, current));
+  const inOrder = isBranch
+    ? undefined
+    : index.find((entry) => posix.dirname(entry.step) === folder && isLater(entry, current));
+  const isBack = given !== undefined && !isBranch && !isLater(given, current) && inOrder === undefined;
+  const follows = (isBack ? undefined : given) ?? (later.length === 1 ? later[0] : undefined) ?? inOrder;
+  const others = given === undefined ? led : [given, ...led];
+  if (follows === undefined) return { choices: [...new Set(others)] };
+  return { follows, choices: [...new Set([follows, ...others])] };
 }
 
 /** Returns the steps between two steps of one folder, by their numbers. */

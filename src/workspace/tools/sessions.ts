@@ -11,7 +11,7 @@ import { checkedPath, type Location, namesSession, sessionPath } from "../roots/
 import { isSessionFolder, noSession } from "../session/folders.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
-import type { GivenStep, StepRefusal } from "../steps/give-step.js";
+import { DONE, type GivenStep, type StepRefusal } from "../steps/give-step.js";
 import { nextStep } from "../steps/next-step.js";
 import { listFilesTool, readFileTool } from "./files.js";
 import { defineTool, type ToolSuccess, type WorkspaceTool } from "./tool.js";
@@ -309,7 +309,10 @@ export const nextStepTool = defineTool({
 
 function messageFor({ number, of, gate, choices }: GivenStep): string {
   const evidence = gate === undefined ? "" : " with the evidence that its gate asks for";
-  const choice = choices === undefined ? "" : ` It may lead to ${choices.join(" or ")}: give one as step.`;
+  const [first = "", ...others] = choices ?? [];
+  const back = ` It ends the skill; to go back, give ${others.join(" or ")} as step.`;
+  const on = ` It may lead to ${choices?.join(" or ")}: give one as step.`;
+  const choice = choices === undefined ? "" : first === DONE ? back : on;
   return `Step ${number} of ${of}. Do it whole, then call next_step${evidence}.${choice}`;
 }
 

@@ -52,6 +52,14 @@ describe("buildDecisionPrompt", () => {
     expect(leftOut).toEqual([]);
   });
 
+  it("says which name ends the work if a step is called Finish", () => {
+    const steps = [step("Dig"), step("Finish")] as const;
+    const allowed = ["Dig", "Finish", "FINISH"];
+    const { user } = buildDecisionPrompt(request({ workflow: { ...garden, steps }, allowed }));
+    expect(user).toContain('"FINISH". "Finish" is a step of this workflow; only "FINISH" ends the work.');
+    expect(buildDecisionPrompt(request()).user).not.toContain("ends the work");
+  });
+
   it("includes the task of the first step and no report at the start", () => {
     const { currentStep: _, report: __, ...rest } = request({ operation: "start", history: [] });
     const { user } = buildDecisionPrompt(rest);

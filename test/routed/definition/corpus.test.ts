@@ -52,6 +52,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use${REASON}`, () =
       ["steps/check_old_references.md", 24],
       ["steps/check_old_references.md", 25],
     ]);
-    expect(found.filter(({ code }) => code === "STEP_INEXACT")).toHaveLength(19);
+    // Names that the engine reads anyway are no warnings.
+    expect(found).toHaveLength(dangling.length);
   });
 });

@@ -38,11 +38,11 @@ describe("a routed workflow defined in code", () => {
 
   it("is refused with all of its errors", () => {
     const input: RoutedWorkflowInput = {
-      name: "a b",
+      name: "a/b",
       steps: [
-        { name: "Finish", guidance: " ", instructions: "" },
+        { name: "FINISH", guidance: " ", instructions: "" },
         { name: "dig in", guidance: "g", instructions: "i", next: [], maxVisits: 0.5 },
-        { name: "Dig-in", guidance: "g", instructions: "i", next: ["Weed"] },
+        { name: "dig in", guidance: "g", instructions: "i", next: ["Weed"] },
       ],
     };
     try {
@@ -52,6 +52,16 @@ describe("a routed workflow defined in code", () => {
       const diagnostics = isPhasegateError(error, "DEFINITION_INVALID") ? error.details.diagnostics : [];
       expect(diagnostics).toHaveLength(8);
     }
+  });
+
+  it("may have steps whose names resemble others, and a step Finish", () => {
+    const step = { guidance: "g", instructions: "i" };
+    const names = ["C++", "C#", "dig in", "Dig-in", "Finish"] as const;
+    const { steps } = defineRoutedWorkflow({
+      name: "Größe (Entwurf)",
+      steps: [{ name: "C", ...step, next: ["C++", "Finish", "FINISH"] }, ...names.map((name) => ({ name, ...step }))],
+    });
+    expect(steps.map(({ name }) => name)).toEqual(["C", ...names]);
   });
 
   it("may have gates with defaults for what they omit", () => {

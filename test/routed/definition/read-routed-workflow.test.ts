@@ -132,7 +132,7 @@ describe("reading a routed workflow reports", () => {
   });
 
   it("an invalid workflow name", async () => {
-    const { diagnostics } = await readRoutedWorkflow("a b", new FolderOfTexts({ "a b/index.md": "" }));
+    const { diagnostics } = await readRoutedWorkflow("a:b", new FolderOfTexts({ "a:b/index.md": "" }));
     expect(diagnostics.map(({ code }) => code)).toEqual(["WORKFLOW_TYPE_INVALID", "STEPS_MISSING"]);
   });
 
@@ -142,10 +142,11 @@ describe("reading a routed workflow reports", () => {
     ["- [Dig](steps/../../secret.md)", "PATH_REFUSED", 5],
     ["- [Dig](steps/dig.txt)", "PATH_REFUSED", 5],
     ["- [Dig](steps/dig.md)\n- [Dig](steps/sow.md)", "STEP_DUPLICATE", 6],
-    ["- [Dig](steps/dig.md)\n- [dig](steps/sow.md)", "STEP_DUPLICATE", 6],
-    ["- [Dig in](steps/dig.md)\n- [dig_in](steps/sow.md)", "STEP_DUPLICATE", 6],
+    ["- [Dig](steps/dig.md)\n- [Dig\u200b](steps/sow.md)", "STEP_DUPLICATE", 6],
+    ["- [Säen](steps/dig.md)\n- [Sa\u0308en](steps/sow.md)", "STEP_DUPLICATE", 6],
     ["- [FINISH](steps/dig.md)", "STEP_NAME_INVALID", 5],
-    ["- [Finish](steps/dig.md)", "STEP_NAME_INVALID", 5],
+    ["- [\u200b](steps/dig.md)", "STEP_NAME_INVALID", 5],
+    ["- [constructor](steps/dig.md)", "STEP_NAME_INVALID", 5],
     ["- [](steps/dig.md)", "STEP_NAME_INVALID", 5],
     [`- [${"x".repeat(121)}](steps/dig.md)`, "STEP_NAME_INVALID", 5],
     [`${"> ".repeat(40)}- [Dig](steps/dig.md)`, "INDEX_UNREADABLE", 1],
@@ -171,8 +172,6 @@ describe("reading a routed workflow reports", () => {
     ["Transition to the `weed` step, or to `Sow`.", "STEP_UNKNOWN", 2],
     ["Go to **Sew**.", "STEP_UNKNOWN", 2],
     ["Continue with step 'Sown'.", "STEP_UNKNOWN", 2],
-    ['Proceed to "sow".', "STEP_INEXACT", 2],
-    ["Proceed to `steps/sow.md`.", "STEP_INEXACT", 2],
     ["Go on.\nThen move to “Sow” or “Weed”.", "STEP_UNKNOWN", 3],
     ["[Sow](../sow.md) comes next.", "LINK_MISSING", 2],
     ["[Sow](sew.md) comes next.", "LINK_MISSING", 2],
@@ -190,8 +189,34 @@ describe("reading a routed workflow reports", () => {
     ["Go to [Sow](sow.md), as [described](https://example.com/peas.md)."],
     ["Stay on this step."],
     ['Proceed to "Sow" or "Water", or to "FINISH".'],
+    ['Proceed to "sow".'],
+    ["Proceed to `steps/sow.md`."],
+    ["Proceed to the `sow` step, or back to step 'SOW'."],
+    ['Proceed to "Sow"; when the bed is done, "Finish".'],
+    ["Transition to Sow with `is_wet` set to false."],
+    ["Move all stones to `stones.md`, then proceed to Sow."],
   ])("nothing for guidance that contains %j", async (guidance) => {
     expect(await diagnosed({ "GARDEN/steps/dig.md": stepText(guidance) })).toEqual([]);
+  });
+
+  it("a name in a text that fits two steps", async () => {
+    const texts = {
+      ...index("- [Check C](steps/dig.md)\n- [Check C++](steps/sow.md)\n- [Check C#](steps/water.md)"),
+      "GARDEN/steps/dig.md": stepText('Proceed to "Check C++".'),
+      "GARDEN/steps/sow.md": stepText('Proceed to "Check C#", or back to "check_c".'),
+    };
+    const { diagnostics } = await read(texts);
+    expect(diagnostics.map(formatDiagnostic)).toEqual([
+      'steps/sow.md:2:35: warning: "Check C++" names "check_c", which fits more than one: a decider is asked again (Write the one that is meant: "Check C" or "Check C++" or "Check C#".)',
+    ]);
+  });
+
+  it("no step as unnamed that a text names without quotes", async () => {
+    const texts = {
+      "GARDEN/steps/dig.md": stepText("If it rains, proceed to Water. Otherwise go to Sow."),
+      "GARDEN/steps/sow.md": stepText("Proceed directly to the Water step."),
+    };
+    expect(await diagnosed(texts)).toEqual([]);
   });
 
   it("a step that no other step leads to", async () => {
@@ -219,6 +244,38 @@ describe("reading a routed workflow reports", () => {
       ["dig", "sow", "water"].map((name) => [`GARDEN/steps/${name}.md`, stepText("Go on.")]),
     );
     expect(await diagnosed(silent)).toEqual([]);
+  });
+});
+
+describe("the name of a step", () => {
+  it("may be Finish: FINISH alone ends the work", async () => {
+    const { definition, diagnostics, taken } = await read({
+      ...index(`${STEPS}- [Finish](steps/finish.md)`),
+      "GARDEN/steps/water.md": stepText('Proceed to "Finish".'),
+      "GARDEN/steps/finish.md": stepText('Proceed to "FINISH".'),
+    });
+    expect(diagnostics).toEqual([]);
+    expect(definition?.steps.map(({ name }) => name)).toEqual(["Dig", "Sow", "Water", "Finish"]);
+    expect(taken).toEqual([{ file: "steps/water.md", line: 2, column: 12, name: "Finish", means: "Finish" }]);
+  });
+
+  it("means the end if a text says Finish and no step has this name", async () => {
+    const { taken } = await read({ "GARDEN/steps/water.md": stepText('Go on.\nProceed to "finish".') });
+    expect(taken).toEqual([{ file: "steps/water.md", line: 3, column: 12, name: "finish", means: "FINISH" }]);
+  });
+
+  it.each([
+    ["Check C", "C++", "C#"],
+    ["Step 1.1", "Step 11", "step 11"],
+    ["Dig", "dig", "DIG"],
+    ["✅", "→ Next", "Größe"],
+  ])("may resemble others: %s, %s, %s", async (...names) => {
+    const files = ["dig", "sow", "water"];
+    const { definition, diagnostics } = await read(
+      index(names.map((name, at) => `- [${name}](steps/${files[at]}.md)`).join("\n")),
+    );
+    expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+    expect(definition?.steps.map(({ name }) => name)).toEqual(names);
   });
 });
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError, PhasegateError } from "../../../src/errors.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
+import { RoutedFolders } from "../../../src/workflow/files/routed-workflow.js";
 import { abandon } from "../../support/abandon.js";
+import { FolderOfTexts, gardenTexts, stepText } from "../definition/folder-of-texts.js";
 import { DONE, routed, Script } from "./garden.js";
 
 async function started(...moves: ConstructorParameters<typeof Script>) {
@@ -63,6 +66,73 @@ describe("a routed workflow", () => {
     const { engine, id } = await started("  wa_TER ");
     expect((await engine.advance(id, DONE)).nextStep.name).toBe("Water");
     expect((await engine.history(id))[0]?.decision?.notes).toEqual(['"  wa_TER " was taken for Water']);
+  });
+
+  describe("whose steps have similar names", () => {
+    const step = { guidance: "g", instructions: "i" };
+    const names = ["C", "C++", "C#", "Finish"] as const;
+    const workflow = defineRoutedWorkflow({
+      name: "CHECKS",
+      steps: [
+        { name: "Read", ...step, next: ["C++", "Finish", "FINISH"] },
+        ...names.map((name) => ({ name, ...step })),
+      ],
+    });
+
+    async function reading(...moves: ConstructorParameters<typeof Script>) {
+      const decider = new Script(...moves);
+      const { engine } = routed(decider, { workflows: routedWorkflows(workflow) });
+      const { instanceId: id } = await engine.start({ workflow: "CHECKS" });
+      return { engine, decider, id };
+    }
+
+    it("takes the exact name, also of the step Finish", async () => {
+      const { engine, id } = await reading("C++", "C#", "Finish", "FINISH");
+      const found: unknown[] = [];
+      for (let turn = 0; turn < 4; turn += 1) {
+        const { currentStep, status } = await engine.advance(id, DONE);
+        found.push([currentStep, status]);
+      }
+      expect(found).toEqual([
+        ["C++", "RUNNING"],
+        ["C#", "RUNNING"],
+        ["Finish", "RUNNING"],
+        ["FINISH", "COMPLETED"],
+      ]);
+    });
+
+    it.each([
+      ["finish", '"finish" fits more than one: answer exactly "Finish" or "FINISH"'],
+      ["c", '"c" fits more than one: answer exactly "C" or "C++" or "C#"'],
+      // An existing step that may not follow is not taken for another one that may.
+      ["C#", '"C#" is no step that may follow'],
+    ])("asks again after %s", async (answer, problem) => {
+      const { engine, id, decider } = await reading(answer, "C++");
+      expect((await engine.advance(id, DONE)).currentStep).toBe("C++");
+      expect(decider.requests[1]?.problem).toContain(problem);
+    });
+
+    it("takes no report on another of them", async () => {
+      const { engine, id } = await reading("C++", "C#");
+      await engine.advance(id, DONE);
+      for (const wrong of ["C#", "c"]) {
+        const report = { status: "success", step_id: wrong };
+        await expect(engine.advance(id, { report })).rejects.toMatchObject({ code: "STEP_NOT_CURRENT" });
+      }
+      const report = { status: "success", step_id: "C++" };
+      expect((await engine.advance(id, { report })).currentStep).toBe("C#");
+    });
+  });
+
+  it("accepts the name of a step's file", async () => {
+    const texts = gardenTexts({ "GARDEN/steps/water.md": stepText("Go on.") });
+    const index = texts["GARDEN/index.md"]?.replace("[Water]", "[Give Them Water]") ?? "";
+    const workflows = new RoutedFolders({ source: new FolderOfTexts({ ...texts, "GARDEN/index.md": index }) });
+    const { engine } = routed(new Script("water", "steps/sow.md"), { workflows });
+    const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
+    expect((await engine.advance(id, DONE)).currentStep).toBe("Give Them Water");
+    expect((await engine.advance(id, DONE)).currentStep).toBe("Sow");
+    expect((await engine.history(id))[0]?.decision?.notes).toEqual(['"water" was taken for Give Them Water']);
   });
 
   it.each([

@@ -292,6 +292,38 @@ describe("the steps of a skill", () => {
     expect(done(await call("step-03-check")).content).toContain("# Check");
   });
 
+  it("end by default at a step that only leads back, once its gate is passed", async () => {
+    const gate = "---\nnextStepFile: ./step-01-x.md\ngate:\n  evidence_schema:\n    good: {type: boolean}\n---\n";
+    const office = await makeOffice(
+      skill("round", { "SKILL.md": "# Round", "step-01-x.md": "# X", "step-02-y.md": `${gate}# Y` }),
+    );
+    const workspace = await office.open();
+    const next = (more: object = {}) => workspace.nextStep({ workflow: "round", ...more });
+    await next();
+    expect(done(await next()).choices).toEqual(["done", "step-01-x"]);
+    expect(await next({ step: "done" })).toMatchObject({ error: expect.stringContaining("is not passed") });
+    expect(done(await next({ evidence: { good: true }, step: "step-01-x" })).number).toBe(1);
+    await next();
+    expect(done(await next({ evidence: { good: true } })).done).toBe(true);
+  });
+
+  it("and texts with marks that a build replaces are reported, code is not", async () => {
+    const office = await makeOffice(
+      skill("marks", {
+        "SKILL.md":
+          "# Marks\n\n```toml\n[[workflow.layers]]\n```\n\n~~~sh\nif [[ -f x ]]; then\n~~~\n\n{{user}} [a][b] [[ x ]]\n",
+        "workflow.md": "Write to `{{.output}}/x` and follow [[snapshot:step-01-x.md]].",
+        "step-01-x.md": "# X: {{ .user.name }}",
+      }),
+    );
+    const { warnings, steps } = done(await (await office.open()).preloadWorkflow({ workflow: "marks" }));
+    expect(warnings.map((warning) => warning.replace(/: it is a source.*/, ""))).toEqual([
+      "{bundle-root}/skills/marks/workflow.md has marks that a build replaces, such as {{.output}} and [[snapshot:step-01-x.md]]",
+      "{bundle-root}/skills/marks/step-01-x.md has marks that a build replaces, such as {{ .user.name }}",
+    ]);
+    expect(steps?.current).not.toHaveProperty("warnings");
+  });
+
   it("are reported if they are missing or cannot be read", async () => {
     const office = await makeOffice();
     const workspace = await office.open();
