@@ -10,7 +10,6 @@
  * - rows.ts: the statements, how texts are stored, and how sessions are listed.
  * - append.ts: an append whose answer was lost is confirmed by a write.
  * - storage.ts: a removed session's tombstone stays for an hour.
- * - list.ts: each filter uses an index in list order.
  * - watch.ts: a watch position is a transaction snapshot; notifications only wake it.
  * - failures.ts: which SQLSTATEs become which errors, and what counts as a lost connection.
  */
