@@ -11,7 +11,7 @@ import type { EngineOptions } from "../phased/options.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, notEmpty, repeated, requireFolder, stateOption, wholeNumber } from "./options.js";
 import { type OpenedSession, openState, sessionIn } from "./state.js";
-import { counted, durationText, print, printable, printJson, type Terminal } from "./terminal.js";
+import { counted, durationText, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 import { unrecorded } from "./waiting.js";
 
@@ -306,7 +306,8 @@ async function operate(
     throw new CommandFailure(first.message, exitCodeOf(first.error), first.remedy, { cause: first.error });
   } else {
     for (const { sessionId, message, remedy = "" } of refused) {
-      terminal.stderr.write(`${printable(`phasegate: ${sessionId}: ${message}. ${remedy}`.trimEnd())}\n`);
+      const line = `phasegate: ${sessionId}: ${message}. ${remedy}`.trimEnd();
+      terminal.stderr.write(`${withoutPasswords(printable(line))}\n`);
     }
   }
   // The gravest one: a disk that fails is not a refusal.

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { ScriptedDecider } from "phasegate/ai";
@@ -193,6 +193,18 @@ describe("phasegate delete and cleanup", () => {
     }
     expect(await cli("cleanup", "--by", "ann")).toMatchObject({ code: 2 });
   });
+});
+
+it("keep a session that can't be read, and name it", async () => {
+  const { state, start, cli } = await aState();
+  const [whole, edited] = [await start("whole"), await start("edited")];
+  const files = await readdir(state, { recursive: true });
+  const file = join(state, files.find((name) => name.includes(edited) && /1\.json$/.test(name)) ?? "");
+  await writeFile(file, (await readFile(file, "utf8")).replace("started", "startet"));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const { code, stdout, stderr } = await cli("cleanup", "--older-than", "0s", "--by", "ann");
+  expect([code, stdout]).toEqual([1, `${whole}\n1 session deleted\n`]);
+  expect(stderr).toMatch(new RegExp(`^phasegate: kept: .*${edited}`));
 });
 
 const PLANNED = {
