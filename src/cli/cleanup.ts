@@ -53,6 +53,7 @@ export function cleanupCommand(terminal: Terminal, setExitCode: SetExitCode): Co
       const kept: string[] = [];
       const preview = only === true;
       engine.on("security", ({ message }) => void kept.push(message));
+      engine.on("internalError", ({ error }) => void kept.push(error instanceof Error ? error.message : String(error)));
       try {
         const reason = note === undefined ? {} : { reason: note };
         const chosen = { olderThan, preview, operator: by, ...(status === undefined ? {} : { status }), ...reason };
@@ -72,6 +73,8 @@ export function cleanupCommand(terminal: Terminal, setExitCode: SetExitCode): Co
 
 /** The time between two cleanups. Ages are given in hours and days. */
 const CLEANUP_EVERY_MS = 60 * 60 * 1000;
+/** The time that a cleanup under way has when its server ends. */
+const CLEANUP_ENDS_MS = 5000;
 
 /** Deletes sessions as the engine's retention says, now and every hour. Returns what ends it. */
 export function cleanUpRegularly(engine: Engine, log: Logger): () => Promise<void> {
@@ -89,8 +92,14 @@ export function cleanUpRegularly(engine: Engine, log: Logger): () => Promise<voi
     running = running.then(cleanUp);
   }, CLEANUP_EVERY_MS);
   timer.unref();
-  return () => {
+  return async () => {
     clearInterval(timer);
-    return running;
+    // What is left is deleted by the next server: nobody waits for a large store to be cleaned up.
+    let limit: NodeJS.Timeout | undefined;
+    const waited = new Promise<void>((resolve) => {
+      limit = setTimeout(resolve, CLEANUP_ENDS_MS);
+    });
+    await Promise.race([running, waited]);
+    clearTimeout(limit);
   };
 }

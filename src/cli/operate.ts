@@ -11,7 +11,7 @@ import type { EngineOptions } from "../phased/options.js";
 import { CommandFailure, EXIT, type ExitCode, exitCodeOf, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, notEmpty, repeated, requireFolder, stateOption, wholeNumber } from "./options.js";
 import { type OpenedSession, openState, sessionIn } from "./state.js";
-import { counted, durationText, print, printable, printJson, type Terminal } from "./terminal.js";
+import { counted, durationText, print, printable, printJson, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 import { unrecorded } from "./waiting.js";
 
@@ -261,9 +261,12 @@ export function byOption(): Option {
     .makeOptionMandatory();
 }
 
-/** A session for which a command was refused. */
+/** A session for which a command was refused, in an operator's words. */
 interface Refused {
   readonly sessionId: string;
+  readonly code: string;
+  readonly message: string;
+  readonly remedy?: string;
   readonly error: AnyPhasegateError | CommandFailure;
 }
 
@@ -289,16 +292,24 @@ async function operate(
         for (const line of warnings) terminal.stderr.write(`${line}\n`);
       } catch (error) {
         if (!isPhasegateError(error) && !(error instanceof CommandFailure)) throw error;
-        refused.push({ sessionId, error });
+        refused.push(refusalOf(sessionId, error));
       }
     }
   } finally {
     await storage.close?.();
   }
   const [first] = refused;
-  if (json) printJson(terminal, { command: name, by: options.by, done, refused: refused.map(refusedJson) });
-  else if (first !== undefined && sessionIds.length === 1) throw first.error;
-  else for (const one of refused) terminal.stderr.write(`${refusedLine(one)}\n`);
+  if (json) {
+    const lines = refused.map(({ error: _, ...one }) => one);
+    printJson(terminal, { command: name, by: options.by, done, refused: lines });
+  } else if (first !== undefined && sessionIds.length === 1) {
+    throw new CommandFailure(first.message, exitCodeOf(first.error), first.remedy, { cause: first.error });
+  } else {
+    for (const { sessionId, message, remedy = "" } of refused) {
+      const line = `phasegate: ${sessionId}: ${message}. ${remedy}`.trimEnd();
+      terminal.stderr.write(`${withoutPasswords(printable(line))}\n`);
+    }
+  }
   // The gravest one: a disk that fails is not a refusal.
   return refused.reduce<ExitCode>((code, { error }) => worse(code, exitCodeOf(error)), EXIT.ok);
 }
@@ -330,13 +341,43 @@ function perform(
   throw new CommandFailure(`${name} is not possible: ${id} is ${kind}`, EXIT.problems, hint);
 }
 
-function refusedJson({ sessionId, error }: Refused): object {
-  const remedy = error instanceof CommandFailure ? error.hint : error.remedy;
-  const code = error instanceof CommandFailure ? "UNSUPPORTED" : error.code;
-  return { sessionId, code, message: error.message, ...(remedy === undefined ? {} : { remedy }) };
+/** The commands of the bin by the engines' names of operations. */
+const COMMANDS: Readonly<Record<string, string | undefined>> = {
+  retryPhase: "retry",
+  retry: "retry",
+  pause: "suspend",
+  suspend: "suspend",
+  resume: "resume",
+  skipPhase: "skip",
+  overrideGate: "override",
+  syncPlan: "sync",
+  approve: "approve",
+  deny: "deny",
+  waive: "waive",
+  denyWaiver: "deny",
+  delete: "delete",
+};
+
+function commandOf(operation: string): string | undefined {
+  return Object.hasOwn(COMMANDS, operation) ? COMMANDS[operation] : undefined;
 }
 
-function refusedLine({ sessionId, error }: Refused): string {
-  const remedy = error instanceof CommandFailure ? error.hint : error.remedy;
-  return printable(`phasegate: ${sessionId}: ${error.message}${remedy === undefined ? "" : `. ${remedy}`}`);
+/** Returns a refusal with commands in place of the engine's operations, which an operator does not know. */
+function refusalOf(sessionId: string, error: Refused["error"]): Refused {
+  if (error instanceof CommandFailure) {
+    const { message, hint } = error;
+    return { sessionId, code: "UNSUPPORTED", message, ...(hint === undefined ? {} : { remedy: hint }), error };
+  }
+  const operation = /^\w+(?= is not possible)|(?<=does not allow )\w+(?= in phase \d+$)/;
+  const message = error.message.replace(operation, (name) => commandOf(name) ?? name);
+  return { sessionId, code: error.code, message, remedy: remedyOf(error), error };
+}
+
+function remedyOf(error: AnyPhasegateError): string {
+  if (!isPhasegateError(error, "INVALID_TRANSITION")) return error.remedy;
+  const { status, allowed } = error.details;
+  const commands = [...new Set(allowed.flatMap((operation) => commandOf(operation) ?? []))];
+  if (status === "completed" || status === "COMPLETED" || commands.length === 0) return error.remedy;
+  const more = status === "active" || status === "failed" ? "; skip and override, if the workflow allows them" : "";
+  return `Possible now: ${commands.map((name) => `phasegate ${name}`).join(", ")}${more}.`;
 }

@@ -43,7 +43,7 @@ export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "tota
   /** The sessions of this page that can't be shown, each with the reason; missing if there are none. */
   readonly broken?: readonly BrokenSession[];
   /**
-   * The number of matches on all pages, with those that can't be shown. Missing if there are more than 1,000, unless the
+   * The number of matches on all pages, with those that can't be shown. Missing if there are more than 200, unless the
    * storage knows it without a scan.
    */
   readonly total?: number;
@@ -63,8 +63,8 @@ export async function listSessions(context: EngineContext, query: SessionQuery):
   return checkedPage(page, query, lookAt, (error) => notifications.report("listSessions", error));
 }
 
-/** The largest page that a storage gives. */
-const PAGE_MAX = 1000;
+/** The most sessions that are counted for a list: a storage may have to read each of them. */
+const COUNTED_MAX = 200;
 
 /** Adds the number of all matches to a page, on every storage. Costs one more list, if there is another page. */
 export async function withTotal(storage: StorageAdapter, query: SessionQuery, page: SessionPage): Promise<SessionPage> {
@@ -73,7 +73,7 @@ export async function withTotal(storage: StorageAdapter, query: SessionQuery, pa
     return { ...page, total: page.items.length + (page.broken?.length ?? 0) };
   }
   const { cursor: _, ...whole } = query;
-  const { items, damaged = [], cursor } = await storage.list({ ...whole, limit: PAGE_MAX });
+  const { items, damaged = [], cursor } = await storage.list({ ...whole, limit: COUNTED_MAX });
   return cursor === undefined ? { ...page, total: items.length + damaged.length } : page;
 }
 

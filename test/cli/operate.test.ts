@@ -1,11 +1,15 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
+import { ScriptedDecider } from "phasegate/ai";
 import { FileStorage } from "phasegate/fs";
+import { createRoutedEngine } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
+import { hashEvidence } from "../../src/approval/message.js";
 import { FilePlans } from "../../src/content/file-plans.js";
 import { FileContent } from "../../src/content/files.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { writeFiles } from "../support/write-files.js";
 import { run } from "./run-cli.js";
@@ -58,7 +62,10 @@ describe("phasegate retry", () => {
       "",
     ]);
     expect(both.code).toBe(1);
-    expect(both.stderr).toContain(`phasegate: ${fine}: retryPhase is not possible: no attempt at phase 1 has failed`);
+    expect(both.stderr).toContain(
+      `phasegate: ${fine}: retry is not possible: no attempt at phase 1 has failed. ` +
+        "Possible now: phasegate suspend, phasegate delete; skip and override, if the workflow allows them.\n",
+    );
     expect(both.stderr).toContain("there is no session not_there_x_20260101_000000");
     const again = await cli("retry", one, "--by", "ann", "--json");
     expect(again.code).toBe(1);
@@ -97,7 +104,10 @@ describe("phasegate skip and override", () => {
       { status: "active" },
     ]);
     const refused = await cli("skip", one, ...BY);
-    expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("phase 2") });
+    expect(refused).toMatchObject({
+      ...{ code: 1, stdout: "" },
+      stderr: expect.stringContaining("the definition does not allow skip in phase 2"),
+    });
     expect(await cli("override", two, ...BY, "--phase", "1")).toMatchObject({ code: 1 });
   });
 
@@ -125,6 +135,44 @@ describe("phasegate suspend and resume", () => {
   });
 });
 
+describe("an instance of a routed workflow", () => {
+  it("is suspended, resumed, retried and deleted, and nothing else", async () => {
+    const { state, cli } = await aState();
+    const engine = createRoutedEngine({
+      storage: await FileStorage.open(state),
+      workflows: gardenWith(DEPTH_GATE),
+      decider: new ScriptedDecider(["Sow"]),
+      limits: { maxAttempts: 1 },
+    });
+    const { instanceId: id } = await engine.start({ workflow: "GARDEN" });
+    expect((await cli("suspend", id, ...BY)).stdout).toBe(`${id}: suspended at Dig\n`);
+    const early = await cli("retry", id, ...BY);
+    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining("retry is not possible") });
+    expect(early.stderr).toContain("Possible now: phasegate resume, phasegate delete.");
+    expect((await cli("resume", id, ...BY)).stdout).toBe(`${id}: runs again at Dig\n`);
+    await engine.advance(id, { report: { status: "success", details: { depth: `deep ${ESC}` } } });
+    expect(JSON.parse((await cli("retry", id, ...BY, "--json")).stdout).done).toEqual([
+      { sessionId: id, status: "RUNNING", step: "Dig" },
+    ]);
+    const shown = await cli("show", id);
+    expect(shown.stdout).toContain("Dig: SUSPENDED by ann\\u001b[31m");
+    expect(shown.stdout).toContain("Dig: RETRIED by ann\\u001b[31m");
+    expect(shown.stdout).toContain(`evidence ${hashEvidence({ depth: `deep ${ESC}` })}`);
+    expect(shown.stdout).not.toContain(ESC);
+    for (const command of ["skip", "override"]) {
+      expect(await cli(command, id, ...BY)).toMatchObject({
+        ...{ code: 1, stdout: "" },
+        stderr: expect.stringContaining("hint: Use retry, suspend, resume or delete."),
+      });
+    }
+    const json = JSON.parse((await cli("skip", id, ...BY, "--json")).stdout);
+    expect(json).toMatchObject({ done: [], refused: [{ sessionId: id, code: "UNSUPPORTED" }] });
+    expect(json.refused[0]).not.toHaveProperty("error");
+    expect(await cli("delete", id, ...BY)).toMatchObject({ code: 0 });
+    expect(await cli("delete", id, ...BY)).toMatchObject({ code: 1 });
+  });
+});
+
 describe("phasegate delete and cleanup", () => {
   it("delete what is named, and what is old", async () => {
     const { engine, start, cli, failed } = await aState();
@@ -145,6 +193,18 @@ describe("phasegate delete and cleanup", () => {
     }
     expect(await cli("cleanup", "--by", "ann")).toMatchObject({ code: 2 });
   });
+});
+
+it("keep a session that can't be read, and name it", async () => {
+  const { state, start, cli } = await aState();
+  const [whole, edited] = [await start("whole"), await start("edited")];
+  const files = await readdir(state, { recursive: true });
+  const file = join(state, files.find((name) => name.includes(edited) && /1\.json$/.test(name)) ?? "");
+  await writeFile(file, (await readFile(file, "utf8")).replace("started", "startet"));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const { code, stdout, stderr } = await cli("cleanup", "--older-than", "0s", "--by", "ann");
+  expect([code, stdout]).toEqual([1, `${whole}\n1 session deleted\n`]);
+  expect(stderr).toMatch(new RegExp(`^phasegate: kept: .*${edited}`));
 });
 
 const PLANNED = {

@@ -1,6 +1,9 @@
+import fc from "fast-check";
 import { MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { hashEvidence } from "../../src/approval/message.js";
 import { failure } from "../support/failure.js";
+import { howOften } from "../support/how-often.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
 
@@ -124,6 +127,29 @@ describe("engine.history with evidence", () => {
     expect(history.map(({ evidenceHash }) => evidenceHash?.length)).toEqual([64, 64, undefined]);
     for (const attempt of await engine.history(id)) expect(attempt).not.toHaveProperty("evidence");
     for (const attempt of await engine.history(id)) expect(attempt).not.toHaveProperty("submitted");
+  });
+});
+
+describe("every history with evidence", () => {
+  it("has each submission once, in order, with its own hash", async () => {
+    const evidence = fc.record({ summary: fc.string(), tests_pass: fc.boolean() }, { requiredKeys: [] });
+    await fc.assert(
+      fc.asyncProperty(fc.array(evidence, { maxLength: 8 }), async (submissions) => {
+        const { engine } = makeEngine({ limits: { maxAttempts: 100, maxAttemptsTotal: 100 } });
+        const id = await startTwoPhases(engine);
+        const given: unknown[] = [];
+        for (const submission of submissions) {
+          const { head } = await engine.getState(id);
+          if (head.status !== "active") break;
+          given.push(submission);
+          await engine.completePhase(id, { phase: head.phase, evidence: submission });
+        }
+        const closed = (await engine.history(id, { evidence: true })).filter(({ status }) => status !== "active");
+        expect(closed.map((attempt) => attempt.evidence)).toEqual(given);
+        expect(closed.map((attempt) => attempt.evidenceHash)).toEqual(given.map(hashEvidence));
+      }),
+      { numRuns: howOften(30, 300) },
+    );
   });
 });
 

@@ -166,16 +166,19 @@ export type SessionEvent =
       reason: string;
       rule?: string | undefined;
     }
-  | ({ type: "paused" } & HostWord)
-  | ({ type: "resumed"; pausedSeconds: number } & HostWord)
+  /** `operator` is who asked for it on behalf of the host, here and below. */
+  | { type: "paused"; operator?: string | undefined; note?: string | undefined }
+  | { type: "resumed"; pausedSeconds: number; operator?: string | undefined; note?: string | undefined }
   /** A failed session continues. With all of the phase's snapshots, if some had failed before. */
-  | ({
+  | {
       type: "retried";
       phase: number;
       resetEvidence: boolean;
       by: "agent" | "host";
       snapshots?: Snapshot[] | undefined;
-    } & HostWord)
+      operator?: string | undefined;
+      note?: string | undefined;
+    }
   /** The session goes back to an earlier phase. */
   | {
       type: "rolled_back";
@@ -203,7 +206,7 @@ export type SessionEvent =
       tasks?: [number, number][] | undefined;
     }
   /** The session adopted the edits of its plan. */
-  | ({
+  | {
       type: "plan_synced";
       structure: WorkflowStructure;
       position: number;
@@ -213,7 +216,9 @@ export type SessionEvent =
       places?: [number, number][] | undefined;
       /** The old and new numbers of the tasks that stay noted as done. */
       tasks?: [number, number][] | undefined;
-    } & HostWord)
+      operator?: string | undefined;
+      note?: string | undefined;
+    }
   /** Ticks were written into the plan. */
   | {
       type: "plan_ticked";
@@ -236,9 +241,6 @@ export type SessionEvent =
 
 /** An event of one type. */
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
-
-/** Who has asked for a step on behalf of the host, and why. */
-type HostWord = { operator?: string | undefined; note?: string | undefined };
 
 /** A person's answer to a request for a waiver. */
 export interface WaiverAnswer {
