@@ -1,6 +1,6 @@
 /**
- * Storages: the types that an adapter works with, the types of a session's log, and the copying of sessions from one
- * storage to another. Needs nothing of Node's.
+ * Storages: the types that an adapter works with, the types of a session's log and of statistics, and the copying of
+ * sessions from one storage to another. Needs nothing of Node's.
  *
  * @packageDocumentation
  */
@@ -15,8 +15,26 @@ export type { SessionEvent, Snapshot, StoredValue } from "./phased/state/events.
 export type { HeadFacts, SessionHead } from "./phased/state/head.js";
 export type { Ranges } from "./phased/state/ranges.js";
 export type { StepRefused, TaskNotes } from "./phased/state/task-notes.js";
+export type {
+  FieldStatistics,
+  PhaseStatistics,
+  SessionCounts,
+  Statistics,
+  StatisticsCursor,
+  StatisticsRequest,
+  TimeSpent,
+  WorkflowStatistics,
+} from "./phased/statistics.js";
 export type { SessionCommit, WatchQuery } from "./phased/watch.js";
-export type { Commit, Page, Payload, RepairReport, SessionQuery, SessionSize } from "./ports/storage-adapter.js";
+export type {
+  Changes,
+  Commit,
+  Page,
+  Payload,
+  RepairReport,
+  SessionQuery,
+  SessionSize,
+} from "./ports/storage-adapter.js";
 
 /**
  * Copies sessions from one storage to another, commit by commit and unchanged, including payloads. Each

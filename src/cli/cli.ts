@@ -53,6 +53,7 @@ Examples:
   phasegate plan specs/login/tasks.md
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
+  phasegate stats --state .phasegate --cursor stats.json
   phasegate show my_workflow_readme_20260101_120000 --state .phasegate
   phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json
   phasegate sessions --state .phasegate --stuck --older-than 2d
@@ -69,6 +70,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   gate: async () => (await import("./gate.js")).gateCommand,
   plan: async () => (await import("./plan.js")).planCommand,
   sessions: async () => (await import("./sessions.js")).sessionsCommand,
+  stats: async () => (await import("./stats.js")).statsCommand,
   show: async () => (await import("./show.js")).showCommand,
   keygen: async () => (await import("./approve.js")).keygenCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),

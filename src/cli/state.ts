@@ -134,6 +134,11 @@ export type OpenedSession =
   | { readonly kind: "routed"; readonly engine: RoutedEngine }
   | { readonly kind: "recorded"; readonly engine: RecordedReader };
 
+/** Opens an engine over the phased sessions of a state. It starts nothing. */
+export async function openPhased(state: string, trust: Trust = {}): Promise<Engine> {
+  return createEngine({ storage: await openState(state), content: NO_WORKFLOWS, ...trust });
+}
+
 /** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */
 export async function openSession(state: string, sessionId: string, trust: Trust = {}): Promise<OpenedSession> {
   parseSessionId(sessionId);

@@ -274,7 +274,7 @@ interface LogSource<Event, Head> {
 }
 
 /** Reads the commits of sessions from a store; each is checked before it is returned. */
-class SessionLog<Event, Head> {
+export class SessionLog<Event, Head> {
   readonly #source: LogSource<Event, Head>;
 
   constructor(source: LogSource<Event, Head>) {

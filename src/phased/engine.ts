@@ -42,13 +42,14 @@ import type { LoadedPhased } from "./session-decisions.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
+import type { Statistics, StatisticsRequest } from "./statistics.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
 
 /**
  * Runs phased sessions. Shows an agent only its current phase, takes evidence at the gate, and refuses every way around it.
  * The engine has no state of its own that matters: any number of engines may use one storage, and every answer is stored.
- * Methods that take a session's id do the same as those of {@link Session}. An unmet gate is a result, not an error. Every
+ * Methods that take a session's id do and reject as those of {@link Session}. An unmet gate is a result, not an error. Every
  * method may reject with `BUSY` (more than `limits.maxConcurrent` operations), `STORAGE_FAILED` or `INTERNAL`.
  */
 export class Engine {
@@ -149,6 +150,15 @@ export class Engine {
     return this.#operations.run("cleanup", ({ phased, context }) => phased.cleanup(context, request));
   }
 
+  /**
+   * Returns statistics of the sessions in the storage: states, phases, times, and why gates refuse. With the cursor of an
+   * earlier call, only what was committed since then is read.
+   * @throws {PhasegateError} `CURSOR_INVALID` when the cursor is not of this storage, these approvers or this version.
+   */
+  statistics(request: StatisticsRequest = {}): Promise<Statistics> {
+    return this.#operations.run("statistics", ({ phased, context }) => phased.statistics(context, request));
+  }
+
   /** Returns counts and durations of every operation since the engine was created. */
   metrics(): Record<string, OperationMetrics> {
     return this.#operations.metrics.report();
@@ -164,26 +174,17 @@ export class Engine {
     await this.#options.storage.close?.();
   }
 
-  /**
-   * Returns the current phase, or a completed one.
-   * @throws {PhasegateError} as {@link Session.phase} does.
-   */
+  /** Returns the current phase, or a completed one. */
   async getPhase(sessionId: string, phase?: number): Promise<PhaseView> {
     return phase === undefined ? this.session(sessionId).currentPhase() : this.session(sessionId).phase(phase);
   }
 
-  /**
-   * Returns a task of the current phase, or of a completed one.
-   * @throws {PhasegateError} as {@link Session.task} does.
-   */
+  /** Returns a task of the current phase, or of a completed one. */
   async getTask(sessionId: string, phase: number, task: number): Promise<TaskView> {
     return this.session(sessionId).task(phase, task);
   }
 
-  /**
-   * Returns a document of a session's workflow, as {@link Session.document} does.
-   * @throws {PhasegateError} as {@link Session.document} does.
-   */
+  /** Returns a document of a session's workflow, as {@link Session.document} does. */
   async getDocument(sessionId: string, path: string): Promise<DocumentView> {
     return this.session(sessionId).document(path);
   }

@@ -164,7 +164,12 @@ async function requireAccepted({ pinned, approvalGuard }: EngineContext, session
 }
 
 /** The errors of a single session. */
-const BROKEN: ReadonlySet<ErrorCode> = new Set(["TAMPERED", "FORMAT_TOO_NEW", "APPROVAL_REFUSED", "UNSUPPORTED"]);
+export const BROKEN: ReadonlySet<ErrorCode> = new Set([
+  "TAMPERED",
+  "FORMAT_TOO_NEW",
+  "APPROVAL_REFUSED",
+  "UNSUPPORTED",
+]);
 
 async function look(
   { sessionId, summary }: { readonly sessionId: string; readonly summary: SessionSummary | undefined },

@@ -24,6 +24,7 @@
  * - context.ts: how a session is loaded, how a command is executed, and when ticks are written and missing snapshots taken
  * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
  *   cleanup deletes
+ * - statistics.ts: what statistics count, and which commits they read; loaded by its first call
  * - watch.ts: commits as they are appended; log-check.ts: what makes a log intact; log-copy.ts: how
  *   sessions are copied to another storage
  * - engine-context.ts: what all operations of an engine share
@@ -50,8 +51,15 @@ import { startSession } from "./start.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
+import type { Statistics, StatisticsRequest } from "./statistics.js";
 import { Beginnings } from "./verify/beginnings.js";
 import { startOptions, viewArtifact, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
+
+/** Computes statistics; the code is loaded by the first call. */
+async function statistics(context: EngineContext, request: StatisticsRequest): Promise<Statistics> {
+  const { computeStatistics } = await import("./statistics.js");
+  return computeStatistics(context, request);
+}
 
 /** The operations on sessions. */
 export const phased = {
@@ -82,6 +90,7 @@ export const phased = {
   sessionNotFound,
   startOptions,
   startSession,
+  statistics,
   stepRefusals,
   viewArtifact,
   viewDocument,

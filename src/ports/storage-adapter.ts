@@ -104,6 +104,14 @@ export interface Page<T> {
   readonly damaged?: readonly string[];
 }
 
+/** The sessions that have changed since a position in the storage. */
+export interface Changes {
+  /** Their ids, each once, in any order. */
+  readonly sessionIds: readonly SessionId[];
+  /** The position of now: a text that only this storage understands. */
+  readonly position: string;
+}
+
 /** The space that a session takes. */
 export interface SessionSize {
   /** The number of commits. */
@@ -194,6 +202,13 @@ export interface StorageAdapter {
    * first poll. Ends without an error when the signal aborts. Ignores `limit` and `cursor`.
    */
   watch?(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit>;
+  /**
+   * Returns the sessions of a kind with commits after a position, or all sessions of the kind that there are; and the
+   * sessions of any kind that were removed since. May name others too, but omits none whose commit was acknowledged
+   * before the call. Used by statistics; without it, they look at every session in each call.
+   * @throws {PhasegateError} `CURSOR_INVALID` when this storage has given no such position, or is older than it.
+   */
+  changes?(kind: string, since?: string): Promise<Changes>;
   /**
    * Returns the version of the newest commit that the store records outside the log; 0 if it has none. It
    * may lag behind. If it is ahead of the log, commits were lost. Used by audits only.

@@ -176,7 +176,7 @@ function sharedReferences(inner: StorageAdapter): StorageAdapter {
 
 /** Returns an adapter with the methods in `replace`, and those of another adapter for everything else. */
 export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapter>): StorageAdapter {
-  const { makeDurable, watch, hint, damaged, size, compact, close } = inner;
+  const { makeDurable, watch, changes, hint, damaged, size, compact, close } = inner;
   return {
     capabilities: inner.capabilities,
     read: (id) => inner.read(id),
@@ -189,6 +189,7 @@ export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapt
     // Optional methods exist only if the other adapter has them.
     ...(makeDurable === undefined ? {} : { makeDurable: makeDurable.bind(inner) }),
     ...(watch === undefined ? {} : { watch: watch.bind(inner) }),
+    ...(changes === undefined ? {} : { changes: changes.bind(inner) }),
     ...(hint === undefined ? {} : { hint: hint.bind(inner) }),
     ...(damaged === undefined ? {} : { damaged: damaged.bind(inner) }),
     ...(size === undefined ? {} : { size: size.bind(inner) }),

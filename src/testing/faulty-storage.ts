@@ -45,6 +45,8 @@ export class FaultyStorage implements StorageAdapter {
   readonly makeDurable?: (id: SessionId) => Promise<void>;
   /** The inner storage's `watch`, if it has one. */
   readonly watch?: NonNullable<StorageAdapter["watch"]>;
+  /** The inner storage's `changes`, if it has one. */
+  readonly changes?: NonNullable<StorageAdapter["changes"]>;
   /** The inner storage's `hint`, if it has one. */
   readonly hint?: (id: SessionId) => Promise<number>;
   /** The inner storage's `damaged`, if it has one. */
@@ -65,11 +67,14 @@ export class FaultyStorage implements StorageAdapter {
   constructor(inner: StorageAdapter, faults: readonly StorageFault[] = []) {
     this.#inner = inner;
     for (const fault of faults) this.inject(fault);
-    const { makeDurable, watch, hint, damaged, size, compact } = inner;
+    const { makeDurable, watch, changes, hint, damaged, size, compact } = inner;
     if (makeDurable !== undefined)
       this.makeDurable = (id) => this.#ask("makeDurable", () => makeDurable.call(inner, id));
     if (watch !== undefined) {
       this.watch = (query, options) => this.#through("watch", () => watch.call(inner, query, options));
+    }
+    if (changes !== undefined) {
+      this.changes = (kind, since) => this.#ask("changes", () => changes.call(inner, kind, since));
     }
     if (hint !== undefined) this.hint = (id) => this.#ask("hint", () => hint.call(inner, id));
     if (damaged !== undefined) this.damaged = () => this.#through("damaged", () => damaged.call(inner));

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../src/ports/storage-adapter.js";
 import { ContractError, runCases } from "../../src/testing/contract.js";
 import { storageContract } from "../../src/testing/storage-contract/contract.js";
+import type { SessionId } from "../../src/workflow/names.js";
 import { FullStorage, type Wrong } from "./full-storage.js";
 
 /** The cases of a storage with all methods; `reopen` gives another adapter over it. */
@@ -19,12 +20,21 @@ function casesOf(wrong: Wrong = {}) {
 }
 
 describe("a storage with all that an adapter may have", () => {
-  for (const { name, run } of casesOf().filter(({ name }) => /^(watch|size|compact|instances|reopen)/.test(name))) {
+  for (const { name, run } of casesOf().filter(({ name }) =>
+    /^(watch|changes|size|compact|instances|reopen)/.test(name),
+  )) {
     it(name, async () => expect(await run()).toBeUndefined());
   }
 });
 
 const held: Commit[] = [];
+
+const known = new Set<SessionId>();
+/** Returns all ids that were ever named. */
+function named(ids: readonly SessionId[]): ReadonlySet<SessionId> {
+  for (const id of ids) known.add(id);
+  return known;
+}
 
 /** Faults of the methods that an adapter may have, and the start of the case that must find each. */
 const FAULTS: Readonly<Record<string, readonly [found: string, wrong: Wrong]>> = {
@@ -46,6 +56,19 @@ const FAULTS: Readonly<Record<string, readonly [found: string, wrong: Wrong]>> =
   "a watch that goes on after its signal": [
     "watch: ends when its signal aborts, also if it was aborted before the call",
     { ignoresAbort: true },
+  ],
+  "changes that name removed sessions among all": [
+    "changes: names each session of the kind once",
+    {
+      changes: ({ sessionIds, ...rest }) => ({
+        sessionIds: [...new Set([...sessionIds, ...named(sessionIds)])],
+        ...rest,
+      }),
+    },
+  ],
+  "changes that omit a session": [
+    "changes: omits no commit that is appended at the same time",
+    { changes: ({ sessionIds, ...rest }) => ({ sessionIds: sessionIds.filter((id) => id !== "s7"), ...rest }) },
   ],
   "a size that doesn't count payloads": ["size: includes payloads", { size: async () => ({ commits: 1, bytes: 1 }) }],
   "a size of sessions that there are not": [

@@ -1,4 +1,4 @@
-import type { Commit, SessionQuery, StorageAdapter } from "../../src/ports/storage-adapter.js";
+import type { Changes, Commit, SessionQuery, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { wrapStorage } from "../../src/testing/broken.js";
 import { collect } from "../../src/testing/contract.js";
@@ -10,6 +10,8 @@ export interface Wrong {
   readonly pass?: (commit: Commit, tell: (commit: Commit) => void) => void;
   readonly ignoresFilter?: true;
   readonly ignoresAbort?: true;
+  /** Changes what the storage answers to `changes`. */
+  readonly changes?: (found: Changes, inner: StorageAdapter) => Changes | Promise<Changes>;
   readonly size?: StorageAdapter["size"];
   readonly compact?: (id: SessionId, forget: () => Promise<void>) => Promise<void>;
 }
@@ -27,7 +29,7 @@ export class FullStorage {
 
   adapter(): StorageAdapter {
     const inner = this.#inner;
-    const { size, compact } = this.#wrong;
+    const { size, compact, changes = (found) => found } = this.#wrong;
     return wrapStorage(inner, {
       capabilities: { ...inner.capabilities, multiProcess: true },
       append: async (commit) => {
@@ -37,6 +39,7 @@ export class FullStorage {
         for (const tell of this.#watchers) tell(commit);
       },
       watch: (query, { signal }) => this.#watch(query, signal),
+      changes: async (kind, since) => changes(await inner.changes(kind, since), inner),
       size: size ?? ((id) => this.#size(id)),
       compact: async (id) => compact?.(id, () => inner.remove(id)),
     });

@@ -109,6 +109,23 @@ function decodeText(cursor: string): string {
   }
 }
 
+/** Encodes the position of a storage that numbers its commits: which storage, and the last number. */
+export function encodePosition(storage: string, number: number): string {
+  return `${number}@${storage}`;
+}
+
+/** Returns the number in a position of this storage. Throws `CURSOR_INVALID` for any other, and for one after `last`. */
+export function decodePosition(position: string, storage: string, last: number): number {
+  const [digits = "", ...rest] = String(position).split("@");
+  const number = /^\d{1,16}$/.test(digits) && rest.join("@") === storage ? Number(digits) : Number.NaN;
+  if (number <= last) return number;
+  const reason = number > last ? "later than this storage" : "not one of this storage";
+  throw new PhasegateError("CURSOR_INVALID", `The position is ${reason}: ${shown(position)}`, {
+    remedy: "Leave it out to begin with all sessions.",
+    details: { cursor: String(position) },
+  });
+}
+
 /** Returns true if a stored value has the fields of a summary that lists use. */
 export function isSummary(value: unknown): value is SessionSummary {
   if (typeof value !== "object" || value === null) return false;

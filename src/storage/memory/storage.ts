@@ -1,6 +1,7 @@
 /** MemoryStorage: sessions in this process's memory. A watcher is told of appends directly, without polling. */
 import { PhasegateError } from "../../errors.js";
 import {
+  type Changes,
   type Commit,
   type Page,
   SESSION_STATUSES,
@@ -13,6 +14,8 @@ import {
   comparePositions,
   conflict,
   decodeCursor,
+  decodePosition,
+  encodePosition,
   isIsoTime,
   matchesQuery,
   pageLimit,
@@ -38,6 +41,10 @@ export class MemoryStorage implements StorageAdapter {
   readonly #sessions = new Map<SessionId, StoredSession>();
   readonly #removed = new Set<SessionId>();
   readonly #watchers = new MemoryWatchers();
+  /** The number of each session's last change; of removed ones too. */
+  readonly #changed = new Map<SessionId, number>();
+  readonly #storageId = crypto.randomUUID();
+  #changes = 0;
   /** The number of sessions by status, and by status and kind. */
   readonly #counts = new Map<string, number>();
   /** The first summaries of all sessions in reverse list order, so that a new session goes to the end. */
@@ -67,6 +74,7 @@ export class MemoryStorage implements StorageAdapter {
     const { commits, payloads: texts } = session ?? this.#begin(id, summary);
     for (const payload of payloads) texts.set(payload.hash, payload.body);
     commits.push(Object.freeze({ sessionId: id, version, at, schema, previousHash, hash, summary, body }));
+    this.#changed.set(id, ++this.#changes);
     if (newest?.summary.status !== summary.status || newest.summary.kind !== summary.kind) {
       if (newest !== undefined) this.#count(newest.summary, -1);
       this.#count(summary, 1);
@@ -122,7 +130,23 @@ export class MemoryStorage implements StorageAdapter {
     this.#sessions.delete(id);
     this.#count(newest.summary, -1);
     this.#removed.add(id);
+    this.#changed.set(id, ++this.#changes);
     this.#order.splice(this.#positionOf(first.summary), 1);
+  }
+
+  /**
+   * Returns the sessions of a kind that have changed since a position, and those that were removed.
+   *
+   * @throws {PhasegateError} `CURSOR_INVALID` when the position is not one of this storage.
+   */
+  async changes(kind: string, since?: string): Promise<Changes> {
+    const after = since === undefined ? 0 : decodePosition(since, this.#storageId, this.#changes);
+    const isMeant = (id: SessionId) => {
+      const session = this.#sessions.get(id);
+      return session === undefined ? since !== undefined : session.commits.at(-1)?.summary.kind === kind;
+    };
+    const sessionIds = [...this.#changed].flatMap(([id, number]) => (number > after && isMeant(id) ? [id] : []));
+    return { sessionIds, position: encodePosition(this.#storageId, this.#changes) };
   }
 
   /**

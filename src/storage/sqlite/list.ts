@@ -3,8 +3,9 @@
  * there are.
  */
 import type { SQLInputValue } from "node:sqlite";
-import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
-import { decodeCursor, pageLimit, pageOf } from "../common/session-query.js";
+import type { Changes, Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
+import { isSessionId } from "../../workflow/names.js";
+import { decodeCursor, decodePosition, encodePosition, pageLimit, pageOf } from "../common/session-query.js";
 import type { Connection } from "./connection.js";
 import { numberIn, storedText, summaryIn, type TableNames, textIn } from "./rows.js";
 
@@ -47,6 +48,22 @@ export class SessionLister {
       return summaryIn(row) ?? ({ ...at, damaged: true } as const);
     });
     return pageOf(found, limit);
+  }
+
+  // A database is known by the time at which it was made. Commits of others that come in between are named, too.
+  changes(kind: string, since: string | undefined): Changes {
+    const { sessions, commits, removed, migrations } = this.#names;
+    const position = `SELECT (SELECT applied_at FROM ${migrations} WHERE version = 1) AS made, max(
+      coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq`;
+    const now = this.#connection.prepare(position).get() ?? {};
+    const [made, last] = [textIn(now, "made"), numberIn(now, "seq")];
+    const after = since === undefined ? 0 : decodePosition(since, made, last);
+    const changed = `SELECT session_id FROM ${sessions}
+        WHERE kind = ? AND number IN (SELECT session FROM ${commits} WHERE seq > ?)
+      UNION ALL SELECT session_id FROM ${removed} WHERE seq > ?`;
+    const rows = this.#connection.prepare(changed).all(storedText(kind), after, since === undefined ? last : after);
+    const sessionIds = rows.map((row) => textIn(row, "session_id")).filter(isSessionId);
+    return { sessionIds, position: encodePosition(made, last) };
   }
 
   countActive(upTo: number): number {

@@ -17,6 +17,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PhasegateError } from "../../errors.js";
 import type {
+  Changes,
   Commit,
   Page,
   SessionQuery,
@@ -224,6 +225,15 @@ export class SqliteStorage implements StorageAdapter {
     } catch (error) {
       throw asStorageFailure("watch", error);
     }
+  }
+
+  /**
+   * Returns the sessions of a kind that have changed since a position, and those that were removed.
+   *
+   * @throws {PhasegateError} `CURSOR_INVALID` when the position is not one of this database.
+   */
+  async changes(kind: string, since?: string): Promise<Changes> {
+    return this.#connection.withRetry("list", () => this.#lister.changes(kind, since));
   }
 
   /** Returns the size of a session's commits and payloads; undefined if there is none. */

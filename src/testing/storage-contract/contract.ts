@@ -7,7 +7,7 @@ import { aliasChecks, appendChecks } from "./append.js";
 import { errorChecks, keyChecks } from "./errors.js";
 import { growthChecks, instanceChecks } from "./growth.js";
 import { killChecks, processChecks } from "./kills.js";
-import { listChecks, pageChecks } from "./list.js";
+import { changesChecks, listChecks, pageChecks } from "./list.js";
 import { modelChecks } from "./model.js";
 import { capabilityChecks, readChecks } from "./read.js";
 import { removeChecks, reopenChecks } from "./remove.js";
@@ -27,6 +27,7 @@ const onOne: readonly StorageCheck[] = [
   ...aliasChecks,
   ...listChecks,
   ...pageChecks,
+  ...changesChecks,
   ...modelChecks,
   ...removeChecks,
 ];

@@ -1,8 +1,8 @@
 /** Cases about `list`: filters, order, pages and cursors. */
 import assert from "node:assert/strict";
-import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
+import type { Changes, Page, SessionQuery, SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
 import { appendAll, makeCommit, nextCommit } from "../commits.js";
-import { present, refuses } from "../contract.js";
+import { ifThere, present, refuses } from "../contract.js";
 import type { StorageCheck } from "./stage.js";
 
 /** Returns the ids on a page. */
@@ -114,6 +114,67 @@ export const listChecks: readonly StorageCheck[] = [
     },
   ],
 ];
+
+/** The sessions that have changed since a position, if the adapter has `changes`. */
+export const changesChecks: readonly StorageCheck[] = [
+  [
+    "changes: names each session of the kind once, then those with new commits and those that were removed",
+    async (storage) => {
+      const changes = changesOf(storage);
+      const [a, b, c] = ["a", "b", "c"].map((sessionId) => makeCommit({ sessionId }));
+      const [one, two, three] = [present(a, "a commit"), present(b, "a commit"), present(c, "a commit")];
+      const other = makeCommit({ sessionId: "other", summary: { kind: "routed" } });
+      await appendAll(storage, [one, two, three, other, nextCommit(one)]);
+      const all = await changes();
+      assert.deepEqual([...all.sessionIds].sort(), ["a", "b", "c"]);
+      const nothing = await changes(all.position);
+      assert.deepEqual(nothing.sessionIds, []);
+      const next = nextCommit(two);
+      await appendAll(storage, [next, nextCommit(next), nextCommit(other)]);
+      assert.deepEqual((await changes(nothing.position)).sessionIds, ["b"]);
+      const tombstone = nextCommit(three, { summary: { status: "deleted" } });
+      await storage.append(tombstone);
+      await storage.remove(tombstone.sessionId);
+      const last = await changes(all.position);
+      assert.deepEqual([...last.sessionIds].sort(), ["b", "c"]);
+      assert.deepEqual((await changes(last.position)).sessionIds, []);
+      assert.deepEqual([...(await changes()).sessionIds].sort(), ["a", "b"], "removed sessions are not among all");
+    },
+  ],
+  [
+    "changes: omits no commit that is appended at the same time",
+    async (storage) => {
+      const changes = changesOf(storage);
+      const named = new Set<string>();
+      let position: string | undefined;
+      const look = async () => {
+        const found = await changes(position);
+        for (const id of found.sessionIds) named.add(id);
+        position = found.position;
+      };
+      const ids = Array.from({ length: 30 }, (_, index) => `s${index}`);
+      await Promise.all(ids.flatMap((sessionId) => [storage.append(makeCommit({ sessionId })), look()]));
+      await look();
+      assert.deepEqual([...named].sort(), [...ids].sort());
+    },
+  ],
+  [
+    "changes: refuses a position that is not its own",
+    async (storage) => {
+      const changes = changesOf(storage);
+      await storage.append(makeCommit());
+      const { position } = await changes();
+      for (const wrong of ["", "nonsense", `${position}x`, `9${position}`]) {
+        await refuses("CURSOR_INVALID", changes(wrong));
+      }
+    },
+  ],
+];
+
+function changesOf(storage: StorageAdapter): (since?: string) => Promise<Changes> {
+  const changes = ifThere(storage.changes?.bind(storage), "the adapter has no `changes`");
+  return (since) => changes("phased", since);
+}
 
 async function expectIds(storage: StorageAdapter, query: SessionQuery, expected: readonly string[]): Promise<void> {
   assert.deepEqual(idsOf(await storage.list(query)).sort(), [...expected].sort(), JSON.stringify(query));

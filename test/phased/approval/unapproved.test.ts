@@ -84,6 +84,7 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   watch: ({ commits, host }) => [host.start().then(() => commits.next())],
   cleanup: NO_READER,
   metrics: ({ host }) => [host.engine.metrics()],
+  statistics: ({ host }) => [host.engine.statistics()],
   reportError: NO_READER,
   close: NO_READER,
   getPhase: ({ host, id }) => [1, 2, undefined].map((phase) => host.engine.getPhase(id, phase)),

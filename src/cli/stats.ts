@@ -1,0 +1,231 @@
+/** `phasegate stats`: sums up the phased sessions of a state, with bars; with a file for the cursor, it reads only what is new. */
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import type { Writable } from "node:stream";
+import { Command, Option } from "commander";
+import { isPhasegateError } from "../errors.js";
+import { LIVING } from "../phased/options.js";
+import type {
+  PhaseStatistics,
+  SessionCounts,
+  Statistics,
+  StatisticsCursor,
+  WorkflowStatistics,
+} from "../phased/statistics.js";
+import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { jsonOption, logLevelOption, notEmpty, stateOption } from "./options.js";
+import { styledStatus } from "./show.js";
+import { openPhased } from "./state.js";
+import { counted, durationText, print, printable, printJson, styled, type Terminal } from "./terminal.js";
+import { KEY_HINT, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+
+interface StatsOptions extends TrustOptions {
+  readonly state: string;
+  readonly workflow?: string;
+  readonly cursor?: string;
+  readonly json?: true;
+}
+
+const HELP = `
+TIME is what sessions that have completed the phase were active at it; pauses do not count. If approvers are given, a
+session counts as it was before any approval that is not by one of them. The exit code is 1 if there are such sessions,
+or sessions that cannot be read.`;
+
+/** Creates `phasegate stats`. */
+export function statsCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("stats")
+    .summary("sum up the sessions of a state")
+    .description("Sums up the phased sessions of a state: where they are, how long phases take, and why gates refuse.")
+    .addOption(stateOption().makeOptionMandatory())
+    .addOption(new Option("--workflow <type>", "only sessions on this workflow").argParser(notEmpty))
+    .addOption(
+      new Option("--cursor <file>", "keep what was read in this file; the next call reads only what is new").argParser(
+        notEmpty,
+      ),
+    )
+    .addOption(jsonOption());
+  for (const option of trustOptions()) command.addOption(option);
+  return command
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (options: StatsOptions) => {
+      setExitCode(await stats(options, terminal));
+    });
+}
+
+async function stats(options: StatsOptions, terminal: Terminal): Promise<ExitCode> {
+  const { state, workflow, cursor: file, json } = options;
+  const trust = await readTrust(options);
+  const before = file === undefined ? undefined : await readCursor(file);
+  const engine = await openPhased(state, trust);
+  const request = {
+    ...(workflow === undefined ? {} : { workflowType: workflow }),
+    ...(before === undefined ? {} : { cursor: before }),
+  };
+  const found = await engine
+    .statistics(request)
+    .catch((error: unknown) => refuseCursor(error, file))
+    .finally(() => engine.close());
+  const { cursor, ...shown } = found;
+  if (file !== undefined) await writeCursor(file, cursor);
+  if (json) printJson(terminal, shown);
+  else for (const line of lines(found, trust.hashKey !== undefined, terminal.stdout)) print(terminal, line);
+  return found.broken === undefined && found.unapproved === 0 ? EXIT.ok : EXIT.problems;
+}
+
+/** Reads the cursor in a file; undefined if there is no such file yet. */
+async function readCursor(file: string): Promise<StatisticsCursor | undefined> {
+  try {
+    const cursor: unknown = JSON.parse(await readFile(file, "utf8"));
+    if (isCursor(cursor)) return cursor;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
+    if (!(cause instanceof SyntaxError)) {
+      throw new CommandFailure(`the cursor can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
+    }
+  }
+  throw new CommandFailure(`${file} is not a cursor of this command`, EXIT.usage, newCursorHint(file));
+}
+
+function isCursor(value: unknown): value is StatisticsCursor {
+  return typeof value === "object" && value !== null && "version" in value && typeof value.version === "number";
+}
+
+function refuseCursor(error: unknown, file: string | undefined): never {
+  if (file === undefined || !isPhasegateError(error, "CURSOR_INVALID")) throw error;
+  throw new CommandFailure(`${file}: ${error.message}`, EXIT.usage, newCursorHint(file), { cause: error });
+}
+
+function newCursorHint(file: string): string {
+  return `Delete ${file}, or name another file: everything is then read again.`;
+}
+
+/** Writes the cursor beside the file first, so that an interruption leaves the old one. */
+async function writeCursor(file: string, cursor: StatisticsCursor): Promise<void> {
+  const beside = `${file}.${process.pid}.tmp`;
+  try {
+    await writeFile(beside, `${JSON.stringify(cursor)}\n`, { mode: 0o600 });
+    await rename(beside, file);
+  } catch (cause) {
+    await rm(beside, { force: true });
+    throw new CommandFailure(`the cursor can't be written: ${file}`, EXIT.environment, "Check the path.", { cause });
+  }
+}
+
+function lines(found: Statistics, isKeyed: boolean, stream: Writable): string[] {
+  const { sessions, workflows, unapproved, broken = [] } = found;
+  const mayBeKeyed = !isKeyed && broken.some(({ code }) => code === "TAMPERED");
+  return [
+    ...statusLines(sessions, stream),
+    ...workflows.flatMap((workflow) => ["", ...workflowLines(workflow, stream)]),
+    ...(unapproved === 0
+      ? []
+      : [
+          "",
+          styled(
+            stream,
+            "red",
+            `${counted(unapproved, "session")} passed a gate with an approval that is not accepted.`,
+          ),
+        ]),
+    ...(broken.length === 0 ? [] : ["", styled(stream, "red", `${counted(broken.length, "session")} can't be read:`)]),
+    ...broken.map(({ sessionId, message }) => `  ${printable(sessionId)}: ${printable(message)}`),
+    ...(mayBeKeyed ? [KEY_HINT] : []),
+  ];
+}
+
+function statusLines(sessions: SessionCounts, stream: Writable): string[] {
+  const total = LIVING.reduce((sum, status) => sum + sessions[status], 0);
+  const rows = LIVING.map((status) => [status, `${sessions[status]}`, bar(sessions[status], total)]);
+  const padded = table(rows, [1]);
+  return [
+    styled(stream, "bold", counted(total, "session")),
+    ...LIVING.map((status, index) => (padded[index] ?? "").replace(status, styledStatus(stream, status))),
+  ];
+}
+
+const HEADINGS = ["PHASE", "NOW", "DONE", "SKIPPED", "MEDIAN", "P90", "TIME", "ATTEMPTS", "FAILED"] as const;
+/** The columns with numbers, which are aligned to the right. */
+const NUMBERS = HEADINGS.flatMap((heading, column) => (heading === "PHASE" || heading === "TIME" ? [] : [column]));
+
+function workflowLines({ workflowType, sessions, phases }: WorkflowStatistics, stream: Writable): string[] {
+  const total = LIVING.reduce((sum, status) => sum + sessions[status], 0);
+  const longest = Math.max(0, ...phases.map(({ time }) => time?.medianSeconds ?? 0));
+  const [headings = "", ...rows] = table([HEADINGS, ...phases.map((phase) => cells(phase, longest))], NUMBERS);
+  return [
+    `${styled(stream, "bold", printable(workflowType))}: ${counted(total, "session")}`,
+    styled(stream, "bold", headings),
+    ...rows,
+    ...section("Why gates refuse, in attempts:", phases.flatMap(fieldRows), stream),
+    ...section("Persons and the host:", phases.flatMap(personRows), stream),
+  ];
+}
+
+function cells(
+  { phase, name, sessions, completed, skipped, time, attempts, failed }: PhaseStatistics,
+  longest: number,
+) {
+  const { active, paused, failed: stopped } = sessions;
+  const [median, p90] = [time?.medianSeconds, time?.p90Seconds].map((seconds) =>
+    seconds === undefined ? "" : durationText(Math.round(seconds)),
+  );
+  return [
+    printable(name === undefined ? `${phase}` : `${phase} ${name}`),
+    ...[active + paused + stopped, completed, skipped].map(String),
+    ...[median ?? "", p90 ?? "", bar(time?.medianSeconds ?? 0, longest)],
+    ...[attempts, failed].map(String),
+  ];
+}
+
+/** The most fields of a phase that are shown; `--json` has all. */
+const FIELDS_SHOWN = 5;
+
+function fieldRows({ phase, attempts, fields }: PhaseStatistics): string[][] {
+  const refused = fields.filter(({ failed }) => failed > 0);
+  const left = refused.length - FIELDS_SHOWN;
+  const rows = refused.slice(0, FIELDS_SHOWN).map(({ field, failed }) => {
+    const name = field === "" ? "(the evidence as a whole)" : printable(field);
+    return [`phase ${phase}`, name, `${failed}`, bar(failed, attempts)];
+  });
+  return left > 0 ? [...rows, [`phase ${phase}`, `… ${left} more, which --json lists`, "", ""]] : rows;
+}
+
+function personRows({ phase, denied, overridden, refusedSteps, waivers, fields }: PhaseStatistics): string[][] {
+  const waived = fields.filter((field) => field.waived > 0).map(({ field }) => printable(field));
+  const counts: readonly (readonly [number, string, string])[] = [
+    [denied, "attempt denied", "attempts denied"],
+    [overridden, "override", "overrides"],
+    [refusedSteps, "step ahead refused", "steps ahead refused"],
+    [waivers.requested, "waiver asked for", "waivers asked for"],
+    [waivers.granted, "waiver granted", "waivers granted"],
+    [waivers.denied, "waiver denied", "waivers denied"],
+  ];
+  const texts = counts.flatMap(([count, one, many]) => (count === 0 ? [] : [counted(count, one, many)]));
+  const all = waived.length === 0 ? texts : [...texts, `passed without ${waived.join(", ")}`];
+  return all.length === 0 ? [] : [[`phase ${phase}`, all.join(", ")]];
+}
+
+function section(title: string, rows: readonly (readonly string[])[], stream: Writable): string[] {
+  return rows.length === 0
+    ? []
+    : [`  ${styled(stream, "bold", title)}`, ...table(rows, [2]).map((line) => `  ${line}`)];
+}
+
+/** Returns rows as lines with aligned columns; those in `numbers` are aligned to the right. */
+function table(rows: readonly (readonly string[])[], numbers: readonly number[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const pad = (cell: string, column: number) => {
+    const width = widths[column] ?? 0;
+    return numbers.includes(column) ? cell.padStart(width) : cell.padEnd(width);
+  };
+  return rows.map((row) => `  ${row.map(pad).join("  ")}`.trimEnd());
+}
+
+const BAR_WIDTH = 20;
+const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
+
+/** Returns a bar for a share of a whole. Anything above 0 is seen. */
+function bar(part: number, whole: number): string {
+  if (part <= 0 || whole <= 0) return "";
+  const eighths = Math.max(1, Math.round((part / whole) * BAR_WIDTH * EIGHTHS.length));
+  return `${"█".repeat(Math.floor(eighths / EIGHTHS.length))}${EIGHTHS[eighths % EIGHTHS.length] ?? ""}`;
+}
