@@ -6,8 +6,9 @@
 import { checkPayload, tampered } from "../log/commit.js";
 import { digest, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
-import type { EngineContext } from "./engine-context.js";
+import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
+import { readingRefusal } from "./state/commands.js";
 import type { EvidenceRef, ValueRef } from "./state/events.js";
 import { artifacts, type RecordedEvent } from "./state/history.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
@@ -58,6 +59,21 @@ export async function loadArtifacts(
     });
   }
   return views.sort((one, other) => one.phase - other.phase);
+}
+
+/**
+ * Returns the artifact of a completed phase; undefined for the current one, and for one that was skipped. Throws
+ * `PHASE_LOCKED` for one that is ahead.
+ */
+export async function viewArtifact(
+  context: EngineContext,
+  { session, structure }: LoadedSession,
+  number: number,
+): Promise<ArtifactView | undefined> {
+  const refusal = readingRefusal(session.head, number, structure);
+  if (refusal !== undefined) throw refusal;
+  const [artifact] = await loadArtifacts(context, session, number);
+  return artifact;
 }
 
 /** A position in a log. */

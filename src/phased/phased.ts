@@ -36,7 +36,7 @@ import type { Commit } from "../ports/storage-adapter.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
-import { readEvents } from "./artifacts.js";
+import { readEvents, viewArtifact } from "./artifacts.js";
 import { completeTask, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
@@ -51,7 +51,7 @@ import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import { Beginnings } from "./verify/beginnings.js";
-import { startOptions, viewArtifact, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
+import { startOptions, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** The operations on sessions. */
 export const phased = {

@@ -73,7 +73,7 @@ describe("an agent that can't meet a requirement", () => {
       waived: [line],
       phase_content: { checkpoint: { required_evidence: ["built", "licensed"] } },
     });
-    const { next } = await call("get_task", { phase: 1, task_number: 1 });
+    const { next } = await call("complete_task", { phase: 1, task_number: 1 });
     expect(next).toMatchObject({ action: "complete_phase", evidence: { built: "<boolean>", licensed: "<boolean>" } });
     expect(JSON.stringify(next)).not.toContain("coverage");
     expect(await call("complete_phase", { phase: 1, evidence: { built: true, licensed: true } })).toMatchObject({
