@@ -39,6 +39,20 @@ async function served() {
 }
 
 describe("an agent that can't meet a requirement", () => {
+  it("may ask ten times in a visit to a phase, and is then told the way out", async () => {
+    const { call } = await served();
+    const ask = (reason: string) => call("request_waiver", { phase: 1, fields: ["coverage"], reason });
+    for (let time = 1; time <= 10; time += 1) expect(await ask(`${time}`)).toMatchObject({ status: "success" });
+    expect(await ask("once more")).toMatchObject({
+      ...{ status: "error", code: "NOT_ALLOWED", error: expect.stringContaining("10 waivers were asked for") },
+      remediation: expect.stringContaining("pause the session with a note"),
+    });
+    expect(await call("get_state", { brief: true })).toMatchObject({ awaiting_waiver: true });
+    const refused = await call("complete_phase", { phase: 1, evidence: { built: true } });
+    expect(refused).not.toHaveProperty("if_impossible");
+    expect(refused.remediation).toMatch(/If it can't be done: pause with a note$/);
+  });
+
   it("is told at the refusal how to say so, asks, waits, and goes on when a person has waived it", async () => {
     const { call, state, sessionId } = await served();
     const evidence = { built: false, licensed: true };

@@ -110,15 +110,15 @@ describe("what comes next", () => {
       { fields: { report: text } },
       { tasks: TASKS, content: "See `core/b.md`." },
     );
-    const after = async (path: string) => (await call({ action: "get_document", session_id, path })).next;
-    expect(await after("core/a.md")).toMatchObject({ action: "complete_task", task_number: 1 });
-    expect(await after("core/b.md")).toEqual({ action: "get_task", session_id, phase: 1, task_number: 1 });
-    expect(await after("phases/1/c.md")).toMatchObject({ action: "get_task", task_number: 1 });
+    const following = async (path: string) => (await call({ action: "get_document", session_id, path })).next;
+    expect(await following("core/a.md")).toMatchObject({ action: "complete_task", task_number: 1 });
+    expect(await following("core/b.md")).toEqual({ action: "get_task", session_id, phase: 1, task_number: 1 });
+    expect(await following("phases/1/c.md")).toMatchObject({ action: "get_task", task_number: 1 });
     await call({ action: "complete_task", session_id, phase: 1, task_number: 1 });
-    expect(await after("core/a.md")).toMatchObject({ action: "get_task", task_number: 2 });
+    expect(await following("core/a.md")).toMatchObject({ action: "get_task", task_number: 2 });
     await call({ action: "complete_task", session_id, phase: 1, task_number: 2 });
-    expect(await after("core/a.md")).toMatchObject({ action: "complete_phase", evidence: { report: "<string>" } });
+    expect(await following("core/a.md")).toMatchObject({ action: "complete_phase", evidence: { report: "<string>" } });
     await call({ action: "pause", session_id });
-    expect(await after("core/a.md")).toMatchObject({ action: "resume" });
+    expect(await following("core/a.md")).toMatchObject({ action: "resume" });
   });
 });

@@ -14,8 +14,7 @@ import type { EngineContext, TickReport } from "../engine-context.js";
 import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
 import type { CommandOf } from "../state/commands.js";
 import type { EventOf, SessionEvent } from "../state/events.js";
-import { type DueTicks, dueAfterTicks } from "../state/head.js";
-import { inRanges, numbersIn } from "../state/ranges.js";
+import { type DueTicks, dueAfterTicks, inRanges, numbersIn } from "../state/ranges.js";
 import { matchTasks } from "./match.js";
 import { findParser, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
 import { canTick, type DueParts, itemsShown, type Known, showsDone, type TickedText, tickText } from "./tick-text.js";
@@ -242,7 +241,7 @@ async function record(
   const ticked = { ticks: due.tick, unticks: due.untick, ...plainLists(written) };
   const recorded = await kernel.execute(sessionId, (current) => {
     if (current === undefined || current.head.status === "deleted") return { answer: "nothing left" as const };
-    const { due: left } = dueAfterTicks(current.head, { type: "plan_ticked", ...ticked });
+    const { due: left } = dueAfterTicks(current.head, ticked);
     if (JSON.stringify(left) === JSON.stringify(current.head.due)) return { answer: "nothing left" as const };
     return { command: { command: { type: "planTicked", ticked } as const, structure, limits: options.limits } };
   });

@@ -2,7 +2,17 @@
 
 import * as z from "zod/mini";
 import type { EventOf, SessionEvent } from "./events.js";
-import { addToRanges, cutRanges, inRanges, joinRanges, type Ranges, rangesSchema } from "./ranges.js";
+import {
+  addToRanges,
+  cutRanges,
+  type DueTicks,
+  dueAfterPass,
+  dueAfterRollback,
+  dueAfterTicks,
+  dueTicksSchema,
+  type Ranges,
+  rangesSchema,
+} from "./ranges.js";
 import { refusalKey, type TaskNotes, taskNotesSchema, tasksAfter, withTask } from "./task-notes.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
@@ -44,11 +54,13 @@ export interface HeadFacts {
   /** The last submission at the current phase, and whether the next one is merged over it. */
   submission?: { version: number; merge: boolean } | undefined;
   /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
-  due?: { tick: Ranges; untick: Ranges } | undefined;
+  due?: DueTicks | undefined;
   /** The commit that asked a person to approve complete evidence, while the answer is awaited. */
   awaiting?: { version: number; evidenceHash: string } | undefined;
   /** The commit that asks for a waiver at the current phase, or the one in which a person has denied it. */
   waiver?: { version: number; denied?: true | undefined } | undefined;
+  /** Requests for waivers in this visit to the phase, since one was granted. Missing if there are none. */
+  waiverRequests?: number | undefined;
   /** What is waived at the current phase, each with the commit that grants it. */
   waived?: { version: number; fields: string[] }[] | undefined;
   /** Positions of completed phases that passed with something waived. */
@@ -60,9 +72,6 @@ export interface HeadFacts {
   /** When the current phase was entered. */
   phaseStartedAt: string;
 }
-
-/** Ticks that are not written into a plan yet: positions of phases. */
-export type DueTicks = NonNullable<HeadFacts["due"]>;
 
 const common = {
   workflowType: z.string(),
@@ -79,9 +88,10 @@ const common = {
   tasks: z.optional(taskNotesSchema),
   refused: z.optional(z.array(z.string())),
   submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
-  due: z.optional(z.object({ tick: rangesSchema, untick: rangesSchema })),
+  due: z.optional(dueTicksSchema),
   awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
   waiver: z.optional(z.object({ version: z.int(), denied: z.optional(z.literal(true)) })),
+  waiverRequests: z.optional(z.int()),
   waived: z.optional(z.array(z.object({ version: z.int(), fields: z.array(z.string()) }))),
   withWaivers: z.optional(rangesSchema),
   baseline: z.optional(z.int().check(z.positive())),
@@ -101,44 +111,6 @@ export const sessionHeadSchema = z.discriminatedUnion("status", [
 /** Returns the number of failures at a position that still count. */
 export function spentAt(head: HeadFacts, position: number): number {
   return head.spent.find(([place]) => place === position)?.[1] ?? 0;
-}
-
-interface Due {
-  due: DueTicks | undefined;
-}
-
-const NOTHING: DueTicks = { tick: [], untick: [] };
-
-/** Adds the ticks of a phase that has passed. */
-function dueAfterPass({ due = NOTHING }: HeadFacts, { position }: EventOf<"gate_passed">): Due {
-  return { due: { ...due, tick: addToRanges(due.tick, position) } };
-}
-
-/** Removes the ticks of phases that are no longer completed, including ticks that are not written yet. */
-function dueAfterRollback(head: HeadFacts, { unticksFrom: from }: EventOf<"rolled_back">): Due {
-  const { due = NOTHING, completed } = head;
-  if (from === undefined) return withoutEmpty(due);
-  return withoutEmpty({
-    tick: cutRanges(due.tick, from),
-    untick: joinRanges(due.untick, completed, (place) => place >= from || inRanges(due.untick, place)),
-  });
-}
-
-/**
- * Removes the ticks that were written. If a phase was passed or rolled back meanwhile, ticks that were just removed are due
- * again, or ticks that were just written must be removed.
- */
-export function dueAfterTicks(head: HeadFacts, { ticks, unticks }: EventOf<"plan_ticked">): Due {
-  const { due = NOTHING, completed } = head;
-  const late = joinRanges(ticks, [], (place) => !inRanges(completed, place));
-  return withoutEmpty({
-    tick: joinRanges(due.tick, unticks, (place) => inRanges(completed, place) && !inRanges(ticks, place)),
-    untick: joinRanges(due.untick, late, (place) => !inRanges(unticks, place)),
-  });
-}
-
-function withoutEmpty(due: DueTicks): Due {
-  return { due: due.tick.length === 0 && due.untick.length === 0 ? undefined : due };
 }
 
 /** The time of an event, and the version of its commit. */
@@ -163,9 +135,14 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { ...facts, status: "active", awaiting, submission: { version, merge: false }, waiver: undefined };
     }
     case "waiver_requested":
-      return { ...head, waiver: { version } };
+      return { ...head, waiver: { version }, waiverRequests: (head.waiverRequests ?? 0) + 1 };
     case "waiver_granted":
-      return { ...head, waiver: undefined, waived: [...(head.waived ?? []), { version, fields: event.fields }] };
+      return {
+        ...head,
+        ...NO_WAIVERS,
+        waiverRequests: undefined,
+        waived: [...(head.waived ?? []), { version, fields: event.fields }],
+      };
     case "waiver_denied":
       return { ...head, waiver: { version, denied: true } };
     case "approved":
@@ -183,7 +160,12 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "gate_overridden":
       return { ...facts, status: "active", ...passed(facts, event.position) };
     case "gate_failed":
-      return { ...facts, status: "active", ...failedOnce(facts), submission: { version, merge: false } };
+      return {
+        ...facts,
+        status: "active",
+        ...(event.uncounted === true ? {} : failedOnce(facts)),
+        submission: { version, merge: false },
+      };
     case "step_refused":
       return { ...head, refused: [...(facts.refused ?? []), refusalKey(event)] };
     case "task_completed":
@@ -253,6 +235,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
     refused: undefined,
     submission: undefined,
     waiver: undefined,
+    waiverRequests: undefined,
     waived: undefined,
     baseline: undefined,
     createdAt: at,
@@ -269,7 +252,7 @@ function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
   const { completed, skipped, attempts, spent, tasks, refused, submission, due, baseline, createdAt, phaseStartedAt } =
     head;
-  const { waiver, waived, withWaivers } = head;
+  const { waiver, waiverRequests, waived, withWaivers } = head;
   return {
     workflowType,
     revision,
@@ -287,6 +270,7 @@ function factsOf(head: SessionHead): HeadFacts {
     ...(submission === undefined ? {} : { submission }),
     ...(due === undefined ? {} : { due }),
     ...(waiver === undefined ? {} : { waiver }),
+    ...(waiverRequests === undefined ? {} : { waiverRequests }),
     ...(waived === undefined ? {} : { waived }),
     ...(withWaivers === undefined ? {} : { withWaivers }),
     ...(baseline === undefined ? {} : { baseline }),
@@ -302,6 +286,7 @@ const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
 function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
   return {
     ...NO_WAIVERS,
+    waiverRequests: undefined,
     phase,
     position,
     attempts: 0,

@@ -1,6 +1,6 @@
 /**
  * Sets of positions and of tasks' numbers as ascending, disjoint, inclusive ranges. A head is part of every commit, and
- * such numbers are usually consecutive.
+ * such numbers are usually consecutive. Two such sets are the ticks that are not written into a plan yet.
  */
 
 import * as z from "zod/mini";
@@ -42,4 +42,63 @@ export function numbersIn(ranges: Ranges): number[] {
 /** Returns the numbers of the set below a limit. */
 export function cutRanges(ranges: Ranges, limit: number): Ranges {
   return ranges.filter(([from]) => from < limit).map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);
+}
+
+/** Ticks that are not written into a plan yet: positions of phases to tick and to untick. */
+export interface DueTicks {
+  tick: Ranges;
+  untick: Ranges;
+}
+
+/** Checks stored ticks. */
+export const dueTicksSchema = z.object({ tick: rangesSchema, untick: rangesSchema });
+
+interface Due {
+  due: DueTicks | undefined;
+}
+
+/** The part of a head that decides which ticks are due. */
+interface Ticked {
+  readonly due?: DueTicks | undefined;
+  readonly completed: Ranges;
+}
+
+const NOTHING: DueTicks = { tick: [], untick: [] };
+
+/** Adds the ticks of a phase that has passed. */
+export function dueAfterPass({ due = NOTHING }: Ticked, { position }: { readonly position: number }): Due {
+  return { due: { ...due, tick: addToRanges(due.tick, position) } };
+}
+
+/** Removes the ticks of phases that are no longer completed, including ticks that are not written yet. */
+export function dueAfterRollback(
+  head: Ticked,
+  { unticksFrom: from }: { readonly unticksFrom?: number | undefined },
+): Due {
+  const { due = NOTHING, completed } = head;
+  if (from === undefined) return withoutEmpty(due);
+  return withoutEmpty({
+    tick: cutRanges(due.tick, from),
+    untick: joinRanges(due.untick, completed, (place) => place >= from || inRanges(due.untick, place)),
+  });
+}
+
+/**
+ * Removes the ticks that were written. If a phase was passed or rolled back meanwhile, ticks that were just removed are due
+ * again, or ticks that were just written must be removed.
+ */
+export function dueAfterTicks(
+  head: Ticked,
+  { ticks, unticks }: { readonly ticks: Ranges; readonly unticks: Ranges },
+): Due {
+  const { due = NOTHING, completed } = head;
+  const late = joinRanges(ticks, [], (place) => !inRanges(completed, place));
+  return withoutEmpty({
+    tick: joinRanges(due.tick, unticks, (place) => inRanges(completed, place) && !inRanges(ticks, place)),
+    untick: joinRanges(due.untick, late, (place) => !inRanges(unticks, place)),
+  });
+}
+
+function withoutEmpty(due: DueTicks): Due {
+  return { due: due.tick.length === 0 && due.untick.length === 0 ? undefined : due };
 }
