@@ -66,10 +66,34 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 
 function unsafe(problems: { path: string; reason: string }[]): PhasegateError<"EVIDENCE_UNSAFE"> {
   const list = problems.map(({ path, reason }) => `${path}: ${reason}`).join("; ");
+  const isUnfilled = problems.every(({ reason }) => reason === PLACEHOLDER_REFUSED);
   return new PhasegateError("EVIDENCE_UNSAFE", `the evidence is refused: ${list}`, {
-    remedy: "Send evidence as plain JSON: an object of strings, finite numbers, booleans, lists and objects.",
+    remedy: isUnfilled
+      ? "Do the work first, then put what it gave in place of each placeholder."
+      : "Send evidence as plain JSON: an object of strings, finite numbers, booleans, lists and objects.",
     details: { problems },
   });
+}
+
+const PLACEHOLDER_REFUSED = "it is a placeholder of a proposed call, not a value";
+
+/** The words that the placeholders of proposed calls begin or end with. */
+const PLACEHOLDER = new RegExp(
+  `^<(?:${[
+    "(?:string|boolean|integer|number|object|list|array|any|null|value|result)(?:[:,].*)?",
+    "(?:an? (?:string|boolean|integer|number|object|list|array)|any value|one of|see|path of)\\b.*",
+    "(?:as before|as validation_errors|all that|all other|why it|what was|claim and proof|once it is done)\\b.*",
+    "[^<>]{1,300} once it is done",
+  ].join("|")})>$`,
+  "s",
+);
+
+/**
+ * Checks whether a text is one of the placeholders that stand for values in the calls which the tools propose, such as
+ * `<string: what was done>`. Copied unchanged, a placeholder must never count as the value.
+ */
+export function isPlaceholder(text: string): boolean {
+  return PLACEHOLDER.test(text);
 }
 
 /** Names the kind of a value, for messages. */
@@ -139,6 +163,7 @@ function copy(walk: Walk, value: unknown): JsonValue {
   switch (typeof value) {
     case "string":
       walk.characters += value.length + 2;
+      if (value.startsWith("<") && isPlaceholder(value)) refuse(walk, PLACEHOLDER_REFUSED);
       return value;
     case "boolean":
       walk.characters += value ? 4 : 5;

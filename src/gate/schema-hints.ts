@@ -4,6 +4,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { listOf, schemasIn, targetOf } from "../workflow/json-schema.js";
 import { sampleBy } from "../workflow/schema-sample.js";
 import type { SchemaGate } from "../workflow/structure.js";
 
@@ -37,6 +38,39 @@ function resolved(schema: JsonObject, root: JsonObject | undefined): JsonObject 
   if (typeof $ref !== "string" || !$ref.startsWith(DEFINED)) return schema;
   const target = child(root?.$defs, $ref.slice(DEFINED.length));
   return isJsonObject(target) ? { ...target, ...own } : schema;
+}
+
+/**
+ * Returns the names of the outermost properties that are marked `waivable: false`, or hold something that is; of all branches
+ * of a union.
+ */
+export function fixedIn(schema: JsonObject | undefined): string[] {
+  if (schema === undefined) return [];
+  const found = new Set<string>();
+  const seen = new Set<unknown>();
+  const collect = (value: JsonValue | undefined): void => {
+    if (!isJsonObject(value) || seen.has(value)) return;
+    seen.add(value);
+    for (const [name, property] of Object.entries(isJsonObject(value.properties) ? value.properties : {})) {
+      if (holdsFixed(property, schema, new Set())) found.add(name);
+    }
+    for (const parts of [value.anyOf, value.oneOf, value.allOf]) for (const part of listOf(parts)) collect(part);
+    collect(targetOf(value, schema));
+  };
+  collect(schema);
+  return [...found];
+}
+
+/** Returns true if a schema, or one inside it, is marked `waivable: false`. */
+function holdsFixed(schema: JsonValue, root: JsonObject, seen: Set<unknown>): boolean {
+  for (const part of schemasIn(schema)) {
+    if (part.waivable === false) return true;
+    const target = targetOf(part, root);
+    if (target === undefined || seen.has(target)) continue;
+    seen.add(target);
+    if (holdsFixed(target, root, seen)) return true;
+  }
+  return false;
 }
 
 /** Describes in a few words what a JSON Schema expects. */

@@ -10,7 +10,7 @@ import type { FieldGate, GateDefinition, PlanGate, SchemaGate, VerifyDefinition 
 import { checksOf, revealOf } from "./check-gate.js";
 import { evidenceNames, requiredNames } from "./format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "./plan-gate.js";
-import { exampleAt, propertiesOf } from "./schema-hints.js";
+import { exampleAt, fixedIn, propertiesOf } from "./schema-hints.js";
 import type { Problem } from "./verdict.js";
 
 /** The names that a waiver may be for. */
@@ -143,9 +143,14 @@ function excludedFields({ fields }: FieldGate): string[] {
   return fields.filter((field) => field.waivable === false).map(({ name }) => name);
 }
 
-/** A schema in code says it by its metadata: `z.boolean().meta({ waivable: false })`. */
-function excludedProperties({ jsonSchema }: SchemaGate): string[] {
-  return [...(propertiesOf(jsonSchema) ?? [])].flatMap(([name, { waivable }]) => (waivable === false ? [name] : []));
+/**
+ * A schema in code says it by its metadata: `z.boolean().meta({ waivable: false })`. What holds such a value can't be waived
+ * either, since the value would go with it; on the whole schema it excludes everything.
+ */
+function excludedProperties(gate: SchemaGate): string[] {
+  const { jsonSchema } = gate;
+  if (jsonSchema?.waivable === false) return [...evidenceNames(gate), ...Object.keys(gate.example ?? {})];
+  return fixedIn(jsonSchema);
 }
 
 /** Begins the names of checks that belong to the gate as a whole. */

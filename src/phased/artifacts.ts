@@ -7,8 +7,9 @@ import { hashEvidence } from "../approval/message.js";
 import { checkPayload, tampered } from "../log/commit.js";
 import { digest, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
-import type { EngineContext } from "./engine-context.js";
+import type { EngineContext, LoadedSession } from "./engine-context.js";
 import { artifacts, type PhasedSession } from "./pinned.js";
+import { readingRefusal } from "./state/commands.js";
 import type { EvidenceRef, ValueRef } from "./state/events.js";
 import { type PhaseAttempt, type RecordedEvent, submittedAttempts } from "./state/history.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
@@ -74,6 +75,21 @@ export async function attemptsWithEvidence(context: EngineContext, session: Phas
     attempts.push({ ...attempt, evidence, evidenceHash: hashEvidence(evidence) });
   }
   return attempts;
+}
+
+/**
+ * Returns the artifact of a completed phase; undefined for the current one, and for one that was skipped. Throws
+ * `PHASE_LOCKED` for one that is ahead.
+ */
+export async function viewArtifact(
+  context: EngineContext,
+  { session, structure }: LoadedSession,
+  number: number,
+): Promise<ArtifactView | undefined> {
+  const refusal = readingRefusal(session.head, number, structure);
+  if (refusal !== undefined) throw refusal;
+  const [artifact] = await loadArtifacts(context, session, number);
+  return artifact;
 }
 
 /** A position in a log. */

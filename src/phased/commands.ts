@@ -9,7 +9,8 @@ import type { Problem } from "../gate/verdict.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
-import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } from "./context.js";
+import { viewWaivers } from "./approval/waivers.js";
+import { executeCommand, loadPlanned, loadSession, phaseAsked, requirePhase, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { type PhasedSession, requireEvent } from "./pinned.js";
@@ -124,7 +125,7 @@ export interface TaskRequest extends Keyed {
 
 /** A task that is noted as done. */
 export interface TaskResult extends SessionFacts {
-  /** The task's phase. */
+  /** The task's phase, without what is waived. */
   readonly phase: PhaseDefinition;
   /** The task's number. */
   readonly task: number;
@@ -161,11 +162,13 @@ export async function completeTask(
     head.phase !== phase || head.status !== "active" || !isNoted(head, task, note);
   const outcome = await executeCommand(context, id, command, idempotencyKey, isNew);
   const now = await loadSession(context, id);
+  const { waived } = await viewWaivers(context, now.session, now.structure);
+  const noted = phaseAsked(context, now.session.head, requirePhase(now.structure, phase), waived);
   return {
     ...factsOf(context, now.session),
-    phase: requirePhase(now.structure, phase),
+    phase: noted,
     task,
-    tasks: await phaseTasks(context, now, requirePhase(now.structure, phase)),
+    tasks: await phaseTasks(context, now, noted),
     replayed: outcome?.replayed ?? true,
   };
 }

@@ -14,6 +14,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.j
 import { requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import { readingRefusal } from "./state/commands.js";
+import { viewText } from "./texts.js";
 
 /** A document that a text names and that the session may read. */
 export interface NamedDocument {
@@ -98,6 +99,30 @@ export async function namedDocuments(
 export function textPath({ dynamic }: WorkflowStructure, phase: PhaseDefinition, task?: { file?: string | undefined }) {
   if (phase.plan === undefined) return task?.file ?? phase.file ?? `phases/${phase.number}/phase.md`;
   return dynamic?.templates[task === undefined ? "phase" : "task"] ?? "";
+}
+
+/** A document, and the phase whose tasks may name it. */
+interface NamingQuestion {
+  readonly path: string;
+  readonly phase: PhaseDefinition;
+  readonly tasks: readonly { readonly number: number; readonly ready: boolean }[];
+}
+
+/** Returns the number of the task that can be done next, if its text names a document: an agent then comes from there. */
+export async function taskThatNames(
+  context: EngineContext,
+  loaded: LoadedSession,
+  { phase, tasks, path }: NamingQuestion,
+): Promise<number | undefined> {
+  const { session, structure } = loaded;
+  const next = tasks.find(({ ready }) => ready)?.number;
+  const task = phase.tasks.find(({ number }) => number === next);
+  if (task === undefined) return undefined;
+  // The document itself is more important than where it is named.
+  const text = await viewText(context, session, structure, phase, task).catch(() => undefined);
+  if (text === undefined) return undefined;
+  const named = await namedDocuments(context, loaded, textPath(structure, phase, task), text.content);
+  return named.some((document) => document.path === path) ? next : undefined;
 }
 
 /** What a session may read in its workflow's folder. All paths are folded. */

@@ -17,7 +17,7 @@ import { loadArtifacts } from "./artifacts.js";
 import { gateAsked, requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
-import { exhausted } from "./state/commands.js";
+import { asksNoMore, exhausted } from "./state/commands.js";
 import { waivedNames } from "./state/decide-waiver.js";
 import type { EventOf, EvidenceRef, SessionEvent, Verification, Waived } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
@@ -138,7 +138,7 @@ export function describe(
     exhausted: exhausted(head, context.options.limits) !== undefined,
     requiredFormat: requiredFormat(gate),
     ...(example === undefined ? {} : { example }),
-    waivable: waivableProblems(whole, waivedNames(head), problems, failedChecks(event)),
+    waivable: asksNoMore(head) ? [] : waivableProblems(whole, waivedNames(head), problems, failedChecks(event)),
     ...(awaiting === undefined ? {} : { awaiting }),
   };
 }

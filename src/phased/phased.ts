@@ -37,7 +37,7 @@ import type { Commit } from "../ports/storage-adapter.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
-import { attemptsWithEvidence, readEvents } from "./artifacts.js";
+import { attemptsWithEvidence, readEvents, viewArtifact } from "./artifacts.js";
 import { completeTask, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
@@ -53,7 +53,7 @@ import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
 import { Beginnings } from "./verify/beginnings.js";
-import { startOptions, viewArtifact, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
+import { startOptions, viewDocument, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
 
 /** Computes statistics; the code is loaded by the first call. */
 async function statistics(context: EngineContext, request: StatisticsRequest): Promise<Statistics> {

@@ -13,7 +13,7 @@ import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { viewWaivers, type WaiversView } from "./approval/waivers.js";
 import { type ArtifactView, loadArtifacts, readEvents } from "./artifacts.js";
 import { loadPlanned, phaseAsked, requirePhase } from "./context.js";
-import { findDocument, type NamedDocument, namedDocuments, textPath } from "./documents.js";
+import { findDocument, type NamedDocument, namedDocuments, taskThatNames, textPath } from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView, TaskProgress } from "./plan/view.js";
 import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
@@ -54,6 +54,12 @@ export interface DocumentView extends SessionFacts {
   readonly content: Content;
   /** The documents that it names and that the session may read. */
   readonly documents: readonly NamedDocument[];
+  /** The current phase, without what is waived. */
+  readonly phase: PhaseDefinition;
+  /** Its tasks, and which of them are done. */
+  readonly tasks: readonly PhaseTask[];
+  /** The number of the task that can be done next, if its text names the document. */
+  readonly task?: number;
 }
 
 /** A task of a phase, for whoever continues the work. */
@@ -240,7 +246,13 @@ export async function viewDocument(
   const values = { target: session.head.target, plan: structure.plan?.path };
   const content = isText ? await withOptions(context, session.sessionId, filled(read, values)) : read;
   const documents = await namedDocuments(context, loaded, document.path, content);
-  return { ...factsOf(context, session), path: document.path, content, documents };
+  const current = requirePhase(structure, session.head.phase);
+  const { waived } = await viewWaivers(context, session, structure);
+  const phase = phaseAsked(context, session.head, current, waived);
+  const tasks = await phaseTasks(context, loaded, current);
+  const task = await taskThatNames(context, loaded, { phase, tasks, path: document.path });
+  const about = { path: document.path, content, documents, phase, tasks };
+  return { ...factsOf(context, session), ...about, ...(task === undefined ? {} : { task }) };
 }
 
 /** Returns the tasks of a phase, by the session and its current plan. */
@@ -292,21 +304,6 @@ async function skipsOf(context: EngineContext, { session, structure }: LoadedSes
     found.set(position, { phase: structure.phases[position]?.number ?? event.phase, reason, by });
   }
   return [...found].sort(([one], [other]) => one - other).map(([, skip]) => skip);
-}
-
-/**
- * Returns the artifact of a completed phase; undefined for the current one, and for one that was skipped. Throws
- * `PHASE_LOCKED` for one that is ahead.
- */
-export async function viewArtifact(
-  context: EngineContext,
-  { session, structure }: LoadedSession,
-  number: number,
-): Promise<ArtifactView | undefined> {
-  const refusal = readingRefusal(session.head, number, structure);
-  if (refusal !== undefined) throw refusal;
-  const [artifact] = await loadArtifacts(context, session, number);
-  return artifact;
 }
 
 /** Returns the options that a session was started with. */

@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
+import { nearest, shown } from "./names.js";
 
 /**
  * Returns the JSON Schema of a Standard Schema, if its library provides one ("Standard JSON Schema",
@@ -176,9 +177,50 @@ export function own(object: JsonValue | undefined, name: string): JsonValue | un
 
 /** Returns the schema that a reference inside the root means. */
 export function resolved(reference: string, root: JsonObject): JsonObject | undefined {
-  if (!reference.startsWith("#")) return undefined;
+  const found = targetOf({ $ref: reference }, root);
+  return found?.$ref === undefined ? found : undefined;
+}
+
+/** Returns the schema that a schema refers to, which may be a reference too; undefined if it refers to none. */
+export function targetOf({ $ref: reference }: JsonObject, root: JsonObject): JsonObject | undefined {
+  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
   let found: JsonValue | undefined = root;
   for (const key of reference.slice(1).split("/").slice(1))
     found = own(found, key.replace(/~1/g, "/").replace(/~0/g, "~"));
-  return isJsonObject(found) && found.$ref === undefined ? found : undefined;
+  return isJsonObject(found) ? found : undefined;
+}
+
+/** Keywords with data below them, and those with schemas by names of the author's. */
+const DATA: ReadonlySet<string> = new Set(["default", "const", "enum", "examples"]);
+const NAMED: ReadonlySet<string> = new Set(["properties", "patternProperties", "dependentSchemas"]);
+
+/** Yields a schema and all schemas inside it, without those that it refers to. */
+export function* schemasIn(schema: JsonValue | undefined): Generator<JsonObject> {
+  if (Array.isArray(schema)) for (const part of schema) yield* schemasIn(part);
+  if (!isJsonObject(schema)) return;
+  yield schema;
+  for (const [key, part] of Object.entries(schema)) {
+    if (DATA.has(key) || key === "$defs" || key === "definitions") continue;
+    if (!NAMED.has(key)) yield* schemasIn(part);
+    else if (isJsonObject(part)) for (const one of Object.values(part)) yield* schemasIn(one);
+  }
+}
+
+/** The key of a schema's metadata that excludes it from waivers, and how much a misspelt one may differ. */
+const WAIVABLE = "waivable";
+const TYPO_MAX = 2;
+
+/** Returns what is wrong with the marks in a schema that exclude values from waivers: a mark without effect opens a gate. */
+export function waivableFaults(schema: JsonObject): string[] {
+  const shared = [schema.$defs, schema.definitions].flatMap((defs) => (isJsonObject(defs) ? Object.values(defs) : []));
+  const found = [...schemasIn([schema, ...shared])].flatMap((part) =>
+    Object.entries(part).flatMap(([key, value]) => {
+      if (key !== WAIVABLE) {
+        const isMeant = !DESCRIBING.has(key) && nearest(key, [WAIVABLE], TYPO_MAX) !== undefined;
+        return isMeant ? [`the metadata ${shown(key)} has no meaning; did you mean ${WAIVABLE}?`] : [];
+      }
+      return typeof value === "boolean" ? [] : [`the metadata ${WAIVABLE} must be true or false, not ${shown(value)}`];
+    }),
+  );
+  return [...new Set(found)];
 }

@@ -103,6 +103,12 @@ describe("a gate with five fields", () => {
   it("refuses the evidence as JSON text", async () => {
     await lieThenTruth({ gate: GATE }, JSON.stringify([TRUTH]), /evidence/, TRUTH);
   });
+
+  it("refuses the placeholders of a proposed call", async () => {
+    const gate = "evidence_schema:\n  report: {type: string, validator: min_length_10, description: what was done}\n";
+    const lie = { report: "<string, min_length_10: what was done>" };
+    await lieThenTruth({ gate }, lie, /placeholder of a proposed call/, { report: "all of it was rewritten" });
+  });
 });
 
 describe("values that JSON does not have, if the host passes them on", () => {

@@ -203,6 +203,7 @@ describe("an approval without --project, over MCP", () => {
     const refused = await submit(2);
     expect(refused).toMatchObject({
       code: "GATE_FAILED",
+      attempts_left: 3,
       remediation: expect.stringContaining("Call retry_phase for phase 2 first"),
       next: { action: "retry_phase", session_id: sessionId, phase: 2 },
     });

@@ -38,7 +38,7 @@ describe("get_document, over MCP", () => {
         ...{ path: "core/short.md", tokens: 9, content: "Short. See [the guide](guide.md)." },
         documents: [{ path: "core/guide.md", tokens: Math.ceil(GUIDE.length / 4) }],
       },
-      next: { action: "get_phase", session_id },
+      next: { action: "complete_phase", session_id, phase: 1, evidence: expect.any(Object) },
     });
 
     let call: Record<string, unknown> = { action: "get_document", session_id, path: "../../core/guide.md" };
@@ -49,7 +49,7 @@ describe("get_document, over MCP", () => {
       call = Object(next);
     }
     expect(text).toBe(GUIDE);
-    expect(call).toEqual({ action: "get_phase", session_id });
+    expect(call).toEqual(short.next);
 
     for (const path of ["phases/2/notes.md", "../2/phase.md", "phases%2f2%2fphase.md"]) {
       const answer = await ask({ action: "get_document", session_id, path });

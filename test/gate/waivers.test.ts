@@ -69,6 +69,34 @@ describe("what can be waived", () => {
     expect(waiverName(GATE, "1.2")).toBe("1.2");
   });
 
+  const fixed = z.boolean().meta({ waivable: false });
+  const shared = z.object({ seen: z.boolean().meta({ id: "Seen", waivable: false }) });
+  const node: z.ZodType = z.object({ mark: fixed, children: z.lazy(() => z.array(node)) });
+  it.each<[string, z.ZodType]>([
+    ["in an object", z.object({ a: z.object({ default: fixed }), b: z.string() })],
+    ["in a list", z.object({ a: z.array(fixed), b: z.string() })],
+    ["in a choice", z.object({ a: z.union([z.string(), z.object({ inner: fixed })]), b: z.string() })],
+    ["in a record", z.object({ a: z.record(z.string(), fixed), b: z.string() })],
+    ["in a tuple", z.object({ a: z.tuple([z.string(), fixed]), b: z.string() })],
+    ["behind a reference", z.object({ a: shared.meta({ id: "Shared" }), b: z.string() })],
+    ["in what refers to itself", z.object({ a: node, b: z.string() })],
+    ["in a branch of a union", z.union([z.object({ a: fixed, b: z.string() }), z.object({ b: z.string() })])],
+    ["in a part of an intersection", z.object({ a: fixed }).and(z.object({ b: z.string() }))],
+  ])("is no property that holds something with `waivable: false` %s", (_, schema) => {
+    const gate: SchemaGate = { ...schemaGate(schema), example: { a: true, b: "x" } };
+    expect(waivable(gate)).toEqual({ names: ["b"], excluded: ["a"] });
+  });
+
+  it("is nothing of a schema that is marked as a whole, and what data say of it does not count", () => {
+    const gate = schemaGate(z.object({ a: z.string() }).meta({ waivable: false }));
+    expect(waivable(gate)).toEqual({ names: [], excluded: ["a"] });
+    const looks = z.looseObject({}).default({ waivable: false });
+    expect(waivable(schemaGate(z.object({ a: looks }))).names).toEqual(["a"]);
+    expect(waivable({ kind: "schema", allowOverride: false }).excluded).toEqual([]);
+    const odd = { properties: { a: { $ref: "https://example.org" } }, anyOf: [true] };
+    expect(waivable({ kind: "schema", allowOverride: false, jsonSchema: odd }).excluded).toEqual([]);
+  });
+
   it("is every property of a schema but those with `waivable: false`, also of one with an id", () => {
     const gate = schemaGate(z.object({ a: z.string(), b: z.boolean().meta({ waivable: false }) }));
     expect(waivable(gate)).toEqual({ names: ["a"], excluded: ["b"] });

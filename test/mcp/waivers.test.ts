@@ -39,6 +39,20 @@ async function served() {
 }
 
 describe("an agent that can't meet a requirement", () => {
+  it("may ask ten times in a visit to a phase, and is then told the way out", async () => {
+    const { call } = await served();
+    const ask = (reason: string) => call("request_waiver", { phase: 1, fields: ["coverage"], reason });
+    for (let time = 1; time <= 10; time += 1) expect(await ask(`${time}`)).toMatchObject({ status: "success" });
+    expect(await ask("once more")).toMatchObject({
+      ...{ status: "error", code: "NOT_ALLOWED", error: expect.stringContaining("10 waivers were asked for") },
+      remediation: expect.stringContaining("pause the session with a note"),
+    });
+    expect(await call("get_state", { brief: true })).toMatchObject({ awaiting_waiver: true });
+    const refused = await call("complete_phase", { phase: 1, evidence: { built: true } });
+    expect(refused).not.toHaveProperty("if_impossible");
+    expect(refused.remediation).toMatch(/If it can't be done: pause with a note$/);
+  });
+
   it("learns from the refusal how to request a waiver, waits, and continues once a person has granted it", async () => {
     const { call, state, sessionId } = await served();
     const evidence = { built: false, licensed: true };
@@ -73,7 +87,7 @@ describe("an agent that can't meet a requirement", () => {
       waived: [line],
       phase_content: { checkpoint: { required_evidence: ["built", "licensed"] } },
     });
-    const { next } = await call("get_task", { phase: 1, task_number: 1 });
+    const { next } = await call("complete_task", { phase: 1, task_number: 1 });
     expect(next).toMatchObject({ action: "complete_phase", evidence: { built: "<boolean>", licensed: "<boolean>" } });
     expect(JSON.stringify(next)).not.toContain("coverage");
     expect(await call("complete_phase", { phase: 1, evidence: { built: true, licensed: true } })).toMatchObject({

@@ -219,7 +219,8 @@ describe("a snapshot that was not taken when the phase was entered", () => {
   async function blind(gates: readonly string[]) {
     const { state, snap } = counting();
     const storage = new MemoryStorage();
-    const started = await startVerified(gates, { verifiers: { snap }, storage });
+    const wrong: Verifier = { verify: async () => ({ ok: false, message: "it is wrong" }) };
+    const started = await startVerified(gates, { verifiers: { snap, wrong }, storage });
     await createEngine({ storage, content: started.content }).completePhase(started.sessionId, {
       phase: 1,
       evidence: done,
@@ -295,7 +296,11 @@ describe("a snapshot that was not taken when the phase was entered", () => {
 
   it("is not taken by a submission, but by a retry, which needs no failed attempt", async () => {
     const { engine, sessionId, submit, state, typesOf } = await blind([OPEN, SNAP]);
-    expect(await submit(done, 2)).toMatchObject({ passed: false, verification: [{ unrecorded: true }] });
+    expect(await submit(done, 2)).toMatchObject({
+      passed: false,
+      attemptsLeft: 3,
+      verification: [{ unrecorded: true }],
+    });
     expect(state.taken).toBe(0);
     await engine.retryPhase(sessionId, { phase: 2, by: "agent" });
     expect(await submit(done, 2)).toMatchObject({ passed: true });
@@ -306,6 +311,19 @@ describe("a snapshot that was not taken when the phase was entered", () => {
     await expect(other.engine.retryPhase(other.sessionId, { phase: 2, by: "agent" })).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
     });
+  });
+
+  it("costs no attempt where it is missing, but only in the first submission, and only if nothing else is wrong", async () => {
+    const { submit, engine, sessionId } = await blind([OPEN, SNAP]);
+    expect(await submit(done, 2)).toMatchObject({ passed: false, attempt: 1, attemptsLeft: 3 });
+    // An agent that does not retry, as it was told, goes on at its own expense.
+    expect(await submit(done, 2)).toMatchObject({ passed: false, attempt: 1, attemptsLeft: 2 });
+    expect(await engine.getState(sessionId)).toMatchObject({ head: { attempts: 1, spent: [[1, 1]] } });
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    const other = await blind([OPEN, SNAP]);
+    expect(await other.submit({}, 2)).toMatchObject({ passed: false, attemptsLeft: 2 });
+    const both = await blind([OPEN, SNAP.replace("verify: snap", "verify: [snap, wrong]")]);
+    expect(await both.submit(done, 2)).toMatchObject({ passed: false, attemptsLeft: 2 });
   });
 
   it("is tried once: a failure is recorded and shown, and a retry tries again", async () => {

@@ -69,7 +69,7 @@ describe("answers to calls that change something", () => {
     const pages = await follow(call, await call(started.next));
     const whole: Answer = JSON.parse(pages.map(({ json_page }) => json_page).join(""));
     expect(whole).toMatchObject({ phase_content: { content: "one text" }, next: { action: "complete_phase" } });
-    expect(await call(pages.at(-1)?.next)).toMatchObject({ checkpoint_passed: false });
+    expect(await call(whole.next)).toMatchObject({ status: "error", code: "EVIDENCE_UNSAFE" });
   });
 });
 

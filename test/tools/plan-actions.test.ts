@@ -92,14 +92,17 @@ describe("the tool on a session with a plan", () => {
     expect(await call(task)).toMatchObject({
       ...{ id: "1.2", state: "pending", dependencies: ["1.1"], open_dependencies: ["1.1"], ready_tasks: [1, 3] },
       task_content: { title: "Write the parser" },
-      next: { action: "get_task", task_number: 3 },
+      next: { action: "get_task", task_number: 1 },
     });
     edit((text) =>
       text.replace("- [ ] **Task 1.1**", "- [x] **Task 1.1**").replace("- [ ] **Task 1.3**", "- [x] **Task 1.3**"),
     );
     const ready = await call(task);
     expect(ready).not.toHaveProperty("open_dependencies");
-    expect(ready).toMatchObject({ next: { action: "complete_phase" } });
+    expect(ready).toMatchObject({ next: { action: "complete_task", phase: 1, task_number: 2 } });
+    expect(await call({ action: "complete_task", session_id, phase: 1, task_number: 2 })).toMatchObject({
+      next: { action: "complete_phase" },
+    });
   });
 
   it("shows the requirements of a task, and that it is optional, only if the plan has them", async () => {
@@ -159,7 +162,7 @@ describe("the tool on a session with a plan", () => {
     const { call, refused, start } = makeTool();
     const session_id = await start(1);
     const { next } = await refused({ action: "complete_phase", session_id, phase: 1, evidence: {} });
-    expect(await refused(JSON.parse(JSON.stringify(next)))).toMatchObject({ code: "GATE_FAILED" });
+    expect(await refused(JSON.parse(JSON.stringify(next)))).toMatchObject({ code: "EVIDENCE_UNSAFE" });
     await call({ action: "get_phase", session_id });
   });
 

@@ -179,22 +179,28 @@ describe("every action", () => {
       expect(first.task_content).not.toHaveProperty(key);
     }
     expect(first.task_content).toMatchObject(said);
-    const second = await call(first.next as Answer);
+    expect(first.next).toMatchObject({ action: "complete_task", phase: 1, task_number: 1 });
+    const noted = await call({ ...(first.next as Answer), note: "written" });
+    const second = await call(noted.next as Answer);
     expect(second.task_content).not.toHaveProperty("execution_steps");
-    expect(second.next).toMatchObject({
+    const last = await call({ ...(second.next as Answer), note: undefined });
+    expect(last.next).toMatchObject({
       action: "complete_phase",
       phase: 1,
       evidence: { summary: expect.any(String) },
     });
-    const copied = await makeTool().refused(second.next);
+    const copied = await makeTool().refused({ ...(last.next as Answer), evidence: {} });
     expect(copied.code).toBe("SESSION_NOT_FOUND");
   });
 
   it("complete_phase is refused if it is copied from `next`", async () => {
     const { refused, start, call } = makeTool();
     const id = await start();
+    for (const task_number of [1, 2]) await call({ action: "complete_task", session_id: id, phase: 1, task_number });
     const task = await call({ action: "get_task", session_id: id, phase: 1, task_number: 2 });
-    expect(await refused(task.next)).toMatchObject({ checkpoint_passed: false });
+    expect(task.next).toMatchObject({ action: "complete_phase" });
+    expect(await refused(task.next)).toMatchObject({ code: "EVIDENCE_UNSAFE" });
+    expect(await call({ action: "get_state", session_id: id, brief: true })).not.toHaveProperty("attempts");
   });
 
   it("complete_phase returns what is missing, what is wrong and the attempts that are left", async () => {

@@ -154,6 +154,66 @@ describe("defineWorkflow", () => {
     expect(defineWorkflow(input({ phases: [phase(1), { ...phase(2), gate: allowed }] })).phases).toHaveLength(2);
   });
 
+  it("refuses values of another type, wherever they are: the text 'false' counts as true", () => {
+    const evidence = z.object({ n: z.number() });
+    const fields = { a: { type: "boolean" } };
+    const strange: readonly (readonly [object, string])[] = [
+      [{ gate: { fields, allowOverride: "no" } }, 'phase 2: gate.allowOverride must be true or false, not "no"'],
+      [{ gate: { fields, strict: "yes" } }, 'phase 2: gate.strict must be true or false, not "yes"'],
+      [
+        { gate: { evidence, reveal: "nothing" } },
+        'phase 2: gate.reveal must be one of fields, names, none, not "nothing"',
+      ],
+      [{ gate: { evidence, verify: "git_clean" } }, 'phase 2: gate.verify must be a list, not "git_clean"'],
+      [{ gate: { evidence, verify: ["git_clean"] } }, 'phase 2: gate.verify[0] must be an object, not "git_clean"'],
+      [{ gate: { evidence, verify: [{}] } }, "phase 2: gate.verify[0].verifier is missing"],
+      [{ gate: { evidence, approval: true } }, "phase 2: gate.approval must be an object, not true"],
+      [{ gate: { evidence, approval: null } }, "phase 2: gate.approval must be an object, not null"],
+      [{ gate: { evidence, approval: {} } }, "phase 2: gate.approval.prompt is missing"],
+      [
+        { gate: { evidence, approval: { prompt: "Good?", approvers: "ann" } } },
+        'phase 2: gate.approval.approvers must be a list of texts, not "ann"',
+      ],
+      [
+        { gate: { fields: { a: { required: "false" } } } },
+        'phase 2: gate.fields.a.required must be true or false, not "false"',
+      ],
+      [
+        { gate: { fields: { a: { waivable: "false" } } } },
+        'phase 2: gate.fields.a.waivable must be true or false, not "false"',
+      ],
+      [{ gate: null }, "phase 2: gate must be an object, not null"],
+      [{ skippable: "no" }, 'phases[1].skippable must be true or false, not "no"'],
+      [{ tasks: ["dig"] }, 'phases[1].tasks[0] must be an object, not "dig"'],
+      [{ tasks: [{ content: "x" }] }, "phases[1].tasks[0].name is missing"],
+      [
+        { gate: { evidence: z.object({ a: z.object({ b: z.boolean().meta({ waiveable: false }) }) }) } },
+        'phase 2: gate.evidence: the metadata "waiveable" has no meaning; did you mean waivable?',
+      ],
+      [
+        { gate: { evidence: z.object({ a: z.boolean().meta({ id: "A", waivable: "false" }) }) } },
+        'phase 2: gate.evidence: the metadata waivable must be true or false, not "false"',
+      ],
+    ];
+    for (const [changes, said] of strange) {
+      expect(() => defineWorkflow(input({ phases: [phase(1), { ...phase(2), ...changes }] }))).toThrow(
+        expect.objectContaining({ details: expect.objectContaining({ diagnostics: [said] }) }),
+      );
+    }
+    for (const [whole, said] of [
+      [null, "the workflow must be an object, not null"],
+      [{}, "the workflow.phases is missing"],
+      [{ phases: [null] }, "phases[0] must be an object, not null"],
+    ] as const) {
+      // @ts-expect-error: plain JavaScript may pass anything.
+      expect(() => defineWorkflow(whole)).toThrow(said);
+    }
+    const dynamic = { templates: { phase: "p", task: "t" }, enforceDependencies: "no" };
+    expect(() => defineWorkflow(Object.assign(input({ phases: [phase(1)] }), { dynamic }))).toThrow(
+      'dynamic.enforceDependencies must be true or false, not "no"',
+    );
+  });
+
   it("reports a `since` that names no earlier phase", () => {
     const since = (given: JsonValue, verifier = "unchanged_since_phase_start") => {
       const gate = { evidence: z.object({}), verify: [{ verifier, params: { path: "a", since: given } }] };

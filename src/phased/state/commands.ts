@@ -173,13 +173,25 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
 function waiverCommands(head: SessionHead, structure: WorkflowStructure): SessionCommand["type"][] {
   if (isWaiverOpen(head)) return ["waive", "denyWaiver"];
   const gate = structure.phases[head.position]?.gate;
-  const mayAsk = head.awaiting === undefined && gate !== undefined && waivable(gate).names?.length !== 0;
+  const mayAsk =
+    head.awaiting === undefined && !asksNoMore(head) && gate !== undefined && waivable(gate).names?.length !== 0;
   return mayAsk ? ["requestWaiver"] : [];
 }
 
 /** Returns true if a request for a waiver waits for a person. */
 export function isWaiverOpen({ waiver, status }: SessionHead): boolean {
   return waiver !== undefined && waiver.denied !== true && status !== "completed" && status !== "deleted";
+}
+
+/**
+ * Limits the requests of one visit to a phase, since a person has granted one: each is a commit, and a question to a
+ * person.
+ */
+export const REQUESTS_MAX = 10;
+
+/** Returns true if an agent has asked as often as it may. */
+export function asksNoMore({ waiverRequests = 0 }: Pick<SessionHead, "waiverRequests">): boolean {
+  return waiverRequests >= REQUESTS_MAX;
 }
 
 function hasTasks({ position }: SessionHead, { phases }: WorkflowStructure): boolean {

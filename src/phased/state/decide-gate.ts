@@ -22,7 +22,7 @@ import {
   type TransitionContext,
   tooLong,
 } from "./commands.js";
-import type { EventOf, SessionEvent } from "./events.js";
+import type { EventOf, SessionEvent, Verification } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 
 /** Limits notes and reasons, in characters: they are stored in the head, which must stay small. */
@@ -46,7 +46,10 @@ export function completePhase(
   const attempt = head.attempts + 1;
   const verified = verification === undefined ? {} : { verification: [...verification] };
   if (!verdict.passed) {
-    return gateFailed(head, { phase, attempt, evidence, problems: [...verdict.problems], ...verified }, context);
+    const problems = [...verdict.problems];
+    const failure = { phase, attempt, evidence, problems, ...verified };
+    const isUncounted = head.submission === undefined && lacksSnapshots(problems, verification);
+    return isUncounted ? [{ type: "gate_failed", ...failure, uncounted: true }] : gateFailed(head, failure, context);
   }
   const { position } = head;
   const extras = {
@@ -159,6 +162,16 @@ export function goTo(position: number, context: TransitionContext): readonly Ses
 
 /** The name in the log for a phase that no person has skipped. */
 const SKIPPED_BY = "skip_when";
+
+/**
+ * Returns true if nothing has failed but checks that had nothing to compare with. The first submission of a visit then
+ * counts as no attempt: its agent could not know, and a retry takes what is missing.
+ */
+function lacksSnapshots(problems: readonly Problem[], verification: readonly Verification[] = []): boolean {
+  const failed = verification.filter(({ ok }) => !ok);
+  const isOther = problems.some(({ problem }) => problem !== "unverified");
+  return failed.length > 0 && !isOther && failed.every(({ unrecorded }) => unrecorded === true);
+}
 
 function gateFailed(
   head: SessionHead,

@@ -10,10 +10,12 @@ import { waivable, waiverName } from "../../gate/waivers.js";
 import { nearest, shown } from "../../workflow/names.js";
 import type { GateDefinition } from "../../workflow/structure.js";
 import {
+  asksNoMore,
   type CommandOf,
   invalidTransition,
   isWaiverOpen,
   notCurrent,
+  REQUESTS_MAX,
   type TransitionContext,
   tooLong,
 } from "./commands.js";
@@ -44,6 +46,10 @@ export function requestWaiver(
     return invalidTransition(head, structure, command.type, { why });
   }
   if (reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
+  if (asksNoMore(head)) {
+    const message = `${REQUESTS_MAX} waivers were asked for in phase ${phase}, and none of the last was granted`;
+    return notAllowed(phase, message, "Do what can be done");
+  }
   const { gate } = current;
   const waived = waivedNames(head);
   const named = [...new Set(command.fields.map((name) => waiverName(gate, name)))];
@@ -128,9 +134,9 @@ function badFields(message: string, names: readonly string[]): PhasegateError<"I
   });
 }
 
-function notAllowed(phase: number, message: string): PhasegateError<"NOT_ALLOWED"> {
+function notAllowed(phase: number, message: string, instead = "Do it"): PhasegateError<"NOT_ALLOWED"> {
   return new PhasegateError("NOT_ALLOWED", message, {
-    remedy: "Do it; or pause the session with a note that says what can't be done, and tell the person you work for.",
+    remedy: `${instead}; or pause the session with a note that says what can't be done, and tell the person you work for.`,
     details: { phase, operation: "requestWaiver" },
   });
 }

@@ -165,6 +165,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     attempt: z.int(),
     evidence: evidenceRefSchema,
     problems: z.array(problemSchema),
+    uncounted: z.optional(z.literal(true)),
     ...verified,
   }),
   z.object({ type: z.literal("gate_overridden"), phase, position, by: z.string(), reason: z.string() }),

@@ -131,6 +131,8 @@ export type SessionEvent =
       evidence: StoredValue<JsonObject>;
       problems: Problem[];
       verification?: Verification[] | undefined;
+      /** Set if it counts as no attempt: nothing failed but checks that had nothing to compare with. */
+      uncounted?: true | undefined;
     }
   /** A task of the current phase is noted as done. The gate does not ask for it. */
   | {

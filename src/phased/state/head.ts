@@ -8,6 +8,7 @@ import {
   dueAfterPass,
   dueAfterRollback,
   dueAfterTicks,
+  dueTicksSchema,
   type Ranges,
   rangesSchema,
 } from "./ranges.js";
@@ -57,6 +58,8 @@ export interface HeadFacts {
   awaiting?: { version: number; evidenceHash: string } | undefined;
   /** The commit that asks for a waiver at the current phase, or the one in which a person has denied it. */
   waiver?: { version: number; denied?: true | undefined } | undefined;
+  /** Requests for waivers in this visit to the phase, since one was granted. Missing if there are none. */
+  waiverRequests?: number | undefined;
   /** What is waived at the current phase, each with the commit that grants it. */
   waived?: { version: number; fields: string[] }[] | undefined;
   /** Positions of completed phases that passed with something waived. */
@@ -84,9 +87,10 @@ const common = {
   tasks: z.optional(taskNotesSchema),
   refused: z.optional(z.array(z.string())),
   submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
-  due: z.optional(z.object({ tick: rangesSchema, untick: rangesSchema })),
+  due: z.optional(dueTicksSchema),
   awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
   waiver: z.optional(z.object({ version: z.int(), denied: z.optional(z.literal(true)) })),
+  waiverRequests: z.optional(z.int()),
   waived: z.optional(z.array(z.object({ version: z.int(), fields: z.array(z.string()) }))),
   withWaivers: z.optional(rangesSchema),
   baseline: z.optional(z.int().check(z.positive())),
@@ -130,9 +134,14 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { ...facts, status: "active", awaiting, submission: { version, merge: false }, waiver: undefined };
     }
     case "waiver_requested":
-      return { ...head, waiver: { version } };
+      return { ...head, waiver: { version }, waiverRequests: (head.waiverRequests ?? 0) + 1 };
     case "waiver_granted":
-      return { ...head, waiver: undefined, waived: [...(head.waived ?? []), { version, fields: event.fields }] };
+      return {
+        ...head,
+        ...NO_WAIVERS,
+        waiverRequests: undefined,
+        waived: [...(head.waived ?? []), { version, fields: event.fields }],
+      };
     case "waiver_denied":
       return { ...head, waiver: { version, denied: true } };
     case "approved":
@@ -150,7 +159,12 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "gate_overridden":
       return { ...facts, status: "active", ...passed(facts, event.position) };
     case "gate_failed":
-      return { ...facts, status: "active", ...failedOnce(facts), submission: { version, merge: false } };
+      return {
+        ...facts,
+        status: "active",
+        ...(event.uncounted === true ? {} : failedOnce(facts)),
+        submission: { version, merge: false },
+      };
     case "step_refused":
       return { ...head, refused: [...(facts.refused ?? []), refusalKey(event)] };
     case "task_completed":
@@ -220,6 +234,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
     refused: undefined,
     submission: undefined,
     waiver: undefined,
+    waiverRequests: undefined,
     waived: undefined,
     baseline: undefined,
     createdAt: at,
@@ -236,7 +251,7 @@ function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
   const { completed, skipped, attempts, spent, tasks, refused, submission, due, baseline, createdAt, phaseStartedAt } =
     head;
-  const { waiver, waived, withWaivers } = head;
+  const { waiver, waiverRequests, waived, withWaivers } = head;
   return {
     workflowType,
     revision,
@@ -254,6 +269,7 @@ function factsOf(head: SessionHead): HeadFacts {
     submission,
     due,
     waiver,
+    waiverRequests,
     waived,
     withWaivers,
     baseline,
@@ -269,6 +285,7 @@ const NO_WAIVERS = { waiver: undefined, waived: undefined } as const;
 function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
   return {
     ...NO_WAIVERS,
+    waiverRequests: undefined,
     phase,
     position,
     attempts: 0,

@@ -44,11 +44,14 @@ export function cutRanges(ranges: Ranges, limit: number): Ranges {
   return ranges.filter(([from]) => from < limit).map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);
 }
 
-/** Ticks that are not written into a plan yet: positions of phases. */
+/** Ticks that are not written into a plan yet: positions of phases to tick and to untick. */
 export interface DueTicks {
   tick: Ranges;
   untick: Ranges;
 }
+
+/** Checks stored ticks. */
+export const dueTicksSchema = z.object({ tick: rangesSchema, untick: rangesSchema });
 
 const NOTHING: DueTicks = { tick: [], untick: [] };
 

@@ -13,7 +13,16 @@ import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { keyed } from "../request.js";
 import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, retryCall, waitCall } from "./next-call.js";
+import {
+  BLANKS_MAX,
+  blockedBy,
+  nextCall,
+  phaseCall,
+  refusePlaceholder,
+  replayNews,
+  retryCall,
+  waitCall,
+} from "./next-call.js";
 import { tickNews } from "./plan.js";
 import {
   approvalNews,
@@ -234,9 +243,11 @@ function blankFor(name: string, expected: string | undefined, format: JsonValue)
   const properties = isJsonObject(format) && isJsonObject(format.properties) ? format.properties : {};
   const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
   const { type, description } = isJsonObject(schema) ? schema : {};
+  const kind = typeof type === "string" ? type : "see required_format";
   const isClaim = expected === undefined || expected === "true";
-  const kind = isClaim && typeof type === "string" ? type : isClaim ? "see required_format" : expected;
-  return `<${kind}${typeof description === "string" ? `: ${brief(description, ABOUT_MAX)}` : ""}>`;
+  const isKind = !isClaim && (expected.startsWith(kind) || /^an(?:y value| \w)|^a \w/.test(expected));
+  const wanted = isClaim ? kind : isKind ? expected : `${kind}, ${expected}`;
+  return `<${wanted}${typeof description === "string" ? `: ${brief(description, ABOUT_MAX)}` : ""}>`;
 }
 
 /** Returns the same as evidence, with values that would not pass. */
@@ -309,6 +320,7 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
 
 export async function requestWaiver(context: ToolContext, params: ParametersOf<"request_waiver">): Promise<WireObject> {
   const { session_id: sessionId, phase, fields, reason, idempotency_key: key } = params;
+  refusePlaceholder("reason", reason, "Say in your own words why it can't be done.");
   const asked = await context.engine.requestWaiver(sessionId, { phase, fields, reason, ...keyed(key) });
   await askForWaiver(context, asked);
   const state = await context.engine.getState(sessionId);

@@ -3,7 +3,9 @@
  * help: then `blocked` says whom to ask.
  */
 
+import { PhasegateError } from "../../errors.js";
 import { revealOf } from "../../gate/check-gate.js";
+import { isPlaceholder } from "../../gate/evidence.js";
 import { evidenceNames } from "../../gate/format.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { PhaseTask, UnapprovedView } from "../../phased/views.js";
@@ -84,14 +86,25 @@ export function nextTask(tasks: readonly PhaseTask[]): PhaseTask | undefined {
   return tasks.find(({ ready }) => ready) ?? tasks.find(({ done }) => !done);
 }
 
-/** Returns the next call after a task: the task after it that is not done, or the phase's gate. */
+/**
+ * Returns the next call after a task was read: it is noted as done, unless it is already, or another one comes first. Where
+ * agents can't note tasks, it is the task after it that is not done, or the phase's gate.
+ */
 export function callAfterTask(
   { sessionId, currentPhase }: CallState,
   phase: PhaseDefinition,
   task: number,
   tasks: readonly PhaseTask[],
+  canNote: boolean,
 ): NextCall {
   if (phase.number !== currentPhase) return phaseCall(sessionId);
+  const own = tasks.find(({ number }) => number === task);
+  if (canNote && own?.done === false) {
+    const first = own.ready ? own : (nextTask(tasks) ?? own);
+    return first.number === task
+      ? doneCall(sessionId, phase.number, task)
+      : taskCall(sessionId, phase.number, first.number);
+  }
   const isDone = (number: number) => tasks.some((other) => other.number === number && other.done);
   const position = phase.tasks.findIndex(({ number }) => number === task);
   const following = phase.tasks.slice(position + 1).find(({ number }) => !isDone(number));
@@ -138,6 +151,24 @@ export function errorsCall(sessionId: string): NextCall {
 /** Returns the call that shows a task. */
 export function taskCall(sessionId: string, phase: number, task: number): NextCall {
   return { action: "get_task", session_id: sessionId, phase, task_number: task };
+}
+
+/**
+ * Returns the call that notes a task as done. Its note is a placeholder, which is refused: copied unchanged, the call notes
+ * nothing, since nobody has done the task yet.
+ */
+export function doneCall(sessionId: string, phase: number, task: number): NextCall {
+  const note = "<once it is done: what whoever continues should know, if anything>";
+  return { action: "complete_task", session_id: sessionId, phase, task_number: task, note };
+}
+
+/** Throws `INVALID_INPUT` if a text is the placeholder of a proposed call. */
+export function refusePlaceholder(field: string, text: string | undefined, remedy: string): void {
+  if (text === undefined || !isPlaceholder(text)) return;
+  throw new PhasegateError("INVALID_INPUT", `'${field}' is the placeholder of a proposed call: nothing was done`, {
+    remedy,
+    details: { field },
+  });
 }
 
 /** Limits the fields in the next call; the checkpoint has all of them. */

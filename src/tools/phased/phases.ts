@@ -4,7 +4,7 @@
  */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import type { PhaseView } from "../../phased/views.js";
+import type { DocumentView, PhaseView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
 import { compact, fits, type WireObject } from "../wire.js";
@@ -16,6 +16,7 @@ import {
   callInPhase,
   nextCall,
   phaseCall,
+  refusePlaceholder,
   replayNews,
   unrecordedNews,
 } from "./next-call.js";
@@ -25,6 +26,7 @@ import { tasksNews } from "./state.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, options } = params;
+  refusePlaceholder("target_file", target, "Give the path of what the work is about, relative to the project.");
   const started = await context.engine.start({
     workflowType,
     ...(target === undefined ? {} : { target }),
@@ -70,6 +72,7 @@ export async function getPhase(context: ToolContext, params: ParametersOf<"get_p
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.getTask(sessionId, phase, number);
+  const canNote = context.actions.includes("complete_task");
   const text = (context.actions.includes("get_phase") ? view.own : undefined) ?? view.content.text;
   const answer = {
     status: "success",
@@ -81,7 +84,7 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     task_content: taskContent(view, text),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
-    next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.tasks)),
+    next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.tasks, canNote)),
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
   return withText(context, compact(answer), "task_content", text, again, cursor);
@@ -95,6 +98,7 @@ function phaseText({ content, own, shared }: PhaseView): string {
 
 export async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: task, note, idempotency_key: key } = params;
+  refusePlaceholder("note", note, "Do the task first; then call it with a note of your own, or without one.");
   const request = { phase, task, ...(note === undefined ? {} : { note }), ...keyed(key) };
   const result = await context.engine.completeTask(sessionId, request);
   return compact({
@@ -119,10 +123,17 @@ export async function getDocument(context: ToolContext, params: ParametersOf<"ge
     session_id: sessionId,
     document: compact({ path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) }),
     blocked: blockedBy(view),
-    next: nextCall(view, () => phaseCall(sessionId)),
+    next: nextCall(asRecorded(view), () => callAfterDocument(context, view)),
   };
   const again = { action: "get_document", session_id: sessionId, path: view.path };
   return withText(context, compact(answer), "document", view.content.text, again, cursor);
+}
+
+/** Returns the call after a document: what follows the text of the task that names it, or the phase's text. */
+function callAfterDocument({ actions }: ToolContext, view: DocumentView): WireObject {
+  const { phase, task, tasks } = view;
+  if (task === undefined) return callInPhase(view, phase, tasks);
+  return callAfterTask(view, phase, task, tasks, actions.includes("complete_task"));
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {

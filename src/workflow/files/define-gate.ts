@@ -12,8 +12,9 @@ import {
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
 import { TYPE_WORDS } from "../field-types.js";
+import { REVEALS } from "../gate-definition.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import { jsonSchemaOf } from "../json-schema.js";
+import { jsonSchemaOf, waivableFaults } from "../json-schema.js";
 import { nearest, RESERVED, shown } from "../names.js";
 import { sampleOf } from "../schema-sample.js";
 import type {
@@ -42,6 +43,8 @@ export function gateProblems(gate: AnyGateInput | undefined): string[] {
   if (gate === undefined) return [];
   const { approval, verify } = Object(gate);
   const checks: unknown[] = Array.isArray(verify) ? verify : [];
+  const wrong = typeFaults(gate, checks);
+  if (wrong.length > 0) return wrong;
   const common = [
     ...unknownKeys("gate.approval", approval, KEYS.approval),
     ...checks.flatMap((check, at) => unknownKeys(`gate.verify[${at}]`, check, KEYS.verify)),
@@ -52,8 +55,68 @@ export function gateProblems(gate: AnyGateInput | undefined): string[] {
   }
   // A misspelt key would be ignored, and the gate would stay open.
   const isSchema = Object(gate?.evidence)["~standard"] !== undefined;
-  const problems = isSchema ? [] : ["gate.evidence is not a Standard Schema"];
+  const problems = isSchema
+    ? waivableFaults(jsonSchemaOf(gate.evidence) ?? {}).map((fault) => `gate.evidence: ${fault}`)
+    : ["gate.evidence is not a Standard Schema"];
   return [...problems, ...unknownKeys("gate", gate, KEYS.gate), ...common];
+}
+
+const isText = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";
+
+/** What a value in a literal has to be, with the words for it. */
+const TYPES = {
+  flag: { is: (value: unknown) => typeof value === "boolean", words: "true or false" },
+  text: { is: isText, words: "a text" },
+  texts: {
+    is: (value: unknown) => Array.isArray(value) && value.length > 0 && value.every(isText),
+    words: "a list of texts",
+  },
+  list: { is: (value: unknown) => Array.isArray(value), words: "a list" },
+  object: { is: (value: unknown) => isJsonObject(value), words: "an object" },
+  content: {
+    is: (value: unknown) => typeof value === "string" || typeof value === "function",
+    words: "a text, or a function that returns one",
+  },
+  reveal: { is: (value: unknown) => REVEALS.some((known) => known === value), words: `one of ${REVEALS.join(", ")}` },
+};
+
+/**
+ * Names the keys of a literal whose values are of another type: what the compiler does not see, such as JSON, may hold the
+ * text `"false"`, which counts as true. Keys with a `!` must be there.
+ */
+export function wrongTypes(
+  about: string,
+  value: unknown,
+  types: Readonly<Record<string, keyof typeof TYPES | `${keyof typeof TYPES}!`>>,
+): string[] {
+  if (!isJsonObject(value)) return [`${about} must be an object, not ${shown(value)}`];
+  return Object.entries(types).flatMap(([key, type]) => {
+    const given: unknown = value[key];
+    const isKey = (name: string): name is keyof typeof TYPES => Object.hasOwn(TYPES, name);
+    const name = type.replace("!", "");
+    if (!isKey(name) || (given === undefined && name === type) || TYPES[name].is(given)) return [];
+    return [
+      `${about}.${key} ${given === undefined ? "is missing" : `must be ${TYPES[name].words}, not ${shown(given)}`}`,
+    ];
+  });
+}
+
+/** Returns the values of a gate that are of another type. */
+function typeFaults(gate: unknown, checks: readonly unknown[]): string[] {
+  const { approval, fields } = Object(gate);
+  const named: [string, unknown][] = isJsonObject(fields) ? Object.entries(fields) : [];
+  return [
+    ...wrongTypes("gate", gate, { ...{ allowOverride: "flag", strict: "flag" }, verify: "list", reveal: "reveal" }),
+    ...(approval === undefined ? [] : wrongTypes("gate.approval", approval, { prompt: "text!", approvers: "texts" })),
+    ...checks.flatMap((check, at) =>
+      wrongTypes(`gate.verify[${at}]`, check, { verifier: "text!", params: "object", field: "text" }),
+    ),
+    ...named.flatMap(([name, field]) =>
+      wrongTypes(`gate.fields.${name}`, Object(field), {
+        ...{ required: "flag", waivable: "flag", description: "text", validatorParams: "object" },
+      }),
+    ),
+  ];
 }
 
 /** Returns the gate as it is pinned. */

@@ -19,7 +19,16 @@ import {
   type Workflow,
   type WorkflowInput,
 } from "../workflow-input.js";
-import { buildGate, gateProblems, isFieldGate, keysOf, optional, optionalList, unknownKeys } from "./define-gate.js";
+import {
+  buildGate,
+  gateProblems,
+  isFieldGate,
+  keysOf,
+  optional,
+  optionalList,
+  unknownKeys,
+  wrongTypes,
+} from "./define-gate.js";
 
 /**
  * Defines a workflow in code whose phases, or the last of them, come from a plan. `completePhase` of its sessions takes any
@@ -39,14 +48,14 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
 export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   input: WorkflowInput<Phases>,
 ): Workflow<Phases> {
-  const problems = problemsOf(input);
+  const problems = formProblems(input) ?? problemsOf(input);
   if (problems.length > 0) {
     throw new PhasegateError(
       "DEFINITION_INVALID",
-      `the workflow ${shown(input.type)} can't be used: ${problems.join("; ")}`,
+      `the workflow ${shown(Object(input).type)} can't be used: ${problems.join("; ")}`,
       {
         remedy: "Correct the listed problems.",
-        details: { workflowType: String(input.type), diagnostics: problems },
+        details: { workflowType: String(Object(input).type), diagnostics: problems },
       },
     );
   }
@@ -80,6 +89,23 @@ const KEYS = {
   }),
 };
 
+/** Returns what keeps a literal from being read at all; undefined if nothing does. */
+function formProblems(input: unknown): string[] | undefined {
+  const found = wrongTypes("the workflow", input, { phases: "list!" });
+  if (found.length > 0) return found;
+  const phases: unknown[] = Object(input).phases;
+  const faults = phases.flatMap((phase, at) => {
+    const wrong = wrongTypes(`phases[${at}]`, phase, { skippable: "flag", tasks: "list", content: "content" });
+    const tasks: unknown = Object(phase).tasks;
+    return Array.isArray(tasks) && wrong.length === 0
+      ? tasks.flatMap((task, place) =>
+          wrongTypes(`phases[${at}].tasks[${place}]`, task, { name: "text!", content: "content" }),
+        )
+      : wrong;
+  });
+  return faults.length > 0 ? faults : undefined;
+}
+
 function problemsOf(input: WorkflowInput): string[] {
   const problems: string[] = [];
   if (!isWorkflowType(input.type))
@@ -97,11 +123,11 @@ function problemsOf(input: WorkflowInput): string[] {
   );
   for (const phase of input.phases) {
     const about = `phase ${phase.number}`;
+    const faults = gateProblems(phase.gate).map((problem) => `${about}: ${problem}`);
     problems.push(
       ...missing(`${about}: `, phase, ["name", "content"]),
       ...unknownKeys(about, phase, KEYS.phase),
-      ...gateProblems(phase.gate).map((problem) => `${about}: ${problem}`),
-      ...sinceProblems(about, phase, input),
+      ...(faults.length > 0 ? faults : sinceProblems(about, phase, input)),
       ...(phase.tasks ?? []).flatMap((task, at) => unknownKeys(`${about}: tasks[${at}]`, task, KEYS.task)),
     );
     const { skipWhen, skipCondition } = phase;
@@ -157,8 +183,10 @@ function dynamicProblems(dynamic: DynamicInput | undefined): string[] {
     const text: unknown = Object(templates)[kind];
     return typeof text !== "string" && typeof text !== "function";
   });
+  const flags = { enforceDependencies: "flag", tickCriteria: "flag", parser: "text", sourcePathKey: "text" } as const;
   return [
     ...unknownKeys("dynamic", dynamic, KEYS.dynamic),
+    ...wrongTypes("dynamic", dynamic, flags),
     ...unknownKeys("dynamic.templates", templates, ["phase", "task"]),
     ...texts.map((kind) => `dynamic.templates.${kind} must be a text, or a function that returns one`),
   ];

@@ -242,6 +242,56 @@ describe("a session whose agent can't meet a requirement", () => {
   });
 });
 
+describe("an agent that asks again and again", () => {
+  const asking = async () => {
+    const made = await makeRelease();
+    const ask = (reason: string, fields = ["coverage"]) =>
+      made.engine.requestWaiver(made.sessionId, { phase: 1, fields, reason });
+    return { ...made, ask };
+  };
+
+  it("may ask ten times in one visit to a phase, and is told the way out", async () => {
+    const { engine, sessionId, ask, submit } = await asking();
+    for (let time = 1; time <= 10; time += 1) await ask(`reason ${time}`);
+    const { version } = await engine.getState(sessionId);
+    expect(await failure(ask("one more"))).toMatchObject({
+      code: "NOT_ALLOWED",
+      message: "10 waivers were asked for in phase 1, and none of the last was granted",
+      remedy:
+        "Do what can be done; or pause the session with a note that says what can't be done, and tell the person you work for.",
+    });
+    // The open request again is no new one, and stays open.
+    expect(await ask("reason 10")).toMatchObject({ reason: "reason 10" });
+    expect(await engine.getState(sessionId)).toMatchObject({ version, waitsForWaiver: true });
+    const refused = await submit({});
+    expect(refused).toMatchObject({ passed: false, waivable: [] });
+    await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    expect(await failure(ask("after a retry"))).toMatchObject({ code: "NOT_ALLOWED" });
+    await engine.migrate(sessionId, { by: "host" });
+    expect(await failure(ask("after a migration"))).toMatchObject({ code: "NOT_ALLOWED" });
+    expect(await failure(engine.resume(sessionId))).toMatchObject({
+      details: { allowed: expect.not.arrayContaining(["requestWaiver"]) },
+    });
+  });
+
+  it("may ask again once a person has granted one, and in another visit", async () => {
+    const { engine, sessionId, ask, submit } = await asking();
+    for (let time = 1; time < 10; time += 1) await ask(`reason ${time}`);
+    const { request } = await ask("reason 10");
+    await engine.denyWaiver(sessionId, { by: "ann", request, note: "no" });
+    expect(await failure(ask("after a denial"))).toMatchObject({ code: "NOT_ALLOWED" });
+    const other = await asking();
+    for (let time = 1; time < 10; time += 1) await other.ask(`reason ${time}`);
+    const last = await other.ask("reason 10");
+    await other.engine.waive(other.sessionId, { by: "ann", request: last.request });
+    expect(await other.ask("another field", ["built"])).toMatchObject({ fields: ["built"] });
+    expect(await other.submit({ built: true, licensed: true })).toMatchObject({ passed: true });
+    await other.engine.rollback(other.sessionId, { to: 1 });
+    expect(await other.ask("again")).toMatchObject({ fields: ["coverage"] });
+    expect(await submit({ built: true, licensed: true })).toMatchObject({ passed: false });
+  });
+});
+
 describe("a waiver for a host with approvers", () => {
   const asks = async (options: Partial<EngineOptions> = {}) => {
     const made = await makeAsking(options);
