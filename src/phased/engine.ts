@@ -148,10 +148,7 @@ export class Engine {
     return this.#operations.run("cleanup", ({ phased, context }) => phased.cleanup(context, request));
   }
 
-  /**
-   * Returns numbers of calls and durations in milliseconds of every operation that was called, by its name, such as
-   * `completePhase`: in this process, since the engine was created.
-   */
+  /** Returns calls and milliseconds of every operation that was called, by name, since this engine was created. */
   metrics(): Record<string, OperationMetrics> {
     return this.#operations.metrics.report();
   }
