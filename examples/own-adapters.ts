@@ -107,12 +107,18 @@ const cases = [
   ...contentContract({ open: async () => new GreetingContent() }),
 ];
 let kept = 0;
+const broken: string[] = [];
 for (const { name, run } of cases) {
-  // A reason means that a case was not run: this storage has no `watch`, and no other process opens it.
-  const reason = await run();
-  if (reason === undefined) kept += 1;
-  console.log(reason === undefined ? `kept: ${name}` : `not tried: ${name}: ${reason}`);
+  try {
+    // A reason means that a case was not run: this storage has no `watch`, and no other process opens it.
+    const reason = await run();
+    if (reason === undefined) kept += 1;
+    console.log(reason === undefined ? `kept: ${name}` : `not tried: ${name}: ${reason}`);
+  } catch (error) {
+    broken.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
+assert.deepEqual(broken, []); // all broken duties at once, each with what was expected and what came
 
 const storage = new CountingStorage(new MemoryStorage());
 const engine = createEngine({ storage, content: new GreetingContent() });

@@ -159,7 +159,7 @@ export class Engine {
     return this.#operations.run("statistics", ({ phased, context }) => phased.statistics(context, request));
   }
 
-  /** Returns counts and durations of every operation since the engine was created. */
+  /** Returns calls and milliseconds of every operation that was called, by name, since this engine was created. */
   metrics(): Record<string, OperationMetrics> {
     return this.#operations.metrics.report();
   }

@@ -271,7 +271,10 @@ export class RoutedEngine {
     );
   }
 
-  /** Returns counts and durations of every operation since the engine was created, including the decider's time. */
+  /**
+   * Returns numbers of calls and durations in milliseconds of every operation that was called, by its name, such as
+   * `advance`: in this process, since the engine was created. Durations include the decider's time.
+   */
   metrics(): Record<string, OperationMetrics> {
     return this.#operations.metrics.report();
   }

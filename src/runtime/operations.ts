@@ -82,19 +82,25 @@ function busy(running: number, limit: number): PhasegateError<"BUSY"> {
   });
 }
 
-/** The statistics of one operation since the engine was created; times in milliseconds. */
+/**
+ * The statistics of one operation since the engine or workspace was created, in this process. Counts are numbers of calls;
+ * durations are milliseconds with fractions, from the call to its answer, including waits for storage and verifiers.
+ */
 export interface OperationMetrics {
-  /** How many calls have ended. */
+  /** The number of calls that have ended. */
   readonly count: number;
-  /** Calls that threw, and submissions that a gate refused. */
+  /** The number of calls that threw, and of submissions that a gate refused. Part of `count`. */
   readonly errors: number;
-  /** Those of them that were refused as a step ahead: of a locked phase or task, or evidence for another phase. */
+  /**
+   * The number of calls that were refused as a step ahead: of a locked phase or task, or evidence for another phase. Part of
+   * `errors`.
+   */
   readonly refused: number;
-  /** The mean duration of all calls. */
+  /** The mean duration of all calls, in milliseconds. */
   readonly mean: number;
-  /** The median of the last 512 calls. */
+  /** The median duration of the last 512 calls, in milliseconds. */
   readonly p50: number;
-  /** The 95th percentile of the last 512 calls. */
+  /** The 95th percentile of the durations of the last 512 calls, in milliseconds. */
   readonly p95: number;
 }
 

@@ -11,6 +11,7 @@
  * - scripted-agent.ts, model-server.ts: an agent and a model provider that follow a script
  */
 import assert from "node:assert/strict";
+import { inspect } from "node:util";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 
 /** One promise that an implementation of a port must keep. */
@@ -50,9 +51,58 @@ export async function refuses(code: ErrorCode, call: Promise<unknown>): Promise<
     await call;
   } catch (error) {
     if (isPhasegateError(error, code)) return;
-    assert.fail(`It must be refused with ${code}, and failed with: ${String(error)}`);
+    assert.fail(`It must be refused with ${code}, and failed with: ${errorText(error)}`);
   }
   assert.fail(`It must be refused with ${code}, and was not`);
+}
+
+function errorText(error: unknown): string {
+  return isPhasegateError(error) ? `${error.code}: ${error.message}` : String(error);
+}
+
+/** Runs several checks to their ends, and fails with all that are broken. The name says what is checked. */
+export async function eachOf(checks: Iterable<readonly [name: string, check: () => Promise<void>]>): Promise<void> {
+  const broken: string[] = [];
+  for (const [name, check] of checks) {
+    try {
+      await check();
+    } catch (error) {
+      broken.push(`${name}: ${explained(error).message}`);
+    }
+  }
+  if (broken.length > 0) assert.fail(broken.join("\n"));
+}
+
+/** The most characters of a value in a message. */
+const SHOWN_MAX = 400;
+
+/**
+ * Returns an error whose message says what was expected and what came. The message that Node generates shows code of this
+ * package, and values without a bound. `after` is the call that was made last.
+ */
+export function explained(error: unknown, after?: string): Error {
+  const call = after === undefined ? "" : ` (after ${after})`;
+  if (!(error instanceof assert.AssertionError)) return new Error(`${errorText(error)}${call}`, { cause: error });
+  const { actual, expected, operator, generatedMessage, message } = error;
+  if (operator === "fail" || operator === undefined) {
+    // Several lines are several checks, each with its name.
+    return message.includes("\n") ? error : new assert.AssertionError({ message: `${message}${call}` });
+  }
+  const values = `expected ${valueText(expected)}, and got ${valueText(actual)}`;
+  // Node adds its own comparison behind the first line.
+  const [said = ""] = message.split("\n");
+  const what = operator === "==" ? said : `${said}: ${values}`;
+  return new assert.AssertionError({ message: `${generatedMessage ? values : what}${call}`, actual, expected });
+}
+
+function valueText(value: unknown): string {
+  const text = inspect(value, {
+    depth: 4,
+    maxArrayLength: 10,
+    maxStringLength: 80,
+    breakLength: Number.POSITIVE_INFINITY,
+  });
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`;
 }
 
 /** Returns true if a call succeeds, and false if it fails with `CONFLICT`. Any other failure breaks the promise. */

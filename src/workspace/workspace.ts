@@ -69,7 +69,7 @@ export interface Workspace extends WorkspaceConnection {
   ): AsyncIterableIterator<RecordedCommit, undefined>;
   /** Adds a listener for a notification. Returns a function that removes it. */
   on<N extends keyof WorkspaceNotificationMap>(name: N, listener: Listener<WorkspaceNotificationMap[N]>): () => void;
-  /** Returns figures since the workspace was created. */
+  /** Returns numbers of calls, sessions and violations, and durations in milliseconds, since the workspace was created. */
   metrics(): WorkspaceMetrics;
   /** Closes the storage. Rejects with what the storage throws. */
   close(): Promise<void>;
@@ -172,11 +172,11 @@ export interface WorkspaceSession {
 
 /** Figures of a workspace. */
 export interface WorkspaceMetrics {
-  /** Counts and durations by tool; only tools that were called. */
+  /** Numbers of calls, and durations in milliseconds, by tool; only tools that were called. */
   readonly tools: Readonly<Record<string, OperationMetrics>>;
   /** The number of security refusals: see the notification `security`. */
   readonly violations: number;
-  /** Figures of sessions. */
+  /** Numbers of sessions. */
   readonly sessions: SessionFigures;
 }
 

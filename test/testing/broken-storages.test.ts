@@ -30,11 +30,12 @@ const FOUND: Readonly<
   },
   "swallowed-error": {
     memory: [
-      "errors: refuses a commit that can't be stored, and keeps nothing of it",
-      "list: refuses an invalid limit and an invalid cursor",
+      "errors: refuses a commit that can't be stored, with any error, and keeps nothing of it",
+      "list: refuses an invalid limit, with INVALID_INPUT",
+      "list: refuses an invalid cursor, with CURSOR_INVALID",
     ],
     files: [
-      "errors: refuses a commit that can't be stored, and keeps nothing of it",
+      "errors: refuses a commit that can't be stored, with any error, and keeps nothing of it",
       "append: refuses a commit over the largest size",
     ],
   },
@@ -48,7 +49,7 @@ const FOUND: Readonly<
   },
   unfsynced: {
     // In memory nothing is durable; that it takes what it can't write shows all the same.
-    memory: ["errors: refuses a commit that can't be stored, and keeps nothing of it"],
+    memory: ["errors: refuses a commit that can't be stored, with any error, and keeps nothing of it"],
     files: [
       "instances: a commit that one has acknowledged is visible to the other at once",
       ...PROCESSES,

@@ -47,9 +47,15 @@ describe("runStorageContract", () => {
     expect([broken, kept > 40]).toEqual([0, true]);
     const reasons = new Set(results.flatMap(({ reason }) => reason ?? []));
     expect([...reasons].sort()).toEqual([
+      "the adapter has no `begin`",
       "the adapter has no `compact`",
+      "the adapter has no `damaged`",
+      "the adapter has no `hint`",
+      "the adapter has no `makeDurable`",
+      "the adapter has no `repair`",
       "the adapter has no `size`",
       "the adapter keeps nothing",
+      "the adapter's `maxCommitBytes` is too large to try",
       "the options have no `reopen`",
     ]);
   });

@@ -1,8 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, it, vi } from "vitest";
 import { PhasegateError } from "../../src/errors.js";
 import type { Commit, SessionQuery, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
-import { present, refuses } from "../../src/testing/contract.js";
+import { BROKEN_STORAGES, brokenStorage } from "../../src/testing/broken.js";
+import { ContractError, present, refuses, runCases } from "../../src/testing/contract.js";
 import { storageContract } from "../../src/testing/storage-contract/contract.js";
 
 /** The names of the cases that an adapter fails, of all or of those whose names begin so. */
@@ -152,6 +154,90 @@ describe("storageContract", () => {
     ).toEqual([]);
     const names = storageContract({ open: async () => new MemoryStorage() }).map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+/** Runs the contract except `watch`, in which adapters of these tests have no part, and returns what is broken. */
+async function brokenBy(open: () => StorageAdapter, only = "") {
+  const cases = storageContract({ open: async () => open() }).filter(({ name }) => !name.startsWith("watch:"));
+  const error = await runCases(cases, { only }).catch((reason: unknown) => reason);
+  if (!(error instanceof ContractError)) throw new Error("nothing is broken");
+  return { error, broken: error.report.results.filter(({ outcome }) => outcome === "broken") };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "";
+}
+
+describe("a broken contract", () => {
+  it.each(BROKEN_STORAGES.filter((kind) => kind !== "unfsynced"))(
+    "names all duties that %s breaks in one run, with what was expected and after which call",
+    async (kind) => {
+      const { error, broken } = await brokenBy(() => brokenStorage(kind, new MemoryStorage()));
+      expect(broken.length).toBeGreaterThan(0);
+      for (const { name, error: one } of broken) {
+        const message = messageOf(one);
+        expect(message, name).not.toMatch(/assert[\w.]*\(|falsy value|strictly|deep-equal/);
+        expect(message, name).toMatch(/\(after \w+\(.*\)\)$|\n/s);
+        expect(message.length, name).toBeLessThan(1500);
+        expect(error.message).toContain(`- ${name}: ${message}`);
+      }
+    },
+  );
+
+  it("names the error code that a duty asks for, in the duty and in the message", async () => {
+    const plain = async <T>(call: Promise<T>): Promise<T> =>
+      call.catch(() => {
+        throw new Error("duplicate key");
+      });
+    const capabilities = { durability: "memory", multiProcess: false, maxCommitBytes: 1_000_000 } as const;
+    const methods: Overrides = {
+      append: (commit, inner) => plain(inner.append(commit)),
+      list: (query, inner) => plain(inner.list(query)),
+    };
+    const { broken } = await brokenBy(() => Object.assign(wrap(methods), { capabilities }));
+    const asked = broken.flatMap(({ name, error }) => {
+      const codes = messageOf(error).match(/(?<=must be refused with )[A-Z_]+/g) ?? [];
+      return codes.map((code) => ({ name, code }));
+    });
+    expect(new Set(asked.map(({ code }) => code))).toEqual(
+      new Set(["CONFLICT", "TOO_LARGE", "INVALID_INPUT", "CURSOR_INVALID"]),
+    );
+    for (const { name, code } of asked) expect(name).toContain(code);
+  });
+
+  it("names all that one duty lacks", async () => {
+    const { broken } = await brokenBy(() => wrap({ list: async () => ({ items: [] }) }), "invalid limit");
+    const limit = broken.find(({ name }) => name.startsWith("list: refuses an invalid limit"));
+    expect(messageOf(limit?.error).split("\n")).toEqual(
+      ["0", "-1", "1.5", "1001", "NaN"].map(
+        (value) => `limit ${value}: It must be refused with INVALID_INPUT, and was not`,
+      ),
+    );
+  });
+
+  it("names a call that never ends, and goes on", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true, advanceTimeDelta: 2000 });
+    try {
+      const { broken } = await brokenBy(() => wrap({ countActive: () => new Promise(() => {}) }), "countActive");
+      expect(broken.map(({ name }) => name)).toContain("countActive: counts no further than it is told to");
+      expect(messageOf(broken[0]?.error)).toContain("must come to an end, and did not within 30 s");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("docs/testing.md", () => {
+  it("lists all duties, in their order", () => {
+    const page = readFileSync(new URL("../../docs/testing.md", import.meta.url), "utf8");
+    const [, list = ""] = page.split("### All duties");
+    const documented = [...(list.split("\n### ")[0] ?? "").matchAll(/^- `(\w+): (.+?)`$/gm)].map(
+      ([, subject, duty]) => `${subject}: ${duty}`,
+    );
+    const open = async () => new MemoryStorage();
+    const cases = storageContract({ open, reopen: open });
+    expect(documented).toEqual(cases.map(({ name }) => name.replaceAll("`", "")));
   });
 });
 

@@ -1,9 +1,9 @@
 /** Cases about `append`: compare-and-set, the size limit, and copies of what the adapter is given and returns. */
 import assert from "node:assert/strict";
-import type { Commit } from "../../ports/storage-adapter.js";
+import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, present, refuses, wins } from "../contract.js";
+import { collect, eachOf, NotTried, present, refuses, wins } from "../contract.js";
 import type { StorageCheck } from "./stage.js";
 
 const RACERS = 16;
@@ -21,7 +21,7 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: refuses a second first commit",
+    "append: refuses a second first commit, with CONFLICT",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await refuses("CONFLICT", storage.append(makeCommit({ body: "another" })));
@@ -29,7 +29,7 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: refuses a version that is taken",
+    "append: refuses a version that is taken, with CONFLICT",
     async (storage) => {
       const [first, second] = await appendAll(storage, commitChain(2));
       await refuses("CONFLICT", storage.append(nextCommit(first, { body: "too late" })));
@@ -37,43 +37,45 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: refuses the same commit a second time",
+    "append: refuses the same commit a second time, with CONFLICT",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await refuses("CONFLICT", storage.append(first));
     },
   ],
   [
-    "append: refuses a wrong previousHash",
+    "append: refuses a wrong previousHash, with CONFLICT",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
-      await refuses("CONFLICT", storage.append(nextCommit(first, { previousHash: "0".repeat(64) })));
-      await refuses("CONFLICT", storage.append(nextCommit(first, { previousHash: "" })));
-      await refuses("CONFLICT", storage.append(makeCommit({ sessionId: "other", previousHash: first.hash })));
+      await eachOf([
+        ["another hash", () => conflicts(storage, nextCommit(first, { previousHash: "0".repeat(64) }))],
+        ["an empty one", () => conflicts(storage, nextCommit(first, { previousHash: "" }))],
+        ["another session's", () => conflicts(storage, makeCommit({ sessionId: "other", previousHash: first.hash }))],
+      ]);
       assert.deepEqual(await storage.read(first.sessionId), first);
     },
   ],
   [
-    "append: refuses a version that leaves a gap",
+    "append: refuses a version that leaves a gap, with CONFLICT",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
-      await refuses("CONFLICT", storage.append(nextCommit(first, { version: 3 })));
-      await refuses(
-        "CONFLICT",
-        storage.append(makeCommit({ sessionId: "other", version: 2, previousHash: first.hash })),
-      );
+      const foreign = makeCommit({ sessionId: "other", version: 2, previousHash: first.hash });
+      await eachOf([
+        ["version 3 after version 1", () => conflicts(storage, nextCommit(first, { version: 3 }))],
+        ["version 2 of a session that does not exist", () => conflicts(storage, foreign)],
+      ]);
       assert.equal((await collect(storage.log(first.sessionId))).length, 1);
     },
   ],
   [
-    "append: of concurrent first commits of a session, stores exactly one",
+    "append: of concurrent first commits of a session, stores exactly one, and refuses the others with CONFLICT",
     async (storage) => {
       const winner = await race(storage, (name) => makeCommit({ body: name }));
       assert.deepEqual(await collect(storage.log(winner.sessionId)), [winner]);
     },
   ],
   [
-    "append: of concurrent next commits, stores exactly one",
+    "append: of concurrent next commits, stores exactly one, and refuses the others with CONFLICT",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       const winner = await race(storage, (name) => nextCommit(first, { body: name }));
@@ -91,17 +93,21 @@ export const appendChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "append: refuses a commit over the largest size",
+    "append: refuses a commit over the largest size, with TOO_LARGE",
     async (storage) => {
       const { maxCommitBytes } = storage.capabilities;
       // A very large limit cannot be tested: the commit would not fit into memory.
-      if (maxCommitBytes > 128 * 1024 * 1024) return;
+      if (maxCommitBytes > 128 * 1024 * 1024) throw new NotTried("the adapter's `maxCommitBytes` is too large to try");
       const commit = makeCommit({ hash: "0".repeat(64), body: "x".repeat(maxCommitBytes + 1) });
       await refuses("TOO_LARGE", storage.append(commit));
       assert.equal(await storage.read(commit.sessionId), undefined);
     },
   ],
 ];
+
+function conflicts(storage: StorageAdapter, commit: Commit): Promise<void> {
+  return refuses("CONFLICT", storage.append(commit));
+}
 
 /** Appends several commits at the same time. One must be accepted, and is returned; the others must be refused. */
 async function race(storage: Parameters<StorageCheck[1]>[0], make: (name: string) => Commit): Promise<Commit> {
@@ -115,7 +121,7 @@ async function race(storage: Parameters<StorageCheck[1]>[0], make: (name: string
 /** Changing an object that was given to the adapter or returned by it must not change what is stored. */
 export const aliasChecks: readonly StorageCheck[] = [
   [
-    "aliases: objects that were appended or read can be changed without changing what is stored",
+    "aliases: objects that were appended or read can be changed without changing what is stored, which refuses with CONFLICT",
     async (storage) => {
       const commit = makeCommit();
       const given = { ...commit, summary: { ...commit.summary } };

@@ -2,10 +2,17 @@
  * The contract of storage adapters. The cases are in the files of their subjects: append.ts, read.ts, list.ts, model.ts,
  * remove.ts, errors.ts, growth.ts, watch.ts and kills.ts; stage.ts opens the storage for a case.
  */
-import { type ContractCase, type ContractReport, type ContractRun, outcomeOf, runCases } from "../contract.js";
+import {
+  type ContractCase,
+  type ContractReport,
+  type ContractRun,
+  NotTried,
+  outcomeOf,
+  runCases,
+} from "../contract.js";
 import { aliasChecks, appendChecks } from "./append.js";
 import { errorChecks, keyChecks } from "./errors.js";
-import { growthChecks, instanceChecks } from "./growth.js";
+import { growthChecks, instanceChecks, optionalChecks } from "./growth.js";
 import { killChecks, processChecks } from "./kills.js";
 import { changesChecks, listChecks, pageChecks } from "./list.js";
 import { modelChecks } from "./model.js";
@@ -37,6 +44,7 @@ const onStage: readonly StageCheck[] = [
   ...errorChecks,
   ...capabilityChecks,
   ...growthChecks,
+  ...optionalChecks,
   ...watchChecks,
   ...instanceChecks,
   ...keyChecks,
@@ -79,6 +87,8 @@ async function runOn(options: StorageContractOptions, check: StageCheck[1]): Pro
   const stage = await StorageStage.open(options);
   try {
     await check(stage);
+  } catch (error) {
+    throw error instanceof NotTried ? error : stage.explained(error);
   } finally {
     await stage.close();
   }

@@ -1,10 +1,10 @@
-/** Cases about `size` and `compact`, and about two adapters that are open at the same time. */
+/** Cases about the optional methods of an adapter, and about two adapters that are open at the same time. */
 import assert from "node:assert/strict";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, ifThere, present, refuses, wins } from "../contract.js";
+import { collect, eachOf, ifThere, present, refuses, wins } from "../contract.js";
 import type { StageCheck } from "./stage.js";
 
 const NOBODY = parseSessionId("nobody");
@@ -40,11 +40,12 @@ export const growthChecks: readonly StageCheck[] = [
         makeCommit({ sessionId: "large", payloads: [{ hash: digest(body), body }] }),
       ]);
       const [small, large] = [await size(parseSessionId("small")), await size(parseSessionId("large"))];
-      assert.ok(present(large, "a size").bytes > present(small, "a size").bytes + 1000);
+      const [less, more] = [present(small, "a size").bytes, present(large, "a size").bytes];
+      assert.ok(more > less + 1000, `a session with a large payload has ${more} bytes, and one without it ${less}`);
     },
   ],
   [
-    "compact: keeps the whole session, which can be continued",
+    "compact: keeps the whole session, which can be continued; an outdated commit is refused with CONFLICT",
     async (stage) => {
       const compact = compactOf(stage.storage);
       const payload = { hash: digest("x"), body: "x" };
@@ -104,7 +105,7 @@ export const growthChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "compact: does not create a session that is missing or was removed",
+    "compact: does not create a session that is missing or was removed, whose id is still refused with CONFLICT",
     async ({ storage }) => {
       const compact = compactOf(storage);
       const [first] = await appendAll(storage, [makeCommit()]);
@@ -114,6 +115,83 @@ export const growthChecks: readonly StageCheck[] = [
       for (const id of [NOBODY, first.sessionId]) assert.equal(await storage.read(id), undefined);
       await refuses("CONFLICT", storage.append(first));
       await storage.append(makeCommit({ sessionId: NOBODY }));
+    },
+  ],
+];
+
+/** `begin`, `makeDurable`, `hint`, `damaged` and `repair`, if the adapter has them. */
+export const optionalChecks: readonly StageCheck[] = [
+  [
+    "begin: stores all commits of a new session",
+    async ({ storage }) => {
+      const begin = ifThere(storage.begin?.bind(storage), "the adapter has no `begin`");
+      const chain = commitChain(5);
+      await begin(chain);
+      assert.deepEqual(await collect(storage.log(chain[0].sessionId)), chain);
+      assert.deepEqual((await storage.list({})).items, [chain.at(-1)?.summary]);
+      await storage.append(nextCommit(present(chain.at(-1), "a commit")));
+    },
+  ],
+  [
+    "begin: refuses an id that exists or was removed, with CONFLICT, and stores nothing",
+    async ({ storage }) => {
+      const begin = ifThere(storage.begin?.bind(storage), "the adapter has no `begin`");
+      const [there, removed] = await appendAll(storage, [
+        makeCommit({ sessionId: "there" }),
+        makeCommit({ sessionId: "removed" }),
+      ]);
+      await storage.remove(removed.sessionId);
+      const again = (sessionId: string) => begin(commitChain(3, { sessionId, summary: { target: "again" } }));
+      await eachOf([
+        ["an id that exists", () => refuses("CONFLICT", again("there"))],
+        ["an id that was removed", () => refuses("CONFLICT", again("removed"))],
+      ]);
+      assert.deepEqual(await collect(storage.log(there.sessionId)), [there]);
+      assert.equal(await storage.read(removed.sessionId), undefined);
+      assert.deepEqual((await storage.list({})).items, [there.summary]);
+    },
+  ],
+  [
+    "makeDurable: accepts a session that exists, and one that does not",
+    async ({ storage }) => {
+      const makeDurable = ifThere(storage.makeDurable?.bind(storage), "the adapter has no `makeDurable`");
+      const [first] = await appendAll(storage, [makeCommit()]);
+      await storage.read(first.sessionId);
+      await makeDurable(first.sessionId);
+      await makeDurable(NOBODY);
+      assert.deepEqual(await storage.read(first.sessionId), first);
+      assert.equal(await storage.read(NOBODY), undefined);
+    },
+  ],
+  [
+    "hint: is not ahead of the log",
+    async ({ storage }) => {
+      const hint = ifThere(storage.hint?.bind(storage), "the adapter has no `hint`");
+      assert.equal(await hint(NOBODY), 0);
+      for (const { sessionId, version } of await appendAll(storage, commitChain(5))) {
+        const noted = await hint(sessionId);
+        assert.ok(Number.isSafeInteger(noted) && noted >= 0 && noted <= 5, `hint ${noted} at version ${version} of 5`);
+      }
+    },
+  ],
+  [
+    "damaged: yields no session that can be read",
+    async ({ storage }) => {
+      const damaged = ifThere(storage.damaged?.bind(storage), "the adapter has no `damaged`");
+      await appendAll(storage, commitChain(3));
+      assert.deepEqual(await collect(damaged()), []);
+    },
+  ],
+  [
+    "repair: changes no log and no list of a sound storage",
+    async ({ storage }) => {
+      const repair = ifThere(storage.repair?.bind(storage), "the adapter has no `repair`");
+      const chain = await appendAll(storage, commitChain(3));
+      const { sessions, damaged } = await repair();
+      assert.equal(sessions, 1, `${sessions} sessions, and there is 1`);
+      assert.deepEqual(damaged, []);
+      assert.deepEqual(await collect(storage.log(chain[0].sessionId)), chain);
+      assert.deepEqual((await storage.list({})).items, [chain.at(-1)?.summary]);
     },
   ],
 ];
@@ -151,7 +229,7 @@ export const instanceChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "instances: one with outdated knowledge overwrites nothing",
+    "instances: one with outdated knowledge overwrites nothing, and is refused with CONFLICT",
     async (stage) => {
       const [one, other] = [stage.storage, await stage.another()];
       const [first, second, third] = commitChain(3);
@@ -164,7 +242,7 @@ export const instanceChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "instances: of concurrent appends to both, exactly one is stored for each version",
+    "instances: of concurrent appends to both, exactly one is stored for each version, and the others are refused with CONFLICT",
     async (stage) => {
       const both = [stage.storage, await stage.another()] as const;
       let before: Parameters<typeof nextCommit>[0] | undefined;
@@ -192,7 +270,7 @@ export const instanceChecks: readonly StageCheck[] = [
     },
   ],
   [
-    "instances: a session that one has removed is gone for the other and never comes back",
+    "instances: a session that one has removed is gone for the other, which is refused with CONFLICT",
     async (stage) => {
       const [one, other] = [stage.storage, await stage.another()];
       const [first, second] = commitChain(2);

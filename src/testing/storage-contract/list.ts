@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Changes, Page, SessionQuery, SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
 import { appendAll, makeCommit, nextCommit } from "../commits.js";
-import { ifThere, present, refuses } from "../contract.js";
+import { eachOf, ifThere, present, refuses } from "../contract.js";
 import type { StorageCheck } from "./stage.js";
 
 /** Returns the ids on a page. */
@@ -104,13 +104,22 @@ export const listChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "list: refuses an invalid limit and an invalid cursor",
+    "list: refuses an invalid limit, with INVALID_INPUT",
     async (storage) => {
-      for (const limit of [0, -1, 1.5, 1001, Number.NaN]) await refuses("INVALID_INPUT", storage.list({ limit }));
-      for (const cursor of ["", "nonsense", "%%%", btoa("1~2~3"), btoa("yesterday~a")]) {
-        await refuses("CURSOR_INVALID", storage.list({ cursor }));
-        await refuses("CURSOR_INVALID", storage.list({ cursor, status: ["active"] }));
-      }
+      const limits = [0, -1, 1.5, 1001, Number.NaN];
+      await eachOf(
+        limits.map((limit) => [`limit ${limit}`, () => refuses("INVALID_INPUT", storage.list({ limit }))] as const),
+      );
+    },
+  ],
+  [
+    "list: refuses an invalid cursor, with CURSOR_INVALID",
+    async (storage) => {
+      const cursors = ["", "nonsense", "%%%", btoa("1~2~3"), btoa("yesterday~a")];
+      const queries = cursors.flatMap((cursor) => [{ cursor }, { cursor, status: ["active"] as const }]);
+      await eachOf(
+        queries.map((query) => [JSON.stringify(query), () => refuses("CURSOR_INVALID", storage.list(query))] as const),
+      );
     },
   ],
 ];
@@ -270,7 +279,10 @@ async function walk(storage: StorageAdapter, query: SessionQuery & { readonly li
   const ids: string[] = [];
   for (let page = await storage.list(query); ; ) {
     ids.push(...idsOf(page));
-    assert.ok(page.items.length <= query.limit);
+    assert.ok(
+      page.items.length <= query.limit,
+      `a page of ${page.items.length} sessions, where the limit is ${query.limit}`,
+    );
     if (page.cursor === undefined) return ids;
     page = await storage.list({ ...query, cursor: page.cursor });
   }

@@ -4,7 +4,7 @@ import type { Commit } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, NotTried, present } from "../contract.js";
+import { collect, eachOf, NotTried, present } from "../contract.js";
 import type { StageCheck, StorageCheck } from "./stage.js";
 
 const NOBODY = parseSessionId("nobody");
@@ -115,7 +115,8 @@ export const readChecks: readonly StorageCheck[] = [
       }
       const payload = { hash: digest("large"), body: present(texts.at(-1), "a text") };
       await storage.append(makeCommit({ sessionId: "large", body: "", payloads: [payload] }));
-      assert.ok((await storage.payload(makeCommit({ sessionId: "large" }).sessionId, payload.hash)) === payload.body);
+      const large = await storage.payload(makeCommit({ sessionId: "large" }).sessionId, payload.hash);
+      assert.ok(large === payload.body, `a payload of ${payload.body.length} bytes must come back`);
     },
   ],
   [
@@ -129,16 +130,22 @@ export const readChecks: readonly StorageCheck[] = [
       const second = nextCommit(first, { payloads: [present(two, "two"), present(three, "three")] });
       await appendAll(storage, [first, second]);
       for (const { hash, body } of [...payloads, present(three, "three")]) {
-        assert.ok((await storage.payload(first.sessionId, hash)) === body);
+        const stored = await storage.payload(first.sessionId, hash);
+        assert.ok(stored === body, `the payload ${hash} must come back as it was`);
       }
     },
   ],
   [
     "payload: returns unusual texts exactly",
     async (storage) => {
-      const payloads = Object.values(ODD_TEXTS).map((body, index) => ({ hash: digest(`odd ${index}`), body }));
-      const [commit] = await appendAll(storage, [makeCommit({ payloads })]);
-      for (const { hash, body } of payloads) assert.ok((await storage.payload(commit.sessionId, hash)) === body);
+      const named = Object.entries(ODD_TEXTS).map(([name, body]) => ({ name, hash: digest(`odd ${name}`), body }));
+      const [{ sessionId }] = await appendAll(storage, [
+        makeCommit({ payloads: named.map(({ hash, body }) => ({ hash, body })) }),
+      ]);
+      const same = async (hash: string, body: string) => {
+        assert.ok((await storage.payload(sessionId, hash)) === body, "the payload must come back as it was");
+      };
+      await eachOf(named.map(({ name, hash, body }) => [`a payload with ${name}`, () => same(hash, body)] as const));
     },
   ],
   [

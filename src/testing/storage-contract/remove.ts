@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { digest } from "../../workflow/json.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
-import { collect, present, refuses, wins } from "../contract.js";
+import { collect, eachOf, present, refuses, wins } from "../contract.js";
 import type { ReopenCheck, StorageCheck } from "./stage.js";
 /** Nothing of a removed session is left, except that its id cannot be used again. */
 export const removeChecks: readonly StorageCheck[] = [
@@ -32,14 +32,17 @@ export const removeChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "remove: the id is never used again",
+    "remove: the id is never used again, and a commit with it is refused with CONFLICT",
     async (storage) => {
       const chain = await appendAll(storage, commitChain(3));
       const last = present(chain.at(-1), "a commit");
       await storage.remove(last.sessionId);
-      await refuses("CONFLICT", storage.append(makeCommit()));
-      await refuses("CONFLICT", storage.append(makeCommit({ body: "other", summary: { createdAt: last.at } })));
-      await refuses("CONFLICT", storage.append(nextCommit(last)));
+      const other = makeCommit({ body: "other", summary: { createdAt: last.at } });
+      await eachOf([
+        ["the same first commit", () => refuses("CONFLICT", storage.append(makeCommit()))],
+        ["another first commit", () => refuses("CONFLICT", storage.append(other))],
+        ["the next commit", () => refuses("CONFLICT", storage.append(nextCommit(last)))],
+      ]);
       assert.equal(await storage.read(last.sessionId), undefined);
       assert.deepEqual((await storage.list({})).items, []);
     },
@@ -54,7 +57,7 @@ export const removeChecks: readonly StorageCheck[] = [
     },
   ],
   [
-    "remove: the session is gone even if commits are appended at the same time",
+    "remove: the session is gone even if commits are appended at the same time, and later ones are refused with CONFLICT",
     async (storage) => {
       const [first] = await appendAll(storage, [makeCommit()]);
       await Promise.all([wins(storage.append(nextCommit(first))), storage.remove(first.sessionId)]);
@@ -100,7 +103,7 @@ export const reopenChecks: readonly ReopenCheck[] = [
     },
   ],
   [
-    "reopen: the session can be continued",
+    "reopen: the session can be continued, and an outdated commit is refused with CONFLICT",
     async (storage, reopen) => {
       const chain = await appendAll(storage, commitChain(3));
       const [first, last] = [chain[0], present(chain.at(-1), "a commit")];
@@ -112,7 +115,7 @@ export const reopenChecks: readonly ReopenCheck[] = [
     },
   ],
   [
-    "reopen: a cursor is still valid, and a removed id still can't be used again",
+    "reopen: a cursor is still valid, and a removed id is still refused with CONFLICT",
     async (storage, reopen) => {
       const commits = ["a", "b", "c"].map((sessionId) => makeCommit({ sessionId }));
       await appendAll(storage, commits);

@@ -1,6 +1,6 @@
 /** The options of the storage contract, and the storage of one case with the adapters that are open over it. */
-import type { StorageAdapter } from "../../ports/storage-adapter.js";
-import { ifThere } from "../contract.js";
+import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
+import { comes, explained, ifThere } from "../contract.js";
 
 /** The module with which another process opens the same storage. */
 export interface StorageProcess {
@@ -54,6 +54,9 @@ export class StorageStage {
   storage: StorageAdapter;
   readonly #options: StorageContractOptions;
   readonly #open = new Set<StorageAdapter>();
+  /** The adapters of the options, by those that the cases use. */
+  readonly #given = new Map<StorageAdapter, StorageAdapter>();
+  #lastCall: string | undefined;
 
   private constructor(options: StorageContractOptions, storage: StorageAdapter) {
     this.#options = options;
@@ -78,7 +81,7 @@ export class StorageStage {
   async reopen(): Promise<StorageAdapter> {
     const reopen = ifThere(this.#options.reopen, "the options have no `reopen`");
     await this.close();
-    this.storage = this.#note(await reopen(this.storage));
+    this.storage = this.#note(await reopen(this.#givenOf(this.storage)));
     return this.storage;
   }
 
@@ -87,13 +90,18 @@ export class StorageStage {
     const reopen = ifThere(this.#options.reopen, "the options have no `reopen`");
     const { multiProcess } = this.storage.capabilities;
     ifThere(multiProcess || undefined, "the adapter does not have the capability `multiProcess`");
-    return this.#note(await reopen(this.storage));
+    return this.#note(await reopen(this.#givenOf(this.storage)));
   }
 
   /** Returns how another process opens the storage. */
   async process(): Promise<StorageProcess> {
     ifThere(this.#options.reopen, "the options have no `reopen`");
-    return ifThere(this.#options.spawn, "the options have no `spawn`")(this.storage);
+    return ifThere(this.#options.spawn, "the options have no `spawn`")(this.#givenOf(this.storage));
+  }
+
+  /** Returns the error of a case with the call after which it occurred. */
+  explained(error: unknown): Error {
+    return explained(error, this.#lastCall);
   }
 
   /** Closes every open adapter once. */
@@ -109,8 +117,39 @@ export class StorageStage {
     await storage.close?.();
   }
 
-  #note(storage: StorageAdapter): StorageAdapter {
+  #givenOf(storage: StorageAdapter): StorageAdapter {
+    return this.#given.get(storage) ?? storage;
+  }
+
+  /** Returns an adapter whose calls are noted and must come to an end. */
+  #note(given: StorageAdapter): StorageAdapter {
+    const storage = new Proxy(given, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function" || typeof name !== "string") return value;
+        return (...args: readonly unknown[]) => {
+          this.#lastCall = callText(name, args);
+          const answer: unknown = Reflect.apply(value, target, args);
+          return answer instanceof Promise ? comes(answer, `${this.#lastCall} must come to an end`) : answer;
+        };
+      },
+    });
+    this.#given.set(storage, given);
     this.#open.add(storage);
     return storage;
   }
+}
+
+/** The most characters of a call in a message. */
+const CALL_MAX = 120;
+
+/** Returns a call as it could be written in code, shortened. */
+function callText(name: string, args: readonly unknown[]): string {
+  const shown = args.map((arg) => (isCommit(arg) ? `version ${arg.version} of ${arg.sessionId}` : JSON.stringify(arg)));
+  const text = `${name}(${shown.join(", ")})`;
+  return text.length <= CALL_MAX ? text : `${text.slice(0, CALL_MAX)}…`;
+}
+
+function isCommit(value: unknown): value is Pick<Commit, "version" | "sessionId"> {
+  return typeof value === "object" && value !== null && "version" in value && "previousHash" in value;
 }
