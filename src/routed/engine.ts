@@ -6,7 +6,7 @@
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
  * - judge.ts: a report must pass its step's gate before the decider is asked
  * - decide.ts: the decider is asked once per report, and which of its failures are recorded
- * - ask-decider.ts: which answers of a decider are accepted
+ * - ask-decider.ts: which answers of a decider are accepted, and when an answer completes the instance
  * - approvals.ts: which approvals in a log count
  * - commands.ts: start, suspend, cancel, retry, delete, and a person's decision
  * - views.ts: what is shown of an instance, also behind an approval that does not count

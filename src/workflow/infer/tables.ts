@@ -1,6 +1,6 @@
 /**
- * Reads tables of evidence: one requirement per row. Tables are split by our own code: the Markdown
- * extension for tables would slow down parsing by a third. Without it a table is a paragraph.
+ * Reads tables of evidence: each row is a requirement, which becomes a field of the gate. Tables are split by our own
+ * code: the Markdown extension for tables would slow down parsing by a third. Without it a table is a paragraph.
  */
 import { plainText } from "../from-markdown.js";
 import { nearest, RESERVED } from "../names.js";
