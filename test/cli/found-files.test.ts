@@ -89,6 +89,69 @@ describe("files as people write them", () => {
     expect(prompts[2]).toContain("fits more than one: answer exactly");
   });
 
+  it("routed: refusals and completions are logged with ids over MCP, and a failed start can be retried", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(root, TASK);
+    let turn = 0;
+    const state = join(await temporaryFolder(), "state");
+    const flags = ["--routed", root, "--state", state, "--decider", "sampling", "--first-step", "decider"];
+    const { ask, log, client } = await connectRouted(flags, {}, () => {
+      turn += 1;
+      if (turn <= 2) return "no JSON";
+      return JSON.stringify(
+        turn === 3
+          ? { next_step_name: "Check C", updated_context: [] }
+          : { next_step_name: "Finish", updated_context: [], status_suggestion: "COMPLETED" },
+      );
+    });
+    const refused = await ask("start_workflow", { workflow_name: "Größe prüfen" });
+    const { instance_id, remedy } = Object(refused.details);
+    expect(remedy).toContain("Call retry_workflow with this instance_id.");
+    expect(await ask("retry_workflow", { instance_id })).toMatchObject({ next_step: { step_name: "Check C" } });
+    const wrong = { instance_id, report: { status: "secret words", step_id: "Finish" } };
+    expect(await ask("advance_workflow", wrong)).toMatchObject({ error_code: "STEP_NOT_CURRENT" });
+    expect(await ask("advance_workflow", { instance_id })).toMatchObject({ error_code: "MISSING_FIELD" });
+    const over = await ask("advance_workflow", { instance_id, report: { status: "success" } });
+    expect(over).toMatchObject({ status: "COMPLETED", next_step: { step_name: "FINISH" } });
+    expect(await ask("get_workflow_status", { instance_id })).toMatchObject({ current_step_name: "Finish" });
+    await client.close();
+    const refusals = log.filter(({ msg }) => msg === "refused");
+    expect(refusals.map(({ operation, code, instanceId }) => [operation, code, instanceId])).toEqual([
+      ["routed start", "DECIDER_FAILED", undefined],
+      ["routed advance", "STEP_NOT_CURRENT", instance_id],
+      ["routed advance", "INVALID_INPUT", instance_id],
+    ]);
+    expect(log.find(({ msg }) => msg === "completed")).toMatchObject({
+      instanceId: instance_id,
+      milliseconds: expect.any(Number),
+    });
+    expect(JSON.stringify(log)).not.toContain("secret words");
+  });
+
+  it("workspaces: reads, refusals and completions are logged; a mistake is no security event", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(join(root, "bundle"), { "bundle.yaml": "name: office\ntype: bundle\n", "a.md": "Größe" });
+    const flags = ["--bundle", join(root, "bundle"), "--output", join(root, "made"), "--project", root];
+    const { client, log } = await connectToServe(flags);
+    const ask = async (name: string, input: Answer = {}) => answerOf(await client.callTool({ name, arguments: input }));
+    await ask("read_file", { path: "{bundle-root}/a.md" });
+    await ask("read_file", { path: "{bundel-root}/a.md" });
+    await ask("save_output", { path: "2020-01-01-000000/x.md", content: "x" });
+    const { session_id } = await ask("create_session");
+    await ask("read_file", { path: "../../etc/passwd" });
+    await ask("complete_session");
+    await client.close();
+    const of = (name: string) => log.filter(({ msg }) => msg === name);
+    expect(of("fileRead")).toMatchObject([{ path: "{bundle-root}/a.md", bytes: 7 }]);
+    expect(of("refused").map(({ operation, code, sessionId }) => [operation, code, sessionId])).toEqual([
+      ["read_file", "PATH_REFUSED", undefined],
+      ["save_output", "PATH_REFUSED", undefined],
+      ["read_file", "PATH_REFUSED", session_id],
+    ]);
+    expect(of("security")).toHaveLength(1);
+    expect(of("sessionCompleted")).toMatchObject([{ sessionId: session_id, milliseconds: expect.any(Number) }]);
+  });
+
   it("skills: one whose last step leads back ends by itself over MCP, and goes back by choice", async () => {
     const root = await temporaryFolder();
     await writeFiles(join(root, "bundle"), {

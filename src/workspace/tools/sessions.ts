@@ -297,7 +297,7 @@ function notOwn(id: string, exists: boolean, what = "nothing was saved"): Phaseg
     remedy: exists
       ? `Call create_session for a session of your own, or with ${call} to continue that one.`
       : `Call create_session with ${call}, then save again.`,
-    details: { reason },
+    details: { reason, ...(exists ? {} : { isMistake: true }) },
   });
 }
 
