@@ -58,6 +58,82 @@ describe("files as people write them", () => {
     expect(await complete(2, { average_rank: 2, rating: 5 })).toMatchObject({ checkpoint_passed: true });
   });
 
+  it.each([
+    ["file_exists, path: '{target_file}.md'", [], true],
+    ["file_exists, path: '{traget_file}.md'", [], false],
+    ["file_exists, pth: a.md", [], false],
+    ["file_matches, path: '{options.file}', pattern: done", [], true],
+    ["command, argv: [node, '-e', '{evidence.done}']", [], false],
+    ["command, argv: [node, '--version']", ["--allow-command", `node=${process.execPath}`], true],
+    [
+      "command, argv: [node, '--version'], exit: '{options.exit}'",
+      ["--allow-command", `node=${process.execPath}`],
+      false,
+    ],
+    ["http_ok, url: 'http://localhost:9/health'", [], false],
+    // The host of an address with a placeholder is known at the gate.
+    ["http_ok, url: 'http://localhost:9/{target_file}'", [], true],
+    ["http_ok, url: 'https://example.org/{target_file}'", ["--allow-host", "example.org"], true],
+    ["tests_run, suite: all", [], false],
+  ])(
+    "phased: validate accepts verify: {verifier: %s} with %j exactly if it starts over MCP: %s",
+    async (check, flags, isOk) => {
+      const root = await temporaryFolder();
+      await writeFiles(join(root, "workflows"), {
+        ...SMALL,
+        "small/phases/2/gate-definition.yaml": `evidence_schema:\n  done: {type: string}\nverify:\n  - {verifier: ${check}}\n`,
+      });
+      const folder = join(root, "workflows");
+      const host = ["--project", root, ...flags];
+      const { code, stdout } = await run("validate", folder, ...host);
+      expect([code, stdout]).toEqual([isOk ? 0 : 1, expect.stringContaining(isOk ? "ok      small" : "broken  small")]);
+      if (!isOk) expect(stdout).toContain("small/phases/2/gate-definition.yaml:4:");
+      const { ask } = await connectToServe(["--workflows", folder, "--state", join(root, "state"), ...host]);
+      const started = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
+      expect(started.status).toBe(isOk ? "success" : "error");
+    },
+  );
+
+  it("phased: validate without a project refuses what no server accepts, and says what is not checked", async () => {
+    const root = await temporaryFolder();
+    const gate = (check: string) => `evidence_schema:\n  done: {type: string}\nverify:\n  - {verifier: ${check}}\n`;
+    const validated = async (check: string, ...flags: string[]) => {
+      await writeFiles(root, { ...SMALL, "small/phases/2/gate-definition.yaml": gate(check) });
+      return run("validate", root, ...flags);
+    };
+    const allowed = await validated("command, argv: [npm, test]");
+    expect(allowed.code).toBe(0);
+    expect(allowed.stdout).toContain("the verifiers of small: give --project, --allow-command and --allow-host");
+    expect((await validated("http_ok, url: 'http://localhost:3000/health'")).code).toBe(0);
+    expect((await validated("tests_run, suite: all")).stdout).toMatch(
+      /warning: phase 2 names the verifier "tests_run"/,
+    );
+    expect((await validated("command, argv: npm test")).stdout).toMatch(
+      /4:\d+: error: phase 2 can't be started: "command": argv of command/,
+    );
+    expect((await validated("file_exists, path: '{nobody}'")).code).toBe(1);
+    expect(await validated("command, argv: [npm, test]", "--allow-command", "npm")).toMatchObject({ code: 2 });
+  });
+
+  it("routed: validate checks the verifiers of steps as a start does", async () => {
+    const root = await temporaryFolder();
+    const gate =
+      "---\ngate:\n  evidence_schema:\n    done: {type: string}\n  verify:\n    - {verifier: command, argv: [npm, test]}\n---\n";
+    await writeFiles(root, {
+      ...TASK,
+      "Größe prüfen/steps/check_c.md": `${gate}${TASK["Größe prüfen/steps/check_c.md"]}`,
+    });
+    expect(await run("validate", root)).toMatchObject({ code: 0 });
+    const { code, stdout } = await run("validate", root, "--project", root);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/steps\/check_c\.md:6:\d+: error: the step Check C can't be started: "command": /);
+    const state = join(await temporaryFolder(), "state");
+    const { ask } = await connectRouted(["--routed", root, "--state", state, "--decider", "linear", "--project", root]);
+    expect(await ask("start_workflow", { workflow_name: "Größe prüfen" })).toMatchObject({
+      error_code: "DEFINITION_NOT_FOUND",
+    });
+  });
+
   it("routed: a step Finish, similar names and a folder with a blank are walked to the end over MCP", async () => {
     const root = await temporaryFolder();
     await writeFiles(root, TASK);
