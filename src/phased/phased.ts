@@ -121,12 +121,7 @@ function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedC
 }
 
 /** Notifies the host of an event. */
-function announce(
-  notifications: Notifications,
-  of: SessionNotification,
-  event: SessionEvent,
-  createdAt: string,
-): void {
+function announce(notifications: Notifications, of: SessionNotification, event: SessionEvent, createdAt: string): void {
   switch (event.type) {
     case "started":
       return notifications.notify("started", { ...of, target: event.target, phase: event.structure.startPhase });
