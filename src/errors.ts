@@ -85,11 +85,21 @@ export interface ErrorDetails {
   /** The host's storage doesn't have an operation that adapters may leave out. */
   UNSUPPORTED: { readonly operation: string };
   /** A path that leads out of its root, or a name that no path may have. */
-  PATH_REFUSED: { readonly reason: string };
+  PATH_REFUSED: {
+    readonly reason: string;
+    /** True for an unknown variable or session: a mistake, which is no security notification. */
+    readonly isMistake?: true;
+  };
   /** A file that is not there. */
   FILE_NOT_FOUND: { readonly file: string };
   /** A file or a text over its size limit, in bytes. */
-  TOO_LARGE: { readonly file?: string; readonly bytes: number; readonly limit: number };
+  TOO_LARGE: {
+    readonly file?: string;
+    readonly bytes: number;
+    readonly limit: number;
+    /** The instance that was started nevertheless, if a start has failed. */
+    readonly sessionId?: string;
+  };
   /** A text that can't be a plan, or a plan that isn't there. */
   PLAN_PARSE: { readonly file: string; readonly line?: number; readonly column?: number };
   /** A template of phases or tasks that isn't there or can't be read. */
@@ -102,7 +112,11 @@ export interface ErrorDetails {
     readonly ready: readonly number[];
   };
   /** A workflow that sessions are on can't be read any more, or lacks the step that they are at. */
-  DEFINITION_UNAVAILABLE: { readonly workflowType: string };
+  DEFINITION_UNAVAILABLE: {
+    readonly workflowType: string;
+    /** The instance that was started nevertheless, if a start has failed. */
+    readonly sessionId?: string;
+  };
   /** A report is on a step that the session is not at. */
   STEP_NOT_CURRENT: { readonly requested: string; readonly current: string };
   /** Who was to pick the next step gave no answer, or none that can be used. */
@@ -121,6 +135,8 @@ export interface ErrorDetails {
     /** Whether asking once more may help. */
     readonly retryable: boolean;
     readonly requests?: number;
+    /** The instance that was started nevertheless, if a start has failed. */
+    readonly sessionId?: string;
   };
   /** A bug, here or in a port of the host's. */
   INTERNAL: { readonly cause?: string };

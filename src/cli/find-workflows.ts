@@ -3,21 +3,25 @@
  * against the built-in ones, which are those of `serve`.
  */
 import { realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, dirname } from "node:path";
+import process from "node:process";
 import { FileTexts } from "../content/file-plans.js";
 import { workflowNames } from "../content/files.js";
 import { WorkflowFolder } from "../content/workflow-folder.js";
-import { isPhasegateError } from "../errors.js";
+import { isPhasegateError, type SourcePosition } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
+import { faultOf } from "../phased/verify/run-verifiers.js";
+import type { Verifier } from "../ports/verifier.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
-import { VERIFIER_NAMES } from "../verifiers/create-verifiers.js";
+import { createVerifiers, VERIFIER_NAMES } from "../verifiers/create-verifiers.js";
 import { loadVerifierRules, ruleParam } from "../verifiers/define-verifier.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
 import { type ReadRoutedWorkflow, RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
 import { nearest, secretIn, shown } from "../workflow/names.js";
-import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { GateDefinition } from "../workflow/structure.js";
 
 /** A workflow of either kind. */
 export interface FoundFiles {
@@ -25,8 +29,23 @@ export interface FoundFiles {
   /** Its folder below the given one; `""` if the given folder is the workflow itself. */
   readonly folder: string;
   readonly read: Pick<ReadWorkflow, "diagnostics" | "inferred"> & Partial<Pick<ReadRoutedWorkflow, "taken">>;
+  /** Its gates; missing if it could not be read. */
+  readonly gates?: readonly PlacedGate[];
   /** Reads one of its files. Returns undefined if it cannot be read. */
   source(file: string): Promise<string | undefined>;
+}
+
+/** A gate, with the place of it in messages. */
+interface PlacedGate {
+  readonly gate: GateDefinition;
+  /** Such as `phase 2`. */
+  readonly where: string;
+  readonly file: string;
+}
+
+/** Checks whether gates of a workflow run verifiers. */
+export function hasVerifiers({ gates = [] }: FoundFiles): boolean {
+  return gates.some(({ gate }) => checksOf(gate).length > 0);
 }
 
 /** A phased workflow. */
@@ -34,18 +53,25 @@ export interface FoundWorkflow extends FoundFiles {
   readonly read: ReadWorkflow;
 }
 
-/** Reads the phased workflow in a folder, or those in its subfolders. */
-export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
+/** The verifiers of a host, by name; undefined if they are not known. */
+type HostVerifiers = Readonly<Record<string, Verifier>> | undefined;
+
+/**
+ * Reads the phased workflow in a folder, or those in its subfolders. With `verifiers`, those of a host, gates are checked
+ * as that host checks them at a start; without, only what no host accepts is an error.
+ */
+export async function findWorkflows(folder: string, verifiers?: HostVerifiers): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path, { refuse: secretIn });
   // Even an unreadable metadata.json makes the folder a workflow.
   if ((await inside.list(".")).some((entry) => entry.path === METADATA_FILE)) {
-    const found = await readFolder(await openSandbox(dirname(path), { refuse: secretIn }), basename(path), "");
+    const sandbox = await openSandbox(dirname(path), { refuse: secretIn });
+    const found = await readFolder(sandbox, basename(path), "", verifiers);
     return found === undefined ? [] : [found];
   }
   const workflows: FoundWorkflow[] = [];
   for (const type of await workflowNames(inside)) {
-    const found = await readFolder(inside, type, type).catch((error: unknown) => failed(type, error));
+    const found = await readFolder(inside, type, type, verifiers).catch((error: unknown) => failed(type, error));
     if (found !== undefined) workflows.push(found);
   }
   return workflows;
@@ -58,14 +84,20 @@ function failed(type: string, error: unknown): FoundWorkflow {
 }
 
 /** Reads a folder. Returns undefined if it is not a phased workflow. */
-async function readFolder(sandbox: Sandbox, type: string, folder: string): Promise<FoundWorkflow | undefined> {
+async function readFolder(
+  sandbox: Sandbox,
+  type: string,
+  folder: string,
+  verifiers: HostVerifiers,
+): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
   const source = (file: string) => sourceOf(sandbox, `${type}/${file}`);
-  const { structure } = read.definition ?? {};
-  const ofVerifiers =
-    structure === undefined ? [] : [...unknownVerifiers(structure), ...(await verifierRuleFaults(structure, source))];
-  return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, source };
+  const gates = (read.definition?.structure.phases ?? []).map(({ number, gate }) => {
+    return { gate, where: `phase ${number}`, file: `phases/${number}/gate-definition.yaml` };
+  });
+  const ofVerifiers = await verifierFaults(gates, source, verifiers);
+  return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, gates, source };
 }
 
 async function sourceOf(sandbox: Sandbox, path: string): Promise<string | undefined> {
@@ -85,19 +117,22 @@ export async function findRouted(
   folder: string,
   includeRoots: readonly string[],
   phased: ReadonlySet<string>,
+  verifiers?: HostVerifiers,
 ): Promise<FoundFiles[]> {
   const path = await realpath(folder);
   const inside = await openSandbox(path);
   if (phased.size === 0 && (await isRouted(inside, "."))) {
     const source = new FileTexts({ root: dirname(path) });
-    return [await readRouted(new RoutedFolders({ source, includeRoots }), source, basename(path), "")];
+    return [await readRouted(new RoutedFolders({ source, includeRoots }), source, [basename(path), ""], verifiers)];
   }
   const source = new FileTexts({ root: path });
   const folders = new RoutedFolders({ source, includeRoots });
   const found: FoundFiles[] = [];
   for (const name of await workflowNames(inside)) {
     if (phased.has(name) || !(await isRouted(inside, name))) continue;
-    found.push(await readRouted(folders, source, name, name).catch((error: unknown) => failed(name, error)));
+    found.push(
+      await readRouted(folders, source, [name, name], verifiers).catch((error: unknown) => failed(name, error)),
+    );
   }
   return found;
 }
@@ -119,22 +154,19 @@ async function isRouted(sandbox: Sandbox, folder: string): Promise<boolean> {
 async function readRouted(
   folders: RoutedFolders,
   source: FileTexts,
-  name: string,
-  folder: string,
+  [name, folder]: readonly [name: string, folder: string],
+  verifiers: HostVerifiers,
 ): Promise<FoundFiles> {
   const { definition, diagnostics, taken } = await folders.read(name);
-  const unknown = (definition?.steps ?? []).flatMap(({ name: step, file = "index.md", gate }) =>
-    gate === undefined ? [] : unknownInGates(gate, `the step ${step}`, file),
-  );
-  return {
-    type: name,
-    folder,
-    read: { diagnostics: [...diagnostics, ...unknown], taken },
-    source: async (file) => {
-      const text = await source.read(pathOf(name, file));
-      return text === undefined ? undefined : withoutMark(text);
-    },
+  const textOf = async (file: string) => {
+    const text = await source.read(pathOf(name, file));
+    return text === undefined ? undefined : withoutMark(text);
   };
+  const gates = (definition?.steps ?? []).flatMap(({ name: step, file = "index.md", gate }) =>
+    gate === undefined ? [] : [{ gate, where: `the step ${step}`, file }],
+  );
+  const ofVerifiers = await verifierFaults(gates, textOf, verifiers);
+  return { type: name, folder, read: { diagnostics: [...diagnostics, ...ofVerifiers], taken }, gates, source: textOf };
 }
 
 /** Returns the path of a diagnostic's file: an included file may be outside the workflow's folder. */
@@ -142,53 +174,78 @@ function pathOf(name: string, file: string): string {
   return file.startsWith("../") ? file.slice(3) : `${name}/${file}`;
 }
 
-/** Returns a warning for each verifier in gates that `phasegate serve` does not have: another host may have it. */
-function unknownVerifiers({ phases }: WorkflowStructure): Diagnostic[] {
-  return phases.flatMap(({ number, gate }) =>
-    unknownInGates(gate, `phase ${number}`, `phases/${number}/gate-definition.yaml`),
-  );
+/**
+ * Returns what is wrong with the verifiers of gates. A verifier that `phasegate serve` does not have is a warning, since
+ * another host may have it; an error if the host's verifiers are known. So is everything else that a start refuses.
+ */
+async function verifierFaults(
+  gates: readonly PlacedGate[],
+  source: (file: string) => Promise<string | undefined>,
+  verifiers: HostVerifiers,
+): Promise<Diagnostic[]> {
+  const found: Diagnostic[] = [];
+  if (gates.every(({ gate }) => checksOf(gate).length === 0)) return found;
+  const allowing = verifiers ?? (await allowingAll(gates));
+  for (const { gate, where, file } of gates) {
+    const unknown = new Set<string>();
+    const text = checksOf(gate).length === 0 ? undefined : await source(file);
+    for (const check of checksOf(gate)) {
+      const { verifier, params } = check;
+      if (!KNOWN.includes(verifier)) {
+        const place = { file, ...placeOf(verifier, text) };
+        if (!unknown.has(verifier)) found.push(unknownVerifier(where, place, verifier, verifiers === undefined));
+        unknown.add(verifier);
+        continue;
+      }
+      const rule = await ruleFaultOf(verifier, params);
+      if (rule !== undefined) {
+        const hint = "docs/verifiers.md describes the rules.";
+        const place = placeOf(rule.rule, text);
+        found.push({ file, ...place, severity: "error", code: "RULE_INVALID", message: rule.message, hint });
+        continue;
+      }
+      const fault = faultOf(check, allowing);
+      if (fault === undefined) continue;
+      const hint =
+        verifiers === undefined
+          ? "Correct the parameters: docs/verifiers.md lists them."
+          : "Correct the parameters, or allow what they ask for, with --allow-command or --allow-host.";
+      const message = `${where} can't be started: ${fault}`;
+      found.push({ file, ...placeOf(verifier, text), severity: "error", code: "VERIFIER_REFUSED", message, hint });
+    }
+  }
+  return found;
 }
 
-/** Returns the warnings for one gate. `where` names its owner in messages. */
-function unknownInGates(gate: GateDefinition, where: string, file: string): Diagnostic[] {
-  const names = new Set(checksOf(gate).map(({ verifier }) => verifier));
-  return [...names].filter((name) => !KNOWN.includes(name)).map((name) => warning(where, file, name));
+/** Returns verifiers that allow every command and server that the gates name: what they refuse, every host refuses. */
+async function allowingAll(gates: readonly PlacedGate[]): Promise<Readonly<Record<string, Verifier>>> {
+  const commands: Record<string, string> = {};
+  const hosts: { readonly host: string; readonly private: true }[] = [];
+  for (const { verifier, params } of gates.flatMap(({ gate }) => checksOf(gate))) {
+    const [name] = Array.isArray(params.argv) ? params.argv : [];
+    if (verifier === "command" && typeof name === "string" && /^[\w.+-]+$/.test(name))
+      commands[name] = process.execPath;
+    const url = verifier === "http_ok" && typeof params.url === "string" ? params.url : "";
+    if (URL.canParse(url) && new URL(url).hostname !== "") hosts.push({ host: new URL(url).host, private: true });
+  }
+  return createVerifiers({ projectRoot: tmpdir(), commands, hosts });
 }
 
 const KNOWN: readonly string[] = VERIFIER_NAMES;
 
-function warning(where: string, file: string, name: string): Diagnostic {
+function unknownVerifier(where: string, place: SourcePosition, name: string, mayExist: boolean): Diagnostic {
   const similar = nearest(name, KNOWN);
   const meant = similar === undefined ? "" : `Did you mean ${shown(similar)}? `;
   return {
-    file,
-    severity: "warning",
+    ...place,
+    severity: mayExist ? "warning" : "error",
     code: "VERIFIER_UNKNOWN",
     message: `${where} names the verifier ${shown(name)}, which phasegate serve does not have`,
     hint: `${meant}Only a host that registers it can start this workflow.`,
   };
 }
 
-/** Returns an error for each rule in the parameters of a built-in verifier that cannot be run. */
-async function verifierRuleFaults(
-  { phases }: WorkflowStructure,
-  source: (file: string) => Promise<string | undefined>,
-): Promise<Diagnostic[]> {
-  const found: Diagnostic[] = [];
-  for (const { number, gate } of phases) {
-    for (const { verifier, params } of checksOf(gate)) {
-      const fault = await faultOf(verifier, params);
-      if (fault === undefined) continue;
-      const file = `phases/${number}/gate-definition.yaml`;
-      const place = placeOf(fault.rule, await source(file));
-      const hint = "docs/verifiers.md describes the rules.";
-      found.push({ file, ...place, severity: "error", code: "RULE_INVALID", message: fault.message, hint });
-    }
-  }
-  return found;
-}
-
-async function faultOf(verifier: string, params: Parameters<typeof ruleParam>[1]) {
+async function ruleFaultOf(verifier: string, params: Parameters<typeof ruleParam>[1]) {
   const given = ruleParam(verifier, params);
   if (given === undefined) return undefined;
   try {

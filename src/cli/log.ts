@@ -185,6 +185,7 @@ const PHASED: Levels<keyof EngineNotifications> = {
   failed: "info",
   deleted: "info",
   conflict: "debug",
+  refused: "info",
   security: "warn",
   internalError: "error",
 };
@@ -204,6 +205,7 @@ const ROUTED: Levels<keyof RoutedNotificationMap> = {
   failed: "warn",
   deleted: "info",
   conflict: "debug",
+  refused: "info",
   security: "warn",
   internalError: "error",
 };
@@ -212,8 +214,10 @@ const WORKSPACE: Levels<keyof WorkspaceNotificationMap> = {
   sessionCreated: "info",
   sessionReopened: "info",
   called: "debug",
+  fileRead: "info",
   saved: "info",
   sessionCompleted: "info",
+  refused: "info",
   security: "warn",
   internalError: "error",
 };
@@ -234,15 +238,22 @@ export function logWorkspace(workspace: Pick<Workspace, "on">, log: Logger): voi
 }
 
 function logNotifications<Name extends string>(source: Source<Name>, levels: Levels<Name>, log: Logger): void {
-  for (const name of namesOf(levels)) source.on(name, (payload) => log[levels[name]](loggable(payload), name));
+  for (const name of namesOf(levels)) source.on(name, (payload) => log[levels[name]](loggable(name, payload), name));
 }
 
 function namesOf<Name extends string>(levels: Levels<Name>): Name[] {
   return Object.keys(levels).filter((name): name is Name => Object.hasOwn(levels, name));
 }
 
-/** Returns what is logged of a payload. The texts of problems may quote evidence, so only field and kind remain. */
-function loggable(payload: object): object {
+/**
+ * Returns what is logged of a payload. The texts of problems and refusals may quote evidence and reports, so only field
+ * and kind remain of problems, and the code of a refusal.
+ */
+function loggable(name: string, payload: object): object {
+  if (name === "refused" && "message" in payload) {
+    const { message: _, ...about } = payload;
+    return about;
+  }
   if ("error" in payload) {
     const { error: err, ...about } = payload;
     return { ...about, err };

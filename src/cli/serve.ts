@@ -23,7 +23,7 @@ import {
 } from "./options.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import type { Terminal } from "./terminal.js";
-import { trustOptions, verifierOptions } from "./trust.js";
+import { projectOption, trustOptions, verifierOptions } from "./trust.js";
 
 const HELP = `
 stdout carries the protocol only; the log goes to stderr, one JSON object per line. The server finishes the calls
@@ -91,9 +91,7 @@ function folderOptions(): Option[] {
       .env("PHASEGATE_STANDARDS")
       .argParser(repeated),
     stateOption(),
-    new Option("--project <dir>", "folder of the targets, which gates check")
-      .env("PHASEGATE_PROJECT")
-      .argParser(notEmpty),
+    projectOption(),
     logLevelOption(),
   ];
 }

@@ -81,6 +81,13 @@ export interface VerifierOptions {
   readonly allowEnv?: readonly string[];
 }
 
+/** Returns `--project`. */
+export function projectOption(): Option {
+  return new Option("--project <dir>", "folder of the targets, which gates check")
+    .env("PHASEGATE_PROJECT")
+    .argParser(notEmpty);
+}
+
 /** Returns the options that let gates run commands and ask servers. Without them, gates read files and git only. */
 export function verifierOptions(): Option[] {
   return [

@@ -1,11 +1,12 @@
 /** `phasegate validate`: checks workflow definitions, and prints diagnostics with the code around them. */
 import { join } from "node:path";
+import process from "node:process";
 import { Command } from "commander";
 import { hasErrors } from "../workflow/diagnostic.js";
 import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
+import { type FoundFiles, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
 import { includeRootOption, jsonOption, logLevelOption, requireFolder } from "./options.js";
 import {
   counted,
@@ -19,36 +20,59 @@ import {
   styled,
   type Terminal,
 } from "./terminal.js";
+import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } from "./trust.js";
 
-interface ValidateOptions {
+interface ValidateOptions extends VerifierOptions {
   readonly json?: true;
   readonly includeRoot?: readonly string[];
 }
 
 /** Creates `phasegate validate`. */
 export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("validate")
+  const command = new Command("validate")
     .summary("check workflow definitions")
     .description("Checks the workflow in a folder, or all workflows in a folder of them, phased and routed ones alike.")
     .argument("<dir>", "a workflow's folder, or a folder of workflows")
     .addOption(jsonOption())
     .addOption(includeRootOption())
     .addOption(logLevelOption())
-    .addHelpText("after", "\nThe exit code is 1 if there are errors. A workflow with warnings only can be started.")
-    .action(async (folder: string, { json, includeRoot = [] }: ValidateOptions) => {
+    .addOption(projectOption());
+  for (const option of verifierOptions()) command.addOption(option);
+  return command
+    .addHelpText("after", HELP)
+    .action(async (folder: string, { json, includeRoot = [], ...options }: ValidateOptions) => {
       const path = await requireFolder(folder, "the workflow folder");
-      const phased = await findWorkflows(path);
-      const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)));
+      const verifiers = await hostVerifiers(options);
+      const phased = await findWorkflows(path, verifiers);
+      const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)), verifiers);
       const found: FoundFiles[] = [...phased, ...routed];
       found.sort((one, other) => (one.type < other.type ? -1 : 1));
       if (found.length === 0) throw noWorkflow(folder);
       if (json) printJson(terminal, asJson(found));
-      else await printAll(found, folder, terminal);
+      else await printAll(found, folder, terminal, verifiers !== undefined);
       setExitCode(count(found, "error") > 0 ? EXIT.problems : EXIT.ok);
     });
 }
 
-async function printAll(found: readonly FoundFiles[], folder: string, terminal: Terminal): Promise<void> {
+const HELP = `
+The exit code is 1 if there are errors. A workflow with warnings only can be started.
+
+Give --project, --allow-command, --allow-host and --allow-env as for serve: gates are then checked as serve checks them
+when a session is started, so "ok" means that it starts. Without --project, only what no server accepts is an error.`;
+
+/** Returns the verifiers that serve would have with these options; undefined without a project. */
+async function hostVerifiers(options: VerifierOptions) {
+  const project = options.project === undefined ? undefined : await requireFolder(options.project, "the project");
+  const verifiers = await openVerifiers({ ...options, ...(project === undefined ? {} : { project }) }, process.env);
+  return project === undefined ? undefined : verifiers;
+}
+
+async function printAll(
+  found: readonly FoundFiles[],
+  folder: string,
+  terminal: Terminal,
+  isHostKnown: boolean,
+): Promise<void> {
   for (const workflow of found) {
     await printDiagnostics(workflow, join(folder, workflow.folder), terminal);
     printInferred(workflow, join(folder, workflow.folder), terminal);
@@ -58,6 +82,11 @@ async function printAll(found: readonly FoundFiles[], folder: string, terminal: 
     const { diagnostics } = read;
     const [style, word] = hasErrors(diagnostics) ? (["red", "broken"] as const) : (["green", "ok"] as const);
     print(terminal, `${styled(terminal.stdout, style, word.padEnd(6))}  ${printable(type)}`);
+  }
+  const unchecked = isHostKnown ? [] : found.filter(hasVerifiers).map(({ type }) => printable(type));
+  if (unchecked.length > 0) {
+    const whose = `the verifiers of ${unchecked.join(", ")}`;
+    print(terminal, `${whose}: give --project, --allow-command and --allow-host as for serve to check what it allows`);
   }
   print(terminal, `${counted(found.length, "workflow")}: ${problemCount(found)}`);
 }

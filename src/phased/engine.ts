@@ -164,9 +164,9 @@ export class Engine {
     return this.#operations.metrics.report();
   }
 
-  /** Reports a failure outside the engine, such as in a tool, to the listeners of `internalError`. */
-  reportError(operation: string, error: unknown): void {
-    this.#notifications.notify("internalError", { operation, error });
+  /** Reports a failed call outside the engine, such as of a tool, to the listeners of `refused` or `internalError`. */
+  reportError(operation: string, error: unknown, sessionId?: string): void {
+    this.#notifications.failed(operation, error, sessionId === undefined ? {} : { sessionId });
   }
 
   /** Closes the storage. */

@@ -113,14 +113,22 @@ export interface EngineNotifications {
     /** The verifiers of all snapshots of the phase, also of those that were there. */
     readonly verifiers: readonly string[];
   };
-  /** A session has passed its last phase. */
-  completed: SessionNotification;
+  /** A session has passed its last phase, `milliseconds` after its start. */
+  completed: SessionNotification & { readonly milliseconds: number };
   /** A session has failed: the attempts at a phase are used up. */
   failed: SessionNotification & { readonly phase: number; readonly attempts: number };
   /** A session was deleted. */
   deleted: SessionNotification & { readonly reason?: string | undefined };
   /** Another writer's commit came first; the command was decided again. */
   conflict: { readonly sessionId: SessionId; readonly version: number };
+  /** A call of a tool was refused, also because it was not valid. */
+  refused: {
+    readonly operation: string;
+    readonly code: ErrorCode;
+    readonly message: string;
+    /** The session that the call names; missing if it names none. */
+    readonly sessionId?: string;
+  };
   /**
    * A refusal with security relevance: a path out of the root, a tampered log, unsafe evidence, a forged
    * approval.

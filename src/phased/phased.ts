@@ -113,7 +113,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     trustsHeads: options.storage.capabilities.remote === true,
     onCommit: ({ sessionId, head, events, at }) => {
       const of = { sessionId, workflowType: head.workflowType, at };
-      for (const event of events) announce(notifications, of, event);
+      for (const event of events) announce(notifications, of, event, head.createdAt);
     },
     onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
   });
@@ -131,7 +131,7 @@ function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedC
 }
 
 /** Notifies the host of an event. */
-function announce(notifications: Notifications, of: SessionNotification, event: SessionEvent): void {
+function announce(notifications: Notifications, of: SessionNotification, event: SessionEvent, createdAt: string): void {
   switch (event.type) {
     case "started":
       return notifications.notify("started", { ...of, target: event.target, phase: event.structure.startPhase });
@@ -191,7 +191,7 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
       return notifications.notify("snapshotsTaken", { ...of, phase: event.phase, verifiers });
     }
     case "completed":
-      return notifications.notify("completed", of);
+      return notifications.notify("completed", { ...of, milliseconds: Date.parse(of.at) - Date.parse(createdAt) });
     case "failed":
       return notifications.notify("failed", { ...of, phase: event.phase, attempts: event.attempts });
     case "deleted":

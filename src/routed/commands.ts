@@ -45,7 +45,29 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
     },
     keyed,
   );
-  return resultOf(context, await decidedFirst(context, started), started.replayed);
+  try {
+    return await resultOf(context, await decidedFirst(context, started), started.replayed);
+  } catch (error) {
+    throw withInstance(error, started.sessionId);
+  }
+}
+
+/** The remedy of a start that has failed after the instance was created. */
+const RETRY = "Retry the instance: the decider is asked for the first step again.";
+
+/** Returns an error of a start with the instance that was created, so that its caller can retry it. */
+function withInstance(error: unknown, sessionId: SessionId): unknown {
+  if (isPhasegateError(error, "DECIDER_FAILED")) {
+    const { code, message, details, cause } = error;
+    return new PhasegateError(code, message, { remedy: RETRY, details: { ...details, sessionId }, cause });
+  }
+  if (isPhasegateError(error, "DEFINITION_UNAVAILABLE")) {
+    const { code, message, remedy, details, cause } = error;
+    return new PhasegateError(code, message, { remedy, details: { ...details, sessionId }, cause });
+  }
+  if (!isPhasegateError(error, "TOO_LARGE")) return error;
+  const { code, message, remedy, details, cause } = error;
+  return new PhasegateError(code, message, { remedy, details: { ...details, sessionId }, cause });
 }
 
 async function requireDefinition({ options }: RoutedContext, name: string): Promise<RoutedDefinition> {

@@ -160,7 +160,7 @@ async function requestFor(
     ...(pending.assumedStep === undefined ? {} : { assumedStep: assumedStepOf(pending.assumedStep, workflow.steps) }),
     status: "RUNNING",
     context: head.context,
-    history: shown === 0 ? [] : history.slice(-shown).map(asHistory),
+    history: shown === 0 ? [] : history.slice(-shown).map((entry) => asHistory(entry, workflow.steps)),
     ...reportOf(asked ?? (await entryOf(context, session, pending))),
   };
 }
@@ -182,10 +182,14 @@ function assumedStepOf(assumed: string, steps: readonly RoutedStep[]): string {
   return others.length === 0 ? meant : line;
 }
 
-function asHistory({ timestamp, stepName, report, outcomeStatus, determinedNextStep }: RoutedEntry) {
+function asHistory(entry: RoutedEntry, steps: readonly RoutedStep[]) {
+  const { timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep } = entry;
+  const assumed = assumedStep === undefined ? undefined : assumedStepOf(assumedStep, steps);
   return {
     timestamp,
     stepName,
+    // A client's own words are not repeated.
+    ...(assumed !== undefined && steps.some(({ name }) => name === assumed) ? { assumedStep: assumed } : {}),
     outcomeStatus,
     ...(report === undefined ? {} : { report }),
     ...(determinedNextStep === undefined ? {} : { determinedNextStep }),

@@ -279,9 +279,9 @@ export class RoutedEngine {
     return this.#operations.metrics.report();
   }
 
-  /** Reports a failure outside the engine, such as in a tool, to the listeners of `internalError`. */
-  reportError(operation: string, error: unknown): void {
-    this.#context.notifications.notify("internalError", { operation, error });
+  /** Reports a failed call outside the engine, such as of a tool, to the listeners of `refused` or `internalError`. */
+  reportError(operation: string, error: unknown, instanceId?: string): void {
+    this.#context.notifications.failed(operation, error, instanceId === undefined ? {} : { instanceId });
   }
 
   /** Closes the storage. */

@@ -46,14 +46,22 @@ export interface RoutedNotificationMap {
   retried: InstanceNotification;
   /** An instance was ended without being done. */
   cancelled: InstanceNotification & { readonly reason?: string };
-  /** An instance has reached its end. */
-  completed: InstanceNotification;
+  /** An instance has reached its end, `milliseconds` after its start. */
+  completed: InstanceNotification & { readonly milliseconds: number };
   /** An instance has failed, with the code and the reason. */
   failed: InstanceNotification & { readonly code: string; readonly reason: string };
   /** An instance was deleted. */
   deleted: InstanceNotification & { readonly reason?: string };
   /** Another writer's commit came first; the command was decided again. */
   conflict: { readonly instanceId: SessionId; readonly version: number };
+  /** A call of a client was refused, over MCP or HTTP, also because it was not valid. */
+  refused: {
+    readonly operation: string;
+    readonly code: ErrorCode;
+    readonly message: string;
+    /** The instance that the call names; missing if it names none. */
+    readonly instanceId?: string;
+  };
   /** A refusal with security relevance. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
   /**
@@ -102,7 +110,10 @@ export function announceRouted(
       case "decided": {
         const { from, next, milliseconds, status } = event;
         notifications.notify("decided", { ...about, ...(from === undefined ? {} : { from }), next, milliseconds });
-        if (status === "COMPLETED") notifications.notify("completed", about);
+        if (status === "COMPLETED") {
+          const milliseconds = Date.parse(at) - Date.parse(head.createdAt);
+          notifications.notify("completed", { ...about, milliseconds });
+        }
         if (head.status === "FAILED")
           notifications.notify("failed", { ...about, code: head.code, reason: head.reason });
         break;

@@ -182,9 +182,9 @@ export async function resultOf(
 /** Returns the current step with its instructions. Throws `DEFINITION_UNAVAILABLE`. */
 export async function stepView(context: RoutedContext, at: RoutedSession): Promise<StepView> {
   const { session } = await acceptedState(context, at);
-  const { step = "", workflow } = session.head;
-  // The end is the same in every workflow, also in one that no longer exists.
-  if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };
+  const { step = "", workflow, status } = session.head;
+  // The end is the same in every workflow, also in one that no longer exists. A decider may end the work at a step.
+  if (step === FINISH || status === "COMPLETED") return { name: FINISH, instructions: "Workflow complete." };
   if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
   const instructions = instructionsOf(await loadTexts(context, workflow), step);
   const gate = stepOf(await context.pinned.structure(session), step)?.gate;

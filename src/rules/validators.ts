@@ -44,37 +44,37 @@ const PATTERNED: readonly (readonly [name: string, pattern: RegExp, template: (e
   ["equals_X", /^equals_(.+)$/, (x) => (type) => equals(x, type)],
 ];
 
-/** Comparisons that are spelt as names: the sign, and the words before the number. */
-const COMPARED: readonly (readonly [name: string, sign: string, words: string])[] = [
-  [
-    "greater_than_or_equal_N",
-    ">=",
-    "greater_than_or_equal(?:_to)?|more_than_or_equal(?:_to)?|at_least|minimum|min|gte|ge",
-  ],
-  ["less_than_or_equal_N", "<=", "less_than_or_equal(?:_to)?|fewer_than_or_equal(?:_to)?|at_most|maximum|max|lte|le"],
-  ["greater_than_N", ">", "greater_than|more_than|above|over|gt"],
-  ["less_than_N", "<", "less_than|fewer_than|below|under|lt"],
-  ["not_equals_N", "!=", "not_equals?(?:_to)?"],
-];
-
-/** Comparisons of a length that are spelt as names. */
-const MEASURED: readonly (readonly [name: string, sign: string, words: string])[] = [
-  ["min_length_N", ">=", "min(?:imum)?_(?:length|size|items|count)"],
-  ["max_length_N", "<=", "max(?:imum)?_(?:length|size|items|count)"],
-];
-
 /** A number in a name, with `_` or `.` as decimal point. */
 const NUMBER = "-?\\d{1,15}(?:[._]\\d{1,15})?";
 
-const COMPARISONS = COMPARED.map(([, sign, words]) => [sign, new RegExp(`^(?:${words})_(${NUMBER})$`)] as const);
-const LENGTHS = MEASURED.map(([, sign, words]) => [sign, new RegExp(`^(?:${words})_(\\d{1,9})$`)] as const);
+/** Validators that compare: their name, the sign, and the pattern of all their spellings. */
+type Comparing = readonly (readonly [name: string, sign: string, pattern: RegExp])[];
+
+const AT_LEAST = "greater_than_or_equal(?:_to)?|more_than_or_equal(?:_to)?|at_least|minimum|min|gte|ge";
+const AT_MOST = "less_than_or_equal(?:_to)?|fewer_than_or_equal(?:_to)?|at_most|maximum|max|lte|le";
+
+/** Comparisons that are spelt as names. */
+const COMPARISONS: Comparing = [
+  ["greater_than_or_equal_N", ">=", new RegExp(`^(?:${AT_LEAST})_(${NUMBER})$`)],
+  ["less_than_or_equal_N", "<=", new RegExp(`^(?:${AT_MOST})_(${NUMBER})$`)],
+  ["greater_than_N", ">", new RegExp(`^(?:greater_than|more_than|above|over|gt)_(${NUMBER})$`)],
+  ["less_than_N", "<", new RegExp(`^(?:less_than|fewer_than|below|under|lt)_(${NUMBER})$`)],
+  ["not_equals_N", "!=", new RegExp(`^not_equals?(?:_to)?_(${NUMBER})$`)],
+];
+
+/** Comparisons of a length that are spelt as names. */
+const LENGTHS: Comparing = [
+  ["min_length_N", ">=", /^min(?:imum)?_(?:length|size|items|count)_(\d{1,9})$/],
+  ["max_length_N", "<=", /^max(?:imum)?_(?:length|size|items|count)_(\d{1,9})$/],
+];
+
 const BETWEEN = new RegExp(
   `^(?:between|from|range|in_range)_(?:(${NUMBER})_(?:and|to)_(${NUMBER})|(-?\\d+)_(-?\\d+))$`,
 );
 
 /** Names of all built-in validators, with `N`, `M` and `X` for the parameters. */
 export const VALIDATOR_NAMES: readonly string[] = [
-  ...new Set([...PLAIN.keys(), ...[...PATTERNED, ...COMPARED, ...MEASURED].map(([name]) => name), "between_N_and_M"]),
+  ...new Set([...PLAIN.keys(), ...[...PATTERNED, ...COMPARISONS, ...LENGTHS].map(([name]) => name), "between_N_and_M"]),
 ];
 
 /** Validators that are replaced by a verifier. */
@@ -96,7 +96,7 @@ export function namedValidator(name: string, type: FieldType): { readonly cel: s
  * CEL; undefined for any other name. Texts, lists and objects are compared by their length.
  */
 export function comparisonValidator(name: string, type: FieldType): { readonly cel: string | undefined } | undefined {
-  for (const [sign, pattern] of LENGTHS) {
+  for (const [, sign, pattern] of LENGTHS) {
     const length = pattern.exec(name)?.[1];
     if (length !== undefined) return { cel: SIZED.has(type) ? `size(visible(value)) ${sign} ${length}` : undefined };
   }
@@ -119,7 +119,7 @@ export function hasUnclearNumber(name: string): boolean {
 export const UNCLEAR_NUMBER = "Write a rule, such as value > 1000: 1_000 in a name could be a thousand or 1.";
 
 function namesComparison(name: string): boolean {
-  return BETWEEN.test(name) || COMPARISONS.some(([, pattern]) => pattern.test(name));
+  return BETWEEN.test(name) || COMPARISONS.some(([, , pattern]) => pattern.test(name));
 }
 
 /** Returns the signs and numbers of a comparison; undefined for another name, or if a number is unclear. */
@@ -134,7 +134,7 @@ function boundsIn(name: string): (readonly [sign: string, number: string])[] | u
       ["<=", numberIn(to)],
     ];
   }
-  for (const [sign, pattern] of COMPARISONS) {
+  for (const [, sign, pattern] of COMPARISONS) {
     const number = pattern.exec(name)?.[1];
     if (number !== undefined) return [[sign, numberIn(number)]];
   }

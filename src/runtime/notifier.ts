@@ -12,6 +12,13 @@ export type Listener<P> = (payload: P) => unknown;
 
 /** The notifications of errors that every engine has. */
 interface Failures {
+  refused: {
+    readonly operation: string;
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly sessionId?: string;
+    readonly instanceId?: string;
+  };
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
   internalError: { readonly operation: string; readonly error: unknown };
 }
@@ -43,6 +50,13 @@ export class Notifier<Names extends Failures> {
     const audience = audienceOf(error);
     if (audience === "guard") this.notify("security", { operation, code, message });
     if (audience === "operator") this.notify("internalError", { operation, error });
+  }
+
+  /** Notifies the host of a client's call that failed: it was refused, or met an error that is not of this library. */
+  failed(operation: string, error: unknown, of: { readonly sessionId?: string; readonly instanceId?: string }): void {
+    if (!isPhasegateError(error)) return this.notify("internalError", { operation, error });
+    const { code, message } = error;
+    this.notify("refused", { operation, code, message, ...of });
   }
 
   #call(name: string, listener: () => unknown): void {
@@ -113,6 +127,8 @@ const AUDIENCES: Readonly<Record<Exclude<ErrorCode, CallerOnly>, Audience>> &
 
 /** Returns who is notified of an error. */
 export function audienceOf(error: AnyPhasegateError): Audience {
+  // A misspelt variable or a session that is gone is not an attack.
+  if (isPhasegateError(error, "PATH_REFUSED") && error.details.isMistake === true) return "caller";
   // A late or early answer is not a forgery.
   if (isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason === "not_waiting") return "caller";
   return AUDIENCES[error.code] ?? "caller";

@@ -12,6 +12,7 @@
 
 import type * as z from "zod/mini";
 import type { ApprovalSignature } from "../approval/message.js";
+import { PhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 import { pageAnswer, readJsonCursor } from "./pages.js";
 import { type Fault, givenFields, parseRequest } from "./request.js";
@@ -87,6 +88,16 @@ export interface Product<Context extends { readonly maxChars: number }, Name ext
   finish?(context: Context, answer: WireObject): WireObject;
   /** Returns what an answer can do without. */
   shrink(context: Context, isRefusal: boolean): ShrinkRules;
+}
+
+/** Returns the error of a failed call, as a host is told of it: an invalid request is `INVALID_INPUT`. */
+export function errorIn(failure: Failure): unknown {
+  if ("error" in failure) return failure.error;
+  const { field = "", message = "" } = failure.faults[0] ?? {};
+  return new PhasegateError("INVALID_INPUT", message === "" ? "the request is not valid" : message, {
+    remedy: "Correct the request.",
+    details: { field },
+  });
 }
 
 /** The action that a call names, and its fields. */

@@ -199,6 +199,11 @@ class ToolConnection implements Connection {
   }
 
   async record(act: WorkspaceAct, sessionId = this.#sessionId): Promise<void> {
+    if (act.type === "read") {
+      const { path, bytes } = act;
+      const of = sessionId === undefined ? {} : { sessionId };
+      this.#shared.notifications.notify("fileRead", { path, bytes, ...of });
+    }
     if (sessionId !== undefined) return this.#shared.sessions.record(sessionId, act);
     this.#kept = [...this.#kept, act].slice(-KEPT_MAX);
   }
@@ -220,6 +225,7 @@ class ToolConnection implements Connection {
       return done;
     } catch (error) {
       if (!isPhasegateError(error)) throw error;
+      notifications.failed(tool.name, error, this.#sessionId === undefined ? {} : { sessionId: this.#sessionId });
       return { success: false, error: error.message, remedy: error.remedy };
     } finally {
       notifications.notify("called", { tool: tool.name, milliseconds: performance.now() - begun, success });

@@ -65,10 +65,23 @@ export interface WorkspaceNotificationMap {
   sessionCreated: { readonly sessionId: string; readonly workflow?: string | undefined };
   /** A session was reopened. */
   sessionReopened: { readonly sessionId: string };
+  /** A file was read, whole or in part. `path` begins with its root; `bytes` is what was returned. */
+  fileRead: { readonly path: string; readonly bytes: number; readonly sessionId?: string };
   /** A file was saved. `path` begins with `{output-root}`; `replaced` is true if the file existed. */
   saved: { readonly sessionId: string; readonly path: string; readonly bytes: number; readonly replaced: boolean };
-  /** A session was ended. */
-  sessionCompleted: { readonly sessionId: string; readonly status: "completed" | "failed" };
+  /** A session was ended, `milliseconds` after it was created. */
+  sessionCompleted: {
+    readonly sessionId: string;
+    readonly status: "completed" | "failed";
+    readonly milliseconds: number;
+  };
+  /** A call of a tool was refused. `sessionId` is the connection's session, if it has one. */
+  refused: {
+    readonly operation: string;
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly sessionId?: string;
+  };
   /** A security refusal: a path out of its root, a session of another connection, a log that was changed. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
   /** A failure that no caller can correct: of the storage, of a listener, or an unexpected error. */

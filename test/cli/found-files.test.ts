@@ -58,6 +58,82 @@ describe("files as people write them", () => {
     expect(await complete(2, { average_rank: 2, rating: 5 })).toMatchObject({ checkpoint_passed: true });
   });
 
+  it.each([
+    ["file_exists, path: '{target_file}.md'", [], true],
+    ["file_exists, path: '{traget_file}.md'", [], false],
+    ["file_exists, pth: a.md", [], false],
+    ["file_matches, path: '{options.file}', pattern: done", [], true],
+    ["command, argv: [node, '-e', '{evidence.done}']", [], false],
+    ["command, argv: [node, '--version']", ["--allow-command", `node=${process.execPath}`], true],
+    [
+      "command, argv: [node, '--version'], exit: '{options.exit}'",
+      ["--allow-command", `node=${process.execPath}`],
+      false,
+    ],
+    ["http_ok, url: 'http://localhost:9/health'", [], false],
+    // The host of an address with a placeholder is known at the gate.
+    ["http_ok, url: 'http://localhost:9/{target_file}'", [], true],
+    ["http_ok, url: 'https://example.org/{target_file}'", ["--allow-host", "example.org"], true],
+    ["tests_run, suite: all", [], false],
+  ])(
+    "phased: validate accepts verify: {verifier: %s} with %j exactly if it starts over MCP: %s",
+    async (check, flags, isOk) => {
+      const root = await temporaryFolder();
+      await writeFiles(join(root, "workflows"), {
+        ...SMALL,
+        "small/phases/2/gate-definition.yaml": `evidence_schema:\n  done: {type: string}\nverify:\n  - {verifier: ${check}}\n`,
+      });
+      const folder = join(root, "workflows");
+      const host = ["--project", root, ...flags];
+      const { code, stdout } = await run("validate", folder, ...host);
+      expect([code, stdout]).toEqual([isOk ? 0 : 1, expect.stringContaining(isOk ? "ok      small" : "broken  small")]);
+      if (!isOk) expect(stdout).toContain("small/phases/2/gate-definition.yaml:4:");
+      const { ask } = await connectToServe(["--workflows", folder, "--state", join(root, "state"), ...host]);
+      const started = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
+      expect(started.status).toBe(isOk ? "success" : "error");
+    },
+  );
+
+  it("phased: validate without a project refuses what no server accepts, and says what is not checked", async () => {
+    const root = await temporaryFolder();
+    const gate = (check: string) => `evidence_schema:\n  done: {type: string}\nverify:\n  - {verifier: ${check}}\n`;
+    const validated = async (check: string, ...flags: string[]) => {
+      await writeFiles(root, { ...SMALL, "small/phases/2/gate-definition.yaml": gate(check) });
+      return run("validate", root, ...flags);
+    };
+    const allowed = await validated("command, argv: [npm, test]");
+    expect(allowed.code).toBe(0);
+    expect(allowed.stdout).toContain("the verifiers of small: give --project, --allow-command and --allow-host");
+    expect((await validated("http_ok, url: 'http://localhost:3000/health'")).code).toBe(0);
+    expect((await validated("tests_run, suite: all")).stdout).toMatch(
+      /warning: phase 2 names the verifier "tests_run"/,
+    );
+    expect((await validated("command, argv: npm test")).stdout).toMatch(
+      /4:\d+: error: phase 2 can't be started: "command": argv of command/,
+    );
+    expect((await validated("file_exists, path: '{nobody}'")).code).toBe(1);
+    expect(await validated("command, argv: [npm, test]", "--allow-command", "npm")).toMatchObject({ code: 2 });
+  });
+
+  it("routed: validate checks the verifiers of steps as a start does", async () => {
+    const root = await temporaryFolder();
+    const gate =
+      "---\ngate:\n  evidence_schema:\n    done: {type: string}\n  verify:\n    - {verifier: command, argv: [npm, test]}\n---\n";
+    await writeFiles(root, {
+      ...TASK,
+      "Größe prüfen/steps/check_c.md": `${gate}${TASK["Größe prüfen/steps/check_c.md"]}`,
+    });
+    expect(await run("validate", root)).toMatchObject({ code: 0 });
+    const { code, stdout } = await run("validate", root, "--project", root);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/steps\/check_c\.md:6:\d+: error: the step Check C can't be started: "command": /);
+    const state = join(await temporaryFolder(), "state");
+    const { ask } = await connectRouted(["--routed", root, "--state", state, "--decider", "linear", "--project", root]);
+    expect(await ask("start_workflow", { workflow_name: "Größe prüfen" })).toMatchObject({
+      error_code: "DEFINITION_NOT_FOUND",
+    });
+  });
+
   it("routed: a step Finish, similar names and a folder with a blank are walked to the end over MCP", async () => {
     const root = await temporaryFolder();
     await writeFiles(root, TASK);
@@ -87,6 +163,69 @@ describe("files as people write them", () => {
     ]);
     expect(prompts).toHaveLength(4);
     expect(prompts[2]).toContain("fits more than one: answer exactly");
+  });
+
+  it("routed: refusals and completions are logged with ids over MCP, and a failed start can be retried", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(root, TASK);
+    let turn = 0;
+    const state = join(await temporaryFolder(), "state");
+    const flags = ["--routed", root, "--state", state, "--decider", "sampling", "--first-step", "decider"];
+    const { ask, log, client } = await connectRouted(flags, {}, () => {
+      turn += 1;
+      if (turn <= 2) return "no JSON";
+      return JSON.stringify(
+        turn === 3
+          ? { next_step_name: "Check C", updated_context: [] }
+          : { next_step_name: "Finish", updated_context: [], status_suggestion: "COMPLETED" },
+      );
+    });
+    const refused = await ask("start_workflow", { workflow_name: "Größe prüfen" });
+    const { instance_id, remedy } = Object(refused.details);
+    expect(remedy).toContain("Call retry_workflow with this instance_id.");
+    expect(await ask("retry_workflow", { instance_id })).toMatchObject({ next_step: { step_name: "Check C" } });
+    const wrong = { instance_id, report: { status: "secret words", step_id: "Finish" } };
+    expect(await ask("advance_workflow", wrong)).toMatchObject({ error_code: "STEP_NOT_CURRENT" });
+    expect(await ask("advance_workflow", { instance_id })).toMatchObject({ error_code: "MISSING_FIELD" });
+    const over = await ask("advance_workflow", { instance_id, report: { status: "success" } });
+    expect(over).toMatchObject({ status: "COMPLETED", next_step: { step_name: "FINISH" } });
+    expect(await ask("get_workflow_status", { instance_id })).toMatchObject({ current_step_name: "Finish" });
+    await client.close();
+    const refusals = log.filter(({ msg }) => msg === "refused");
+    expect(refusals.map(({ operation, code, instanceId }) => [operation, code, instanceId])).toEqual([
+      ["routed start", "DECIDER_FAILED", undefined],
+      ["routed advance", "STEP_NOT_CURRENT", instance_id],
+      ["routed advance", "INVALID_INPUT", instance_id],
+    ]);
+    expect(log.find(({ msg }) => msg === "completed")).toMatchObject({
+      instanceId: instance_id,
+      milliseconds: expect.any(Number),
+    });
+    expect(JSON.stringify(log)).not.toContain("secret words");
+  });
+
+  it("workspaces: reads, refusals and completions are logged; a mistake is no security event", async () => {
+    const root = await temporaryFolder();
+    await writeFiles(join(root, "bundle"), { "bundle.yaml": "name: office\ntype: bundle\n", "a.md": "Größe" });
+    const flags = ["--bundle", join(root, "bundle"), "--output", join(root, "made"), "--project", root];
+    const { client, log } = await connectToServe(flags);
+    const ask = async (name: string, input: Answer = {}) => answerOf(await client.callTool({ name, arguments: input }));
+    await ask("read_file", { path: "{bundle-root}/a.md" });
+    await ask("read_file", { path: "{bundel-root}/a.md" });
+    await ask("save_output", { path: "2020-01-01-000000/x.md", content: "x" });
+    const { session_id } = await ask("create_session");
+    await ask("read_file", { path: "../../etc/passwd" });
+    await ask("complete_session");
+    await client.close();
+    const of = (name: string) => log.filter(({ msg }) => msg === name);
+    expect(of("fileRead")).toMatchObject([{ path: "{bundle-root}/a.md", bytes: 7 }]);
+    expect(of("refused").map(({ operation, code, sessionId }) => [operation, code, sessionId])).toEqual([
+      ["read_file", "PATH_REFUSED", undefined],
+      ["save_output", "PATH_REFUSED", undefined],
+      ["read_file", "PATH_REFUSED", session_id],
+    ]);
+    expect(of("security")).toHaveLength(1);
+    expect(of("sessionCompleted")).toMatchObject([{ sessionId: session_id, milliseconds: expect.any(Number) }]);
   });
 
   it("skills: one whose last step leads back ends by itself over MCP, and goes back by choice", async () => {

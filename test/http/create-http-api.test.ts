@@ -327,11 +327,20 @@ describe("an error", () => {
   });
 
   it("is a 502 if the decider cannot choose the first step", async () => {
-    const { post } = served([new Error("down")], { firstStep: "decider" });
-    expect(await post("start", { workflow_name: "GARDEN" })).toMatchObject({
+    const { post } = served([new Error("down"), "Dig"], { firstStep: "decider" });
+    const refused = await post("start", { workflow_name: "GARDEN" });
+    expect(refused).toMatchObject({
       status: 502,
-      body: { message: "Failed to get initial step from AI service." },
+      body: {
+        message: "Failed to get initial step from AI service.",
+        details: {
+          instance_id: expect.any(String),
+          remedy: expect.stringContaining("Call retry with this instance_id"),
+        },
+      },
     });
+    const { instance_id } = Object(refused.body.details);
+    expect((await post("retry", { instance_id })).body).toMatchObject({ next_step: { step_name: "Dig" } });
   });
 
   it("is a 409 for a suspended instance, another step, or a state that does not allow the call", async () => {

@@ -331,7 +331,8 @@ export async function requireVerifiers(workflow: VerifiedWorkflow, verifiers: Ve
   });
 }
 
-function faultOf({ verifier: name, params }: VerifyDefinition, verifiers: Verifiers): string | undefined {
+/** Returns why a host can't run a check: it lacks the verifier, or does not allow its params. Undefined if it can. */
+export function faultOf({ verifier: name, params }: VerifyDefinition, verifiers: Verifiers): string | undefined {
   const verifier = verifierOf(verifiers, name);
   if (verifier === undefined) {
     const similar = nearest(name, Object.keys(verifiers));

@@ -120,9 +120,7 @@ function userText(request: DecisionRequest, history: readonly RoutedHistoryEntry
   const parts = [
     section("CURRENT STATE", state),
     section("RECENT HISTORY (oldest first)", history.map(onWire)),
-    ...(report === undefined
-      ? []
-      : [section(`USER REPORT${currentStep === undefined ? "" : ` (for step ${json(currentStep)})`}`, report)]),
+    ...(report === undefined ? [] : [section(`USER REPORT${reportedOn(request)}`, report)]),
     `TASK: ${taskText(request)}`,
     `Only these may be next_step_name: ${allowed.map((name) => json(name)).join(", ")}.${endText(request)}`,
     section("Answer with ONLY a JSON object of this JSON Schema", schema),
@@ -131,6 +129,14 @@ function userText(request: DecisionRequest, history: readonly RoutedHistoryEntry
       : [`${section("Your answer before this one could not be used", { problem })}\n\nAnswer again.`]),
   ];
   return parts.join("\n\n");
+}
+
+/** Returns what a report is about. That of a client that comes back is about the step that it thinks it is on. */
+function reportedOn(request: DecisionRequest): string {
+  const { currentStep, assumedStep } = knownSteps(request);
+  if (request.operation !== "resume") return currentStep === undefined ? "" : ` (for step ${json(currentStep)})`;
+  if (assumedStep === undefined) return " (of a client that comes back; it names no step of this workflow)";
+  return ` (for step ${json(assumedStep)}, which the client assumes to be the current one)`;
 }
 
 /** Returns which name ends the work, where a step's name can be taken for it. */
@@ -161,10 +167,12 @@ function json(value: object | string, indent = 0): string {
   return escapeHidden(JSON.stringify(value, undefined, indent)).replaceAll("`", "\\u0060");
 }
 
-function onWire({ timestamp, stepName, report, outcomeStatus, determinedNextStep }: RoutedHistoryEntry) {
+function onWire(entryOf: RoutedHistoryEntry) {
+  const { timestamp, stepName, assumedStep, report, outcomeStatus, determinedNextStep } = entryOf;
   const entry: Record<string, JsonValue | object> = {
     timestamp,
     step_name: stepName,
+    ...(assumedStep === undefined ? {} : { assumed_step_name: assumedStep }),
     user_report: report ?? null,
     outcome_status: outcomeStatus,
     determined_next_step: determinedNextStep ?? null,

@@ -33,6 +33,8 @@ export interface RoutedHistoryEntry {
   readonly timestamp: string;
   /** The step that was reported on. */
   readonly stepName: string;
+  /** The step that a client that came back thought it was on, if the workflow has such a step. */
+  readonly assumedStep?: string;
   /** The client's report. */
   readonly report?: StepReport;
   /** The report's status; `RESUMING` for a client that came back. */

@@ -120,7 +120,7 @@ function decided(
   };
   switch (status) {
     case "COMPLETED":
-      return { ...facts, status, step: FINISH, completedAt: at };
+      return { ...facts, status, completedAt: at };
     case "FAILED": {
       const reason = event.reasoning ?? "the decider said that it has failed";
       return { ...facts, status, completedAt: at, code: "DECIDED", reason, retryable: true };

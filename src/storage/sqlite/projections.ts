@@ -22,28 +22,39 @@ type Statement = "enter" | "begin" | "advance" | "change" | "end";
 export class Projections {
   readonly #connection: Connection;
   readonly #names: TableNames;
-  readonly #sql: Readonly<Record<Statement | "has", string>>;
+  readonly #isOld: boolean;
+  readonly #sql: Readonly<Record<Statement | "has" | "report" | "decide", string>>;
 
-  constructor(connection: Connection, names: TableNames) {
+  /** With `isOld` it writes what format 2 had: instances without a version, and routed sessions like all others. */
+  constructor(connection: Connection, names: TableNames, { isOld = false } = {}) {
     const { instances, history } = names;
     this.#connection = connection;
     this.#names = names;
+    this.#isOld = isOld;
+    // The number of a session's commits, for audits.
+    const [version, counted, first] = isOld ? ["", "", ""] : ["version, ", ", version = version + 1", "1, "];
     // Positional parameters: binding by name takes longer than some of these statements.
     this.#sql = {
       enter: `INSERT INTO ${history}
         (history_entry_id, timestamp, user_report, outcome_status, determined_next_step, instance_id, step_name)
         SELECT ?, ?, ?, ?, ?, instance_id, current_step_name FROM ${instances} WHERE instance_id = ?`,
       begin: `INSERT INTO ${instances}
-        (workflow_name, current_step_name, status, context, created_at, updated_at, completed_at, instance_id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      advance: `UPDATE ${instances} SET current_step_name = ?, updated_at = ? WHERE instance_id = ?`,
+        (${version}workflow_name, current_step_name, status, context, created_at, updated_at, completed_at, instance_id)
+        VALUES (${first}?, ?, ?, ?, ?, ?, ?, ?)`,
+      advance: `UPDATE ${instances} SET current_step_name = ?, updated_at = ?${counted} WHERE instance_id = ?`,
       change: `UPDATE ${instances} AS i SET workflow_name = n.workflow, current_step_name = n.step, status = n.status,
           context = n.context, created_at = n.created, updated_at = n.at,
           completed_at = CASE WHEN n.completed IS NULL THEN NULL WHEN i.status = n.status THEN i.completed_at
-            ELSE n.completed END
+            ELSE n.completed END${counted.replace("= version", "= i.version")}
         FROM (SELECT ? AS workflow, ? AS step, ? AS status, ? AS context, ? AS created, ? AS at, ? AS completed) AS n
         WHERE i.instance_id = ?`,
       end: `DELETE FROM ${instances} WHERE instance_id = ?`,
+      report: `INSERT INTO ${history}
+        (history_entry_id, timestamp, step_name, user_report, outcome_status, determined_next_step, instance_id)
+        VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      // The newest report alone waits for a decision.
+      decide: `UPDATE ${history} SET determined_next_step = ? WHERE determined_next_step IS NULL AND instance_id = ?
+        AND history_entry_id = (SELECT max(history_entry_id) FROM ${history} WHERE instance_id = ?)`,
       has: `SELECT 1 FROM ${instances} WHERE instance_id = ?`,
     };
   }
@@ -57,8 +68,14 @@ export class Projections {
       return;
     }
     const step = readableText(String(current));
+    const routed = summary.kind === "routed" && !this.#isOld ? routedPart(commit.body) : undefined;
     if (before === undefined || before.status === "deleted") {
-      this.#run("begin", id, ...instanceRow(commit, status, step));
+      this.#run("begin", id, ...instanceRow(commit, status, step, routed?.context));
+      return;
+    }
+    if (routed !== undefined) {
+      this.#writeRouted(commit, seq, routed);
+      this.#run("change", id, ...instanceRow(commit, status, step, routed.context));
       return;
     }
     const { report, outcome = STATUSES[status] } = reportOf(commit.body, seq);
@@ -66,6 +83,18 @@ export class Projections {
     this.#run("enter", id, seq, commit.at, report, resumes ? "RESUMING" : outcome, step);
     if (isSame(before, summary)) this.#run("advance", id, step, summary.updatedAt);
     else this.#run("change", id, ...instanceRow(commit, status, step));
+  }
+
+  /** Writes a report as a row, and a decision into the row of its report. Other events of routed sessions have no row. */
+  #writeRouted({ sessionId: id, at }: Commit, seq: number, { event }: RoutedPart): void {
+    if (event === undefined) return;
+    if ("next" in event) {
+      this.#connection.prepare(this.#sql.decide).run(event.next, id, id);
+      return;
+    }
+    const { step, report, outcome, stays = null } = event;
+    const { changes } = this.#connection.prepare(this.#sql.report).run(seq, at, step, report, outcome, stays, id);
+    if (changes !== 1) throw notWritten(this.#names.history);
   }
 
   /** Runs a statement, whose last parameter is the session's id. */
@@ -80,11 +109,16 @@ export class Projections {
 }
 
 /** Returns a row of `workflow_instances` without the id, in the order of the statements' parameters. */
-function instanceRow({ summary }: Commit, status: keyof typeof STATUSES, step: string): SQLInputValue[] {
+function instanceRow(
+  { summary }: Commit,
+  status: keyof typeof STATUSES,
+  step: string,
+  values?: string,
+): SQLInputValue[] {
   const { workflowType, kind, target, total, createdAt, updatedAt } = summary;
   const ended = status === "completed" || status === "failed";
   const completed = ended ? (summary.completedAt ?? updatedAt) : null;
-  const context = JSON.stringify({ kind, target, total });
+  const context = values ?? JSON.stringify({ kind, target, total });
   return [readableText(workflowType), step, STATUSES[status], context, createdAt, updatedAt, completed];
 }
 
@@ -95,6 +129,50 @@ function isSame(before: SummaryBefore, now: SummaryBefore): boolean {
     before.workflowType === now.workflowType &&
     before.target === now.target
   );
+}
+
+/** What the tables show of a commit of a routed session. */
+interface RoutedPart {
+  /** The workflow's context, as JSON. */
+  readonly context: string;
+  /** A report, with its next step if that is known, or a decision. Missing for other events. */
+  readonly event?: ReportRow | { readonly next: string };
+}
+
+interface ReportRow {
+  /** The step that was reported on: of a client that came back, the one that it assumed. */
+  readonly step: string;
+  readonly report: string;
+  readonly outcome: string;
+  /** Of a report that a gate refused, the step that it stays on. */
+  readonly stays?: string;
+}
+
+/** Returns what the tables show of the body of a routed session; undefined if it is not one. */
+function routedPart(body: string): RoutedPart | undefined {
+  const { head, events } = membersOf(jsonOf(body));
+  const { context } = membersOf(head);
+  if (typeof context !== "object" || !Array.isArray(events)) return undefined;
+  const found = events.map(routedEvent).find((event) => event !== undefined);
+  return { context: readableText(JSON.stringify(context)), ...(found === undefined ? {} : { event: found }) };
+}
+
+function routedEvent(event: unknown): RoutedPart["event"] {
+  const { type, operation, step, assumedStep, report, next } = membersOf(event);
+  if (type === "decided" && typeof next === "string") return { next: readableText(next) };
+  if ((type !== "reported" && type !== "gate_refused") || typeof step !== "string") return undefined;
+  const isResume = operation === "resume";
+  const on = isResume && typeof assumedStep === "string" ? assumedStep : step;
+  return {
+    step: readableText(on),
+    report: readableText(JSON.stringify(report)),
+    outcome: isResume ? "RESUMING" : readableText(String(membersOf(report).status)),
+    ...(type === "gate_refused" ? { stays: readableText(step) } : {}),
+  };
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
 /** The report columns of a row of `workflow_history`. */
@@ -145,9 +223,12 @@ function firstType(body: string): string | undefined {
 }
 
 function eventsIn(body: string): unknown {
+  return membersOf(jsonOf(body)).events;
+}
+
+function jsonOf(body: string): unknown {
   try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null && "events" in value ? value.events : undefined;
+    return JSON.parse(body);
   } catch {
     return undefined;
   }

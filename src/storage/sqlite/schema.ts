@@ -13,7 +13,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ({ database }, names) => database.exec(logTables(names)),
   (connection, names) => {
     connection.database.exec(projectionTables(names));
-    projectLog(connection, names);
+    projectLog(connection, names, { isOld: true });
   },
   ({ database }, names) => {
     try {
@@ -21,6 +21,18 @@ export const MIGRATIONS: readonly Migration[] = [
     } catch (error) {
       throw isLocked(error) ? error : schemaInTheWay(error);
     }
+  },
+  (connection, names) => {
+    const { instances, history, sessions } = names;
+    const routed = `(SELECT session_id FROM ${sessions} WHERE kind = 'routed')`;
+    connection.database.exec(`
+      ALTER TABLE ${instances} ADD COLUMN version INTEGER;
+      UPDATE ${instances} AS i
+        SET version = 1 + (SELECT count(*) FROM ${history} WHERE instance_id = i.instance_id);
+      DELETE FROM ${history} WHERE instance_id IN ${routed};
+      DELETE FROM ${instances} WHERE instance_id IN ${routed};
+    `);
+    projectLog(connection, names, { where: "s.kind = 'routed'" });
   },
 ];
 
@@ -98,10 +110,10 @@ function schemaInTheWay(error: unknown) {
   return storageFailed("open", cause, remedy, error);
 }
 
-/** Fills the tables for people from the log. */
-function projectLog(connection: Connection, names: TableNames): void {
-  const projections = new Projections(connection, names);
-  const select = connection.prepare(selectCommits(names, "WHERE c.seq > ? ORDER BY c.seq LIMIT 100"));
+/** Fills the tables for people from the log: of all sessions, or of those that a condition selects. */
+function projectLog(connection: Connection, names: TableNames, { isOld = false, where = "true" }): void {
+  const projections = new Projections(connection, names, { isOld });
+  const select = connection.prepare(selectCommits(names, `WHERE c.seq > ? AND ${where} ORDER BY c.seq LIMIT 100`));
   const before = new Map<string, SummaryBefore>();
   for (let after = 0; ; ) {
     const rows = select.all(after);

@@ -246,9 +246,7 @@ export class SqliteStorage implements StorageAdapter {
    * If the log is shorter, its end was cut off.
    */
   async hint(id: SessionId): Promise<number> {
-    const { instances, history } = this.#names;
-    const sql = `SELECT 1 + (SELECT count(*) FROM ${history} WHERE instance_id = i.instance_id) AS version
-      FROM ${instances} i WHERE i.instance_id = ?`;
+    const sql = `SELECT version FROM ${this.#names.instances} WHERE instance_id = ?`;
     const row = await this.#connection.withRetry("read", () => this.#connection.prepare(sql).get(id));
     return row === undefined ? 0 : numberIn(row, "version");
   }

@@ -3,7 +3,7 @@
 import { isPhasegateError } from "../../errors.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { isSessionId } from "../../workflow/names.js";
-import { action, type Call, dispatch, type Failure, type Product } from "../dispatch.js";
+import { action, type Call, dispatch, errorIn, type Failure, type Product } from "../dispatch.js";
 import { compact, fits, type ShrinkRules, type WireObject } from "../wire.js";
 import { type Action, isAction, REQUESTS, type ToolContext, type WorkflowResponse } from "./actions.js";
 import { complete, requestWaiver } from "./complete.js";
@@ -92,14 +92,14 @@ function callThatShows({ session_id: id, next }: WireObject, leftOut: readonly s
 /** Returns the answer to a call that was not executed; for a phase that is ahead, with the current phase. */
 async function refuse(context: ToolContext, { name, given }: Call<Action>, failure: Failure): Promise<WireObject> {
   const { engine, name: tool, actions } = context;
+  const { session_id: id } = given;
+  engine.reportError(`tool ${tool} ${name ?? ""}`.trim(), errorIn(failure), isSessionId(id) ? id : undefined);
   if ("faults" in failure) {
     const { faults } = failure;
     if (name === undefined) return unknownActionAnswer(faults[0], given.action, actions);
     return badParametersAnswer(name, faults, given);
   }
   const { error } = failure;
-  if (!isPhasegateError(error)) engine.reportError(`tool ${tool} ${name ?? ""}`.trim(), error);
-  const { session_id: id } = given;
   const refusal = errorAnswer(tool, name ?? "", error, isSessionId(id) ? id : undefined);
   if (!isPhasegateError(error, "PHASE_LOCKED")) return refusal;
   try {

@@ -5,8 +5,8 @@
 
 import type * as z from "zod";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
-import { nearest, shown } from "../../workflow/names.js";
-import type { Call, Failure } from "../dispatch.js";
+import { isSessionId, nearest, shown } from "../../workflow/names.js";
+import { type Call, errorIn, type Failure } from "../dispatch.js";
 import { shortMessage, WIRE_ERRORS } from "../errors.js";
 import { type Fault, fieldNames, isOptional } from "../request.js";
 import { compact, type WireObject } from "../wire.js";
@@ -20,16 +20,16 @@ export interface Refusal {
   readonly body: z.input<typeof errorSchema>;
 }
 
-/** Returns the refusal of a call. An error that is not of this library is reported to the host. */
+/** Returns the refusal of a call, and reports it to the host. */
 export function refusalOf(context: RoutedContext, { name, given }: Call<RoutedCall>, failure: Failure): Refusal {
+  const { instance_id: id } = given;
+  context.engine.reportError(`routed ${name ?? "call"}`, errorIn(failure), isSessionId(id) ? id : undefined);
   if ("faults" in failure) {
     if (name === undefined) return noAction(given.action, [...context.names.values()]);
     return badRequest(REQUESTS[name], failure.faults);
   }
   const { error } = failure;
-  if (isPhasegateError(error)) return errorRefusal(context, name, given, error);
-  context.engine.reportError(`routed ${name ?? "call"}`, error);
-  return INTERNAL_ERROR;
+  return isPhasegateError(error) ? errorRefusal(context, name, given, error) : INTERNAL_ERROR;
 }
 
 function noAction(action: unknown, valid: readonly string[]): Refusal {
@@ -178,7 +178,11 @@ function detailsOf(context: RoutedContext, error: AnyPhasegateError): WireObject
         http_status: error.details.status,
         retryable: error.details.retryable,
         requests: error.details.requests,
+        instance_id: error.details.sessionId,
       };
+    case "DEFINITION_UNAVAILABLE":
+    case "TOO_LARGE":
+      return { instance_id: error.details.sessionId };
     case "STORAGE_FAILED":
       return { outcome: error.details.outcome };
     case "SESSION_LIMIT":
@@ -189,10 +193,19 @@ function detailsOf(context: RoutedContext, error: AnyPhasegateError): WireObject
   }
 }
 
+/** Codes that a start can fail with after the instance was created. */
+const DECIDED: ReadonlySet<string> = new Set(["DECIDER_FAILED", "DEFINITION_UNAVAILABLE", "TOO_LARGE"]);
+
 /** Returns what to do next, in calls that the client has. */
 function remedyOf(context: RoutedContext, error: AnyPhasegateError): string {
   // The engine's remedy is for the host, which is told, too: a client can't raise the limit.
   if (error.code === "SESSION_LIMIT") return "Finish an instance that you work on, or wait until one ends.";
+  if ("sessionId" in error.details && DECIDED.has(error.code)) {
+    // The instance has failed before its first step: what leads on is a retry.
+    const [retry] = toCalls(context, ["retry"]);
+    const call = retry === undefined ? "Ask the operator to retry it." : `Call ${retry} with this instance_id.`;
+    return `The instance ${error.details.sessionId} was started, and waits for its first step. ${call} ${error.remedy}`;
+  }
   if (error.code !== "INVALID_TRANSITION") return error.remedy;
   const calls = toCalls(context, error.details.allowed);
   return calls.length === 0 ? "It is over: start a new instance for more." : `Possible now: ${calls.join(", ")}.`;

@@ -157,7 +157,7 @@ const LEADS = new RegExp(
 const BETWEEN = "(?:\\s+(?:to|the|step|steps|back|directly|straight|either|on|over|into|with|at|a|this|next))*";
 /** The words before a name that must be a step's: other names after a verb can be files, branches or variables. */
 const SURELY_LEADS = new RegExp(
-  `\\b(?:${VERBS})${BETWEEN}[\\s:(*_]*$|\\b(?:next step(?: is| should be)?|step)[ :]*$`,
+  `\\b(?:${VERBS})${BETWEEN}[\\s:(*_]{0,8}$|\\b(?:next step(?: is| should be)?|step)[ :]*$`,
   "i",
 );
 /** The words after a name that make it a step. */

@@ -127,14 +127,19 @@ function requireVariable(path: string, name: string, variables: Variables): Vari
   if (value !== undefined) return value;
   const near = nearest(name, variables.keys());
   const meant = near === undefined ? "" : `; did you mean {${near}}?`;
-  throw variableRefusal(path, `there is no variable {${shown(name).slice(1, -1)}}${meant}`, variables);
+  throw variableRefusal(path, `there is no variable {${shown(name).slice(1, -1)}}${meant}`, variables, true);
 }
 
-function variableRefusal(path: string, reason: string, variables: Variables): PhasegateError<"PATH_REFUSED"> {
+function variableRefusal(
+  path: string,
+  reason: string,
+  variables: Variables,
+  isMistake = false,
+): PhasegateError<"PATH_REFUSED"> {
   const known = [...variables.keys()].map((name) => `{${name}}`).join(", ");
   return new PhasegateError("PATH_REFUSED", `the path ${shown(path)} is refused: ${reason}`, {
     remedy: `Known variables are ${known}. Replace others by their values yourself.`,
-    details: { reason },
+    details: { reason, ...(isMistake ? { isMistake } : {}) },
   });
 }
 

@@ -81,7 +81,8 @@ export class SessionKeeper {
     await recorder?.complete(sessionId, status, summary);
     const manifest = await folders.complete(sessionId, status, summary);
     counts.ended(sessionId, status);
-    notifications.notify("sessionCompleted", { sessionId, status });
+    const milliseconds = Date.parse(manifest.completed_at ?? manifest.created_at) - Date.parse(manifest.created_at);
+    notifications.notify("sessionCompleted", { sessionId, status, milliseconds });
     return manifest;
   }
 

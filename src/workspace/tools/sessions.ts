@@ -341,7 +341,7 @@ function notOwn(
     : `Call create_session with ${call}, then save again.`;
   return new PhasegateError("PATH_REFUSED", `${what}: ${reason}`, {
     remedy: rest === undefined || rest.startsWith("Call") ? others : `${rest} Or: ${others}`,
-    details: { reason },
+    details: { reason, ...(exists ? {} : { isMistake: true }) },
   });
 }
 

@@ -74,6 +74,18 @@ describe("buildDecisionPrompt", () => {
     expect(user).toContain('it was on the step "Sow"; the server\'s last known step ("Dig")');
   });
 
+  it("says of a report on a resumed step that the client assumes this step", () => {
+    const user = (assumedStep?: string) =>
+      buildDecisionPrompt(request({ operation: "resume", ...(assumedStep === undefined ? {} : { assumedStep }) })).user;
+    expect(user("Sow")).toContain('USER REPORT (for step "Sow", which the client assumes to be the current one):');
+    expect(user("Weed")).toContain("USER REPORT (of a client that comes back; it names no step of this workflow):");
+    expect(user("Sow")).not.toContain('USER REPORT (for step "Dig")');
+    const history = [{ timestamp: "t", stepName: "Dig", assumedStep: "Water", outcomeStatus: "RESUMING" }];
+    expect(buildDecisionPrompt(request({ history })).user).toContain(
+      '"step_name": "Dig",\n    "assumed_step_name": "Water",',
+    );
+  });
+
   it("includes the problem of the previous answer", () => {
     const { user } = buildDecisionPrompt(request({ problem: "there is no step Sew" }));
     expect(user).toContain(

@@ -205,13 +205,16 @@ describe("a routed workflow", () => {
   it.each([
     ["SUSPENDED", "Sow", "SUSPENDED", "Sow"],
     ["FAILED", "Sow", "FAILED", "Sow"],
-    ["COMPLETED", "Sow", "COMPLETED", "FINISH"],
+    ["COMPLETED", "Sow", "COMPLETED", "Sow"],
     ["SUSPENDED", "FINISH", "COMPLETED", "FINISH"],
     ["FAILED", "FINISH", "FAILED", "Dig"],
     ["running", "Sow", "RUNNING", "Sow"],
   ])("follows the suggestion %s with %s", async (statusSuggestion, nextStep, status, current) => {
     const { engine, id } = await started({ nextStep, statusSuggestion, reasoning: "why not" });
-    expect(await engine.advance(id, DONE)).toMatchObject({ status, currentStep: current, reasoning: "why not" });
+    const answer = await engine.advance(id, DONE);
+    expect(answer).toMatchObject({ status, currentStep: current, reasoning: "why not" });
+    // What is over has no next step.
+    if (status === "COMPLETED") expect(answer.nextStep).toEqual({ name: "FINISH", instructions: "Workflow complete." });
   });
 });
 

@@ -36,7 +36,11 @@ describe("start", () => {
 
   it("leaves a failed instance if the decider fails, which a retry continues", async () => {
     const { engine } = routed(new Script(new Error("no"), "Dig"), { firstStep: "decider" });
-    await expect(engine.start({ workflow: "GARDEN" })).rejects.toMatchObject({ code: "DECIDER_FAILED" });
+    const refused = await engine.start({ workflow: "GARDEN" }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "DECIDER_FAILED", remedy: expect.stringContaining("Retry the instance") });
+    // The error names the instance that waits.
+    const { items } = await engine.listInstances();
+    expect(refused).toMatchObject({ details: { sessionId: items[0]?.sessionId } });
     const [failed] = (await engine.listInstances()).items;
     expect(failed).toMatchObject({ status: "failed", current: "" });
     expect(await engine.status(failed?.sessionId ?? "")).toMatchObject({ status: "FAILED" });

@@ -112,7 +112,7 @@ function follow(model: Model, { to, how, writes }: Answer, type: "advance" | "re
   }
   const ends = to === "FINISH" || (how === "COMPLETED" && allowed.includes("FINISH"));
   model.status = ends ? "COMPLETED" : how === "SUSPENDED" ? "SUSPENDED" : "RUNNING";
-  model.step = ends ? "FINISH" : to;
+  model.step = to;
   return true;
 }
 

@@ -7,6 +7,7 @@ import { MIGRATIONS } from "../../../src/storage/postgres/schema.js";
 import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { failure } from "../../support/failure.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
+import { ROUTED_INSTANCE, ROUTED_REPORTS, reportRow, routedReports } from "../common/routed-reports.js";
 
 let url = "";
 let reader = "";
@@ -267,6 +268,14 @@ describe("a person at a SQL prompt", () => {
         ...{ instance_id: "session_1", step_name, user_report, outcome_status, determined_next_step },
       })),
     );
+  });
+
+  it("shows the context of a routed workflow, and each report with its outcome and the decided step", async () => {
+    const id = await routedReports(storage);
+    const rows = (view: string) =>
+      runSql(url, `SELECT * FROM ${schema}.${view} WHERE instance_id = '${id}' ORDER BY 1`);
+    expect(await rows("workflow_instances")).toMatchObject([ROUTED_INSTANCE]);
+    expect((await rows("workflow_history")).map(reportRow)).toEqual(ROUTED_REPORTS);
   });
 
   it("sees the size of a session", async () => {

@@ -1,10 +1,13 @@
+import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
 import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { collect } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
+import { routed, Script } from "../../routed/engine/garden.js";
 import { makeEngine, startTwoPhases } from "../../support/make-engine.js";
 import { built } from "../../support/workflows.js";
+import { ROUTED_INSTANCE, ROUTED_REPORTS, reportRow, routedReports } from "../common/routed-reports.js";
 import { newDatabases, query } from "./new-database.js";
 
 const newDatabase = newDatabases();
@@ -33,6 +36,7 @@ it("the views show the sessions of an engine as the log has them", async () => {
       created_at: newest?.createdAt,
       updated_at: newest?.updatedAt,
       completed_at: null,
+      version: 6,
     },
   ]);
   const history = query(file, "SELECT * FROM workflow_history ORDER BY history_entry_id");
@@ -123,6 +127,31 @@ it("the views accept bodies of any content", async () => {
   ]);
   expect((await collect(storage.log(last.sessionId))).map(({ body }) => body)[2]).toBe("\0{}");
   await storage.close();
+});
+
+it("the tables show the context of a routed workflow, and each report with its outcome and the decided step", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  const id = await routedReports(storage);
+  expect(query(file, "SELECT * FROM workflow_instances")).toMatchObject([ROUTED_INSTANCE]);
+  const history = query(file, "SELECT * FROM workflow_history ORDER BY history_entry_id");
+  expect(history.map(reportRow)).toEqual(ROUTED_REPORTS);
+  expect(await storage.hint(id)).toBe((await collect(storage.log(id))).length);
+  await storage.close();
+});
+
+it("an audit misses the last commits of a routed session, which have no rows of their own", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  const id = await routedReports(storage);
+  await storage.close();
+  const database = new DatabaseSync(file);
+  database.exec("DELETE FROM phasegate_commits WHERE seq = (SELECT max(seq) FROM phasegate_commits)");
+  database.close();
+  const again = await SqliteStorage.open(file);
+  const { engine } = routed(new Script(), { storage: again });
+  expect(await engine.audit(id)).toMatchObject({ intact: false });
+  await again.close();
 });
 
 it("the views show nothing of a deleted session", async () => {
