@@ -78,7 +78,7 @@ export interface WorkflowStatistics {
 export interface PhaseStatistics {
   /** The phase's number. */
   readonly phase: number;
-  /** Its name in the newest revision that a session is on; missing if the phases come from a plan. */
+  /** Its name in the newest revision that a session is on; missing if it comes from a plan. */
   readonly name?: string;
   /** The number of sessions that are at the phase now, in each state; completed ones are at none. */
   readonly sessions: Omit<SessionCounts, "completed">;
