@@ -12,6 +12,7 @@ const SUITES = [
   "postgres",
   "listing",
   "sqlite",
+  "statistics",
   "routed",
   "preload",
   "workspace",

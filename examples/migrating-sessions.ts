@@ -62,6 +62,17 @@ const audit = await there.audit(sessionId);
 assert.ok(audit.intact && audit.versions === 3);
 await there.completePhase(other.sessionId, { phase: 1, evidence: { failing_test: "reads a comment" } });
 
+// #region statistics
+const first = await there.statistics();
+for (const { phase, name, time, attempts, failed } of first.workflows.flatMap(({ phases }) => phases)) {
+  console.log(`${phase} ${name}: median ${time?.medianSeconds} s, ${failed} of ${attempts} attempts failed`);
+}
+const kept = JSON.stringify(first.cursor);
+// Later, perhaps in another process: only what was committed since then is read.
+const second = await there.statistics({ cursor: JSON.parse(kept) });
+// #endregion statistics
+assert.deepEqual(second.sessions, { active: 1, paused: 0, completed: 1, failed: 0 });
+
 // Completed sessions are removed when the host says so, never by themselves.
 await new Promise((resolve) => setTimeout(resolve, 5));
 assert.deepEqual(await there.cleanup(), { removed: [sessionId] });

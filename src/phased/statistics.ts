@@ -8,13 +8,12 @@ import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { SessionLog } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
-import type { Changes, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Changes, SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
 import { digest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import type { EngineContext } from "./engine-context.js";
 import { BROKEN, type BrokenSession } from "./lists.js";
-import type { LivingStatus } from "./options.js";
 import { phasedMachine } from "./pinned.js";
 import {
   addToTally,
@@ -45,7 +44,7 @@ export interface StatisticsCursor {
 }
 
 /** The number of sessions in each state. Deleted ones are not counted. */
-export type SessionCounts = Readonly<Record<LivingStatus, number>>;
+export type SessionCounts = Readonly<Record<Exclude<SessionStatus, "deleted">, number>>;
 
 /** Statistics of the phased sessions that a storage has now. */
 export interface Statistics {
@@ -78,7 +77,7 @@ export interface WorkflowStatistics {
 export interface PhaseStatistics {
   /** The phase's number. */
   readonly phase: number;
-  /** Its name in the newest revision that a session is on; missing if the phases come from a plan. */
+  /** Its name in the newest revision that a session is on; missing if it comes from a plan. */
   readonly name?: string;
   /** The number of sessions that are at the phase now, in each state; completed ones are at none. */
   readonly sessions: Omit<SessionCounts, "completed">;

@@ -18,6 +18,7 @@ import { makeAsking } from "../support/approvals.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { DURABLE, openStorage } from "../support/open-storage.js";
+import { makePlanned } from "../support/planned.js";
 import { newSchema, postgresUrl } from "../support/postgres.js";
 import { built, twoPhases } from "../support/workflows.js";
 
@@ -199,6 +200,18 @@ describe("statistics", () => {
       ...{ name: "New", failed: 2 },
       fields: [{ field: "items.*.ok", failed: 2, waived: 0 }],
     });
+  });
+
+  it("name no phases of plans, which differ from session to session", async () => {
+    const { engine, start } = makePlanned();
+    await start(1);
+    const found = await engine.statistics();
+    const names = found.workflows[0]?.phases.map(({ phase, name }) => [phase, name]);
+    expect(names).toEqual([
+      [0, phaseOf(found, 0).name],
+      [1, undefined],
+    ]);
+    expect(phaseOf(found, 0).name).toBeTypeOf("string");
   });
 
   it("tell 50 fields of a session's phase apart, whatever agents call them", async () => {

@@ -316,7 +316,7 @@ export const sessionTallySchema = z.object({
   phase: z.int(),
   /** Since when the session is active at its phase: ISO 8601, UTC; missing while it is not. */
   since: z.optional(z.string()),
-  /** The time of the commit that pinned its workflow, and the numbers and names of its phases; none if they are a plan's. */
+  /** The time of the commit that pinned its workflow, and the numbers and names of its phases, without those of a plan. */
   pinnedAt: z.string(),
   names: z.array(z.tuple([z.int(), z.string()])),
   phases: z.array(phaseTallySchema),
@@ -330,7 +330,7 @@ export type SessionTally = z.infer<typeof sessionTallySchema>;
 export type PhaseTally = z.infer<typeof phaseTallySchema>;
 
 const atPhase = { phase: z.int() };
-const names = z.array(z.object({ number: z.int(), name: z.string() }));
+const named = z.object({ number: z.int(), name: z.string(), plan: z.optional(z.unknown()) });
 const waived = z.array(z.object({ fields: z.array(z.string()) }));
 
 /** Checks what tallies read of a commit's events, and drops the rest: evidence may be large. */
@@ -338,7 +338,7 @@ export const talliedEventsSchema = z.array(
   z.discriminatedUnion("type", [
     z.object({
       type: z.enum(["started", "migrated", "plan_synced"]),
-      structure: z.object({ plan: z.optional(z.unknown()), phases: names }),
+      structure: z.object({ phases: z.array(named) }),
     }),
     z.object({ type: z.literal("gate_passed"), ...atPhase, waived: z.optional(waived) }),
     z.object({ type: z.literal("gate_failed"), ...atPhase, problems: z.array(z.object({ field: z.string() })) }),
@@ -393,12 +393,12 @@ function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
   switch (event.type) {
     case "started":
     case "migrated":
-    case "plan_synced": {
-      const { plan, phases } = event.structure;
+    case "plan_synced":
       tally.pinnedAt = at;
-      tally.names = plan === undefined ? phases.map(({ number, name }) => [number, name]) : [];
+      tally.names = event.structure.phases.flatMap(({ number, name, plan }) =>
+        plan === undefined ? [[number, name]] : [],
+      );
       return;
-    }
     case "phase_entered":
       tally.phase = event.phase;
       tally.since = at;
