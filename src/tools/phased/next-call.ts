@@ -158,7 +158,7 @@ export function taskCall(sessionId: string, phase: number, task: number): NextCa
  * Returns the call that notes a task as done. Its note is a placeholder, which is refused: copied unchanged, the call notes
  * nothing, since nobody has done the task yet.
  */
-export function doneCall(sessionId: string, phase: number, task: number): NextCall {
+function doneCall(sessionId: string, phase: number, task: number): NextCall {
   const note = "<once it is done: what whoever continues should know, if anything>";
   return { action: "complete_task", session_id: sessionId, phase, task_number: task, note };
 }
