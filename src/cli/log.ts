@@ -270,7 +270,7 @@ export async function logWorkflows(content: ContentProvider, log: Logger): Promi
 }
 
 /** The tool that texts of workflows ask for, where standards can be searched. */
-const SEARCH = "search_standards";
+export const SEARCH = "search_standards";
 
 /** Warns about workflows whose texts ask for the search tool, which is not served. */
 export async function warnMissingSearch(content: ContentProvider, log: Logger): Promise<void> {

@@ -37,6 +37,7 @@ import {
   logRoutedWorkflows,
   logWorkflows,
   logWorkspace,
+  SEARCH,
   warnMissingSearch,
 } from "./log.js";
 import { type LogLevel, requireFolder } from "./options.js";
@@ -156,9 +157,11 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     });
     logPhased(engine, log);
     await logWorkflows(content, log);
-    if (options.standards.length === 0) await warnMissingSearch(content, log);
+    const canSearch = options.standards.length > 0;
+    if (!canSearch) await warnMissingSearch(content, log);
+    const absent = canSearch ? {} : { absentTools: [SEARCH] };
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
-    const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...polling };
+    const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...absent, ...polling };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
     return { register: (server) => registerWorkflowTool(server, engine, toolOptions), ...close };
   };

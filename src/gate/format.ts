@@ -4,7 +4,7 @@
  */
 
 import { exampleOf } from "../workflow/field-types.js";
-import type { JsonObject } from "../workflow/json.js";
+import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type {
   FieldDefinition,
   FieldGate,
@@ -49,6 +49,20 @@ export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
     case "plan":
       return planGateExample(gate);
   }
+}
+
+/**
+ * Returns an example of evidence that holds no claim: none of a gate that asks for one, such as a required boolean or the
+ * tasks of a plan. A claim in an example would be copied.
+ */
+export function exampleWithoutClaims(gate: GateDefinition): JsonObject | undefined {
+  const example = gate.kind === "plan" ? undefined : exampleEvidence(gate);
+  return example === undefined || holdsClaim(example) ? undefined : example;
+}
+
+/** Returns true if a value is `true`, or has that inside. */
+export function holdsClaim(value: JsonValue): boolean {
+  return value === true || (typeof value === "object" && value !== null && Object.values(value).some(holdsClaim));
 }
 
 /**
@@ -150,7 +164,7 @@ function fieldSchema(
     // A claim must be true to count.
     ...(type === "boolean" && required ? { const: true } : {}),
     ...(description === undefined ? {} : { description }),
-    ...(shownExample === undefined ? {} : { examples: [shownExample] }),
+    ...(shownExample === undefined || holdsClaim(shownExample) ? {} : { examples: [shownExample] }),
     ...inWords(rules, checks),
   };
 }
@@ -162,6 +176,8 @@ function inWords(rules: readonly RuleDefinition[], checks: string[]): JsonObject
   };
 }
 
+const ITEMS_FORMAT = "whether each item holds, by its number: a boolean";
+
 /** Describes the validation items by number, which is how they are claimed. */
 function planFormat(gate: PlanGate): JsonObject {
   const byNumber = requiredItems(gate);
@@ -171,6 +187,6 @@ function planFormat(gate: PlanGate): JsonObject {
     [TASKS_FIELD]: { type: "list", required: true, description },
     ...(Object.keys(byNumber).length === 0
       ? {}
-      : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber, ...proven } }),
+      : { [ITEMS_FIELD]: { type: "object", required: true, description: ITEMS_FORMAT, items: byNumber, ...proven } }),
   };
 }

@@ -59,6 +59,8 @@ export interface ResumeResult {
   readonly sessionId: SessionId;
   /** How long the session was paused, in seconds. */
   readonly pausedSeconds: number;
+  /** The note of the pause. Missing if it had none, and in a repeated answer. */
+  readonly note?: string;
   /** The current phase. */
   readonly phase: PhaseView;
   /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
@@ -206,11 +208,12 @@ export async function resume(
   id: string,
   { idempotencyKey, ...said }: Keyed & OperatorNote,
 ): Promise<ResumeResult> {
-  await checkReadable(context, id);
+  const { head } = await checkReadable(context, id);
   const outcome = await executeCommand(context, id, { type: "resume", ...wordOf(said) }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
   const { sessionId, replayed } = outcome;
-  return { sessionId, replayed, pausedSeconds, phase: await currentPhase(context, outcome) };
+  const note = head.status === "paused" && head.note !== undefined ? { note: head.note } : {};
+  return { sessionId, replayed, pausedSeconds, ...note, phase: await currentPhase(context, outcome) };
 }
 
 export async function retryPhase(
@@ -299,11 +302,11 @@ export async function deleteSession(
  * Checks that the phase in the answer may be seen and that its text can be read: otherwise the call would
  * change the session and then fail. A phase that does not exist is left for the transition to refuse.
  */
-async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
+async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<PhasedSession> {
   const { session, structure, unapproved } = await loadSession(context, id, { snapshotsFirst: false });
   const number = phase ?? session.head.phase;
   const place = structure.phases.findIndex((candidate) => candidate.number === number);
-  if (place < 0) return;
+  if (place < 0) return session;
   // Approvals that the rollback revokes need not count.
   const counts = ({ position }: ApprovedPass) => phase === undefined || position < place;
   if (unapproved !== undefined && counts(unapproved)) throw notAccepted(unapproved);
@@ -312,6 +315,7 @@ async function checkReadable(context: EngineContext, id: string, phase?: number)
   const skips = phase === undefined ? undefined : await context.pinned.skips(session, structure);
   const shown = structure.phases[landing(place, structure, skips)];
   if (shown !== undefined) await viewText(context, session, structure, shown);
+  return session;
 }
 
 async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {

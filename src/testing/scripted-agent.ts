@@ -30,7 +30,8 @@ export interface ScriptedAgentOptions {
  * - `look`: reads the current phase;
  * - `honest`: submits the true evidence of the current phase;
  * - `finish`: like `honest`, until the workflow is done or a gate refuses;
- * - `example`: submits the example that the phase or the last refusal shows;
+ * - `example`: submits the example that the phase or the last refusal shows; `{}` if none was shown, as where the gate asks
+ *   for claims;
  * - `empty`: submits `{}`;
  * - `skip`: submits the true evidence of the next phase;
  * - `again`: submits the true evidence of the previous phase;

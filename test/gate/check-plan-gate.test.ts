@@ -174,7 +174,10 @@ describe("the gate of a phase of a plan", () => {
     expect(evidenceNames(noItems)).toEqual(["tasks_completed"]);
     expect(requiredFormat(gate)).toEqual({
       tasks_completed: { type: "list", required: true, description: expect.any(String) },
-      validation_gate: { type: "object", required: true, items: { 1: "**All** tests pass ✅", 2: "Docs are read" } },
+      validation_gate: {
+        ...{ type: "object", required: true, description: "whether each item holds, by its number: a boolean" },
+        items: { 1: "**All** tests pass ✅", 2: "Docs are read" },
+      },
     });
     expect(requiredFormat(noItems)).not.toHaveProperty("validation_gate");
     expect(exampleEvidence(gate)).toEqual(whole);

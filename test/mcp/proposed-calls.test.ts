@@ -9,15 +9,21 @@ it("the calls that answers propose lead through the work, and pass nothing if th
   const root = await temporaryFolder();
   await writeFiles(join(root, "workflows"), {
     ...SMALL,
-    "small/phases/1/task-1-parse.md": "# Task 1: Parse\n\nRead `core/rules.md` first.\n",
+    "small/phases/1/task-1-parse.md": "# Task 1: Parse\n\nRead `core/rules.md` first. Then search_standards.\n",
     "small/core/rules.md": "# Rules\n\nBe strict.\n",
     "small/phases/1/gate-definition.yaml": "evidence_schema:\n  report: {type: string, description: what was parsed}\n",
   });
   const { ask } = await connectToServe(["--workflows", join(root, "workflows"), "--state", join(root, "state")]);
-  const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "src/a.ts" });
+  const started = await ask({ action: "start", workflow_type: "small", target_file: "src/a.ts" });
+  const { session_id } = started;
+  expect(started).toMatchObject({
+    phase_content: { checkpoint: { evidence_schema: { required: ["report"] } } },
+    next: { action: "get_task", task_number: 1 },
+  });
   const task = await ask({ action: "get_task", session_id, phase: 1, task_number: 1 });
   const document = await ask({ action: "get_document", session_id, path: "core/rules.md" });
   expect(document.next).toEqual(task.next);
+  expect(task).toMatchObject({ task_content: { missing_tools: expect.stringContaining("search_standards") } });
   expect(task.next).toMatchObject({ action: "complete_task", phase: 1, task_number: 1 });
   expect(await ask(Object(task.next))).toMatchObject({ status: "error", code: "INVALID_INPUT" });
   const done = await ask({ ...Object(task.next), note: "parsed" });

@@ -122,3 +122,79 @@ describe("what comes next", () => {
     expect(await following("core/a.md")).toMatchObject({ action: "resume" });
   });
 });
+
+describe("what an answer tells", () => {
+  it("a start has the whole checkpoint and leads on, unless its text is too long for one answer", async () => {
+    const { call } = await begin({ fields: { report: text } });
+    const start = { action: "start", workflow_type: "w", target_file: "b" };
+    expect(await call(start)).toMatchObject({
+      phase_content: { content: "Do it.", checkpoint: { evidence_schema: { required: ["report"] } } },
+      next: { action: "complete_phase", evidence: { report: "<string>" } },
+    });
+    const tasks = await (await begin({ fields: { report: text } }, { tasks: TASKS })).call(start);
+    expect(tasks).toMatchObject({
+      phase_content: { checkpoint: { evidence_schema: { required: ["report"] } } },
+      next: { action: "get_task", task_number: 1 },
+    });
+    const long = await (await begin({ fields: { report: text } }, { content: "word ".repeat(9000) })).call(start);
+    expect(long).toMatchObject({
+      phase_content: { checkpoint: { required_evidence: ["report"], details: "see get_phase" } },
+      next: { action: "get_phase", phase: 1, cursor: expect.any(String) },
+    });
+  });
+
+  it("holds no example of a claim, and examples of everything else", async () => {
+    const fields = { built: { type: "boolean", example: true }, report: text } as const;
+    const claiming = await begin({ fields });
+    const phase = await claiming.call({ action: "get_phase", session_id: claiming.session_id });
+    expect(JSON.stringify(phase)).not.toMatch(/evidence_example|"examples":\[true\]/);
+    expect(phase).toMatchObject({
+      phase_content: { checkpoint: { evidence_schema: { properties: { built: { const: true } } } } },
+    });
+    const submit = { action: "complete_phase", session_id: claiming.session_id, phase: 1 };
+    expect(await claiming.call({ ...submit, evidence: {} })).not.toHaveProperty("examples");
+    // Nor does the example of a valid call.
+    const wrong = await claiming.call({ action: "complete_phase" });
+    expect(JSON.stringify(wrong)).not.toContain("true");
+    const evidence = z.object({ report: z.string(), inner: z.object({ done: z.boolean() }) });
+    const nested = await begin({ evidence, example: { report: "x", inner: { done: true } } });
+    const shown = await nested.call({ action: "get_phase", session_id: nested.session_id });
+    expect(JSON.stringify(shown)).not.toContain("evidence_example");
+    const plain = await begin({ fields: { report: text } });
+    expect(await plain.call({ action: "get_phase", session_id: plain.session_id })).toMatchObject({
+      phase_content: { checkpoint: { evidence_example: { report: expect.any(String) } } },
+    });
+  });
+
+  it("has the note of a pause as it was written, in short and when the session is resumed, within the budget", async () => {
+    const made = await begin({ fields: { report: text } }, { tasks: TASKS });
+    const { call, session_id, engine } = made;
+    // In JSON each of these characters has two.
+    const note = '"'.repeat(2000);
+    await call({ action: "complete_task", session_id, phase: 1, task_number: 1, note });
+    await call({ action: "pause", session_id, checkpoint_note: note });
+    const state = await call({ action: "get_state", session_id, brief: true });
+    expect(state).toMatchObject({ note, last_note: { task: 1, note: expect.stringMatching(/^"{199}…$/) } });
+    const small = workflowTool(engine, { maxTokens: 1000 });
+    const short = await small.dispatch({ action: "get_state", session_id, brief: true });
+    expect(JSON.stringify(short).length).toBeLessThan(4000);
+    expect(short).toMatchObject({ note: expect.stringMatching(/^"{199}…$/), next: { action: "resume" } });
+    expect(await call({ action: "resume", session_id })).toMatchObject({ resumed: true, checkpoint_note: note });
+  });
+
+  it("says that a text asks for a tool which the server does not have", async () => {
+    const tasks = [{ name: "t", content: "Query search_standards." }, TASKS[1]].filter((task) => task !== undefined);
+    const { engine, session_id } = await begin(undefined, { content: "Use search_standards first.", tasks });
+    const tool = workflowTool(engine, { absentTools: ["search_standards"] });
+    const missing_tools = expect.stringContaining("asks for search_standards, which this server does not have");
+    const get = { session_id, phase: 1 };
+    expect(await tool.dispatch({ action: "get_phase", ...get })).toMatchObject({ phase_content: { missing_tools } });
+    expect(await tool.dispatch({ action: "get_task", ...get, task_number: 1 })).toMatchObject({
+      task_content: { missing_tools },
+    });
+    const other = await tool.dispatch({ action: "get_task", ...get, task_number: 2 });
+    expect(other.task_content).not.toHaveProperty("missing_tools");
+    const served = await workflowTool(engine).dispatch({ action: "get_phase", ...get });
+    expect(served.phase_content).not.toHaveProperty("missing_tools");
+  });
+});

@@ -91,7 +91,7 @@ describe("a repeated answer of a phased session", () => {
     const here = { current_phase: 2, session_status: "active" };
     expect(await call(start)).toMatchObject({
       ...{ replayed: true, session_id, session_now: here, current_phase: 2, phase_content: { phase_number: 2 } },
-      next: { action: "get_phase" },
+      next: { action: "complete_phase", phase: 2 },
     });
     const back = { action: "rollback", session_id, to_phase: 1, idempotency_key: "back" };
     await call(back);

@@ -60,7 +60,7 @@ describe("answers give shared text once", () => {
     const phase = await ask({ action: "get_phase", session_id });
     expect(phase).toMatchObject({
       phase_content: {
-        checkpoint: { evidence_schema: expect.any(Object), evidence_example: expect.any(Object) },
+        checkpoint: { evidence_schema: expect.any(Object) },
         artifacts_from_previous_phases: {
           phase_1: ["tasks_completed", "validation_gate"],
           earlier: "1 more: get_state with a phase",

@@ -151,7 +151,7 @@ const EXAMPLES: Record<Parameter, unknown> = {
   phase: 1,
   task_number: 1,
   path: "core/template.md",
-  evidence: { tests_pass: true },
+  evidence: { "<field of the checkpoint>": "<what was done>" },
   category: "code_generation",
   status: "active",
   reason: "no longer needed",
@@ -250,6 +250,8 @@ export interface ToolContext extends DispatchOptions {
   readonly name: string;
   /** The actions that agents get. */
   readonly actions: readonly Action[];
+  /** The names of tools that texts may ask for, and that the server does not have. */
+  readonly absentTools: readonly string[];
   /** The budget of an answer, in characters of JSON. */
   readonly maxChars: number;
   /** The durations of each action; calls without a known action count as `unknown`. */

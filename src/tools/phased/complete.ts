@@ -5,6 +5,7 @@
  */
 
 import { conceal } from "../../gate/check-gate.js";
+import { holdsClaim } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
@@ -18,6 +19,7 @@ import {
   blockedBy,
   nextCall,
   phaseCall,
+  planBlanks,
   refusePlaceholder,
   replayNews,
   retryCall,
@@ -219,7 +221,9 @@ function waiverCall({ actions }: ToolContext, { sessionId, phase, waivable, reve
 
 function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
   if (result.reveal === "none") return { "<what was done>": "<result>" };
-  const named = { ...corrected(result), ...planBlanks(planClaims(result)) };
+  const { missing_tasks: tasks = [], unclaimed_items: items = {} } = planClaims(result);
+  const claims = planBlanks(tasks, Object.keys(items), ["<all that were claimed before>"]);
+  const named = { ...corrected(result), ...claims };
   return { ...named, ...others(result, submitted, named) };
 }
 
@@ -250,16 +254,6 @@ function blankFor(name: string, expected: string | undefined, format: JsonValue)
   return `<${wanted}${typeof description === "string" ? `: ${brief(description, ABOUT_MAX)}` : ""}>`;
 }
 
-/** Returns the same as evidence, with values that would not pass. */
-function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims): WireObject {
-  const named = tasks?.slice(0, BLANKS_MAX).map((id) => `<${id} once it is done>`);
-  const numbers = Object.keys(items ?? {}).slice(0, BLANKS_MAX);
-  return compact({
-    [TASKS_FIELD]: named && ["<all that were claimed before>", ...named],
-    [ITEMS_FIELD]: items && Object.fromEntries(numbers.map((number) => [number, "<boolean: whether it holds>"])),
-  });
-}
-
 function others({ problems }: Refused, submitted: readonly string[], named: WireObject): WireObject {
   if (ALL_FIELDS in named) return {};
   const isBetween = problems.some(({ field }) => field === "");
@@ -280,9 +274,15 @@ function withMore(
   const full = { ...bare, ...found };
   const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
   const answer = JSON.stringify(full).length <= maxChars ? full : { ...bare, ...seeErrors };
-  const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
+  const examples = example === undefined || isPlan(requiredFormat) || holdsClaim(example) ? undefined : example;
+  const whole = compact({ ...answer, required_format: requiredFormat, examples });
   if (JSON.stringify(whole).length <= maxChars) return whole;
   return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
+}
+
+/** Returns true for the format of a plan's gate: its examples name tasks, and each name is a claim. */
+function isPlan(format: JsonValue): boolean {
+  return isJsonObject(format) && TASKS_FIELD in format;
 }
 
 /** Asks the person who is present; undefined if there is none, or no answer. */

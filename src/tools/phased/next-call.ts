@@ -7,6 +7,7 @@ import { PhasegateError } from "../../errors.js";
 import { revealOf } from "../../gate/check-gate.js";
 import { isPlaceholder } from "../../gate/evidence.js";
 import { evidenceNames } from "../../gate/format.js";
+import { ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { PhaseTask, UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
@@ -157,7 +158,7 @@ export function taskCall(sessionId: string, phase: number, task: number): NextCa
  * Returns the call that notes a task as done. Its note is a placeholder, which is refused: copied unchanged, the call notes
  * nothing, since nobody has done the task yet.
  */
-export function doneCall(sessionId: string, phase: number, task: number): NextCall {
+function doneCall(sessionId: string, phase: number, task: number): NextCall {
   const note = "<once it is done: what whoever continues should know, if anything>";
   return { action: "complete_task", session_id: sessionId, phase, task_number: task, note };
 }
@@ -199,8 +200,26 @@ function blanks({ gate }: PhaseDefinition): WireObject {
       return Object.fromEntries(required.map(({ name, type }) => [name, blank(name, type)]));
     }
     case "plan":
-      return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
+      if (gate.proofs !== undefined) return named(evidenceNames(gate), "<see evidence_schema in get_phase>");
+      return planBlanks(
+        gate.tasks.flatMap(({ id, optional }) => (optional ? [] : [id])),
+        Object.keys(requiredItems(gate)),
+      );
   }
+}
+
+/** Returns the claims of a plan's gate as placeholders. `before` stands for claims that a refused submission had. */
+export function planBlanks(
+  tasks: readonly string[],
+  items: readonly string[],
+  before: readonly string[] = [],
+): WireObject {
+  const named = tasks.slice(0, BLANKS_MAX).map((id) => `<${id} once it is done>`);
+  const holds = items.slice(0, BLANKS_MAX).map((number) => [number, "<boolean: whether it holds>"]);
+  return {
+    ...(tasks.length === 0 ? {} : { [TASKS_FIELD]: [...before, ...named] }),
+    ...(items.length === 0 ? {} : { [ITEMS_FIELD]: Object.fromEntries(holds) }),
+  };
 }
 
 function named(names: readonly string[], blank: string): WireObject {

@@ -81,7 +81,7 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     phase,
     task_number: number,
     ...(view.plan === undefined ? {} : taskNews(view.plan)),
-    task_content: taskContent(view, text),
+    task_content: taskContent(view, text, context.absentTools),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
     next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.tasks, canNote)),
@@ -137,7 +137,7 @@ function callAfterDocument({ actions }: ToolContext, view: DocumentView): WireOb
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
-  const { phase, pausedSeconds, replayed } = await context.engine.resume(
+  const { phase, pausedSeconds, note, replayed } = await context.engine.resume(
     params.session_id,
     keyed(params.idempotency_key),
   );
@@ -148,6 +148,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
     ...positionFields(phase),
     resumed: true,
     paused_duration_seconds: pausedSeconds,
+    checkpoint_note: note,
   };
   return phaseAnswer(context, phase, fields);
 }
@@ -190,28 +191,27 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   // After a retry that could not record it either, the same call would not help.
   const isRetry = fields.action === "retry_phase";
   const state = isRetry ? asRecorded(view) : view;
-  const isWhole = fields.action === "get_phase" || !context.actions.includes("get_phase");
   const next = nextCall(state, () => callInPhase(view, phase, view.tasks));
-  const answer = {
-    status: "success",
-    ...fields,
-    ...approvalNews(view.awaiting),
-    ...waiverNews(view),
-    phase_content: phaseContent(view, isWhole),
-    ...planNews(context, sessionId, view.plan),
-    ...unrecordedNews(view),
-    blocked: blockedBy(view),
-    // Evidence needs the whole checkpoint; after a retry, the refusal had it.
-    next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),
-  };
-  return withText(
-    context,
-    compact(answer),
-    "phase_content",
-    phaseText(view),
-    phaseCall(sessionId, phase.number),
-    cursor,
-  );
+  const answerWith = (isWhole: boolean) =>
+    compact({
+      status: "success",
+      ...fields,
+      ...approvalNews(view.awaiting),
+      ...waiverNews(view),
+      phase_content: phaseContent(view, isWhole, context.absentTools),
+      ...planNews(context, sessionId, view.plan),
+      ...unrecordedNews(view),
+      blocked: blockedBy(view),
+      // Evidence needs the whole checkpoint; after a retry, the refusal had it.
+      next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),
+    });
+  const page = (answer: WireObject) =>
+    withText(context, answer, "phase_content", phaseText(view), phaseCall(sessionId, phase.number), cursor);
+  const isWhole = fields.action === "get_phase" || !context.actions.includes("get_phase");
+  // A start leads on, instead of to the same text again, if everything fits into its answer.
+  const whole = isWhole || fields.action === "start" ? page(answerWith(true)) : undefined;
+  if (whole !== undefined && (isWhole || (!("cursor" in whole) && fits(whole, context.maxChars)))) return whole;
+  return page(answerWith(false));
 }
 
 /** The budget for the key of a text, and for what completes the answer. */

@@ -1,7 +1,7 @@
 /** The engine's views as they look on the wire: names and nesting of answers. */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import { exampleEvidence, requiredFormat, requiredNames } from "../../gate/format.js";
+import { exampleWithoutClaims, holdsClaim, requiredFormat, requiredNames } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
 import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
@@ -22,9 +22,9 @@ import { evidenceNote } from "./evidence-note.js";
  * Returns a phase without its text, which the caller pages. `isWhole` is false where the answer can refer to `get_phase`
  * for the checkpoint and the artifacts.
  */
-export function phaseContent(view: PhaseView, isWhole: boolean): WireObject {
+export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: readonly string[]): WireObject {
   const { phase, facts, content, contentChanged, leftOut, artifacts, plan, tasks, documents, shared } = view;
-  const text = view.own ?? content.text;
+  const text = `${view.own ?? content.text}${shared === undefined ? "" : `\n${shared}`}`;
   const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
   return compact({
     phase_number: phase.number,
@@ -36,7 +36,8 @@ export function phaseContent(view: PhaseView, isWhole: boolean): WireObject {
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
       : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
-    evidence_note: evidenceNote(shared === undefined ? text : `${text}\n${shared}`, phase.gate),
+    evidence_note: evidenceNote(text, phase.gate),
+    missing_tools: absenceNote(text, absentTools),
     artifacts_from_previous_phases: isWhole ? artifactNames(artifacts) : undefined,
     ...documentNames(documents),
     content_changed: contentChanged || undefined,
@@ -45,6 +46,13 @@ export function phaseContent(view: PhaseView, isWhole: boolean): WireObject {
     sources: content.sources,
     tokens: content.tokens,
   });
+}
+
+/** Returns the note that a text asks for tools which the server does not have. */
+function absenceNote(text: string, absentTools: readonly string[]): string | undefined {
+  const asked = absentTools.filter((name) => text.includes(name));
+  if (asked.length === 0) return undefined;
+  return `the text asks for ${asked.join(", ")}, which this server does not have: without such a tool, go on without it`;
 }
 
 /** Limits the note on what is left out of a text, in characters. */
@@ -57,7 +65,7 @@ function leftOutNote(leftOut: readonly string[]): string | undefined {
 }
 
 /** Returns a task without its text. */
-export function taskContent(view: TaskView, text: string): WireObject {
+export function taskContent(view: TaskView, text: string, absentTools: readonly string[]): WireObject {
   const { phase, task, facts, content, contentChanged, leftOut, documents } = view;
   const { purpose, plan } = task;
   // Steps, artifacts and the like are in the text.
@@ -71,6 +79,7 @@ export function taskContent(view: TaskView, text: string): WireObject {
     content_changed: contentChanged || undefined,
     note: leftOutNote(leftOut),
     evidence_note: evidenceNote(text, phase.gate),
+    missing_tools: absenceNote(text, absentTools),
     // What all tasks share is in get_phase, sources included.
     ...(isOwn ? { shared: "see get_phase" } : { sources: content.sources, tokens: content.tokens }),
   });
@@ -144,7 +153,10 @@ export function skipNews(skipped: readonly SkippedPhase[] | undefined): WireObje
 /** Returns a problem without its sentence, which is in `validation_errors`. */
 export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
   // An example of a claim would only invite it.
-  return compact({ field, problem, got, expected, example: example === true ? undefined : example });
+  return compact({
+    ...{ field, problem, got, expected },
+    example: example === undefined || holdsClaim(example) ? undefined : example,
+  });
 }
 
 /**
@@ -290,7 +302,7 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
 interface Wanted {
   readonly required: readonly string[];
   readonly format: JsonObject;
-  /** Missing if it is long: the schema has everything that is required. */
+  /** Missing if it is long or would hold a claim: the schema has everything that is required. */
   readonly example: JsonObject | undefined;
 }
 
@@ -300,7 +312,7 @@ const wantedBy = new WeakMap<GateDefinition, Wanted>();
 function wanted(gate: GateDefinition): Wanted {
   const known = wantedBy.get(gate);
   if (known !== undefined) return known;
-  const example = exampleEvidence(gate);
+  const example = exampleWithoutClaims(gate);
   const isShort = example !== undefined && JSON.stringify(example).length <= LIST_MAX;
   const found = {
     required: requiredNames(gate),

@@ -1,7 +1,7 @@
 /** The handlers of the actions that show where a session is: its state, in short and as a whole. */
 
 import type { FullStateView, PhaseTask, StateView } from "../../phased/views.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { blockedBy, nextCall, nextTask, phaseCall, unrecordedNews } from "./next-call.js";
 import { planNews, planNewsInShort } from "./plan.js";
@@ -83,6 +83,15 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
 
 /** Returns what an agent needs after its context was compacted: where it is, what is done, and what is next. */
 function briefState(context: ToolContext, state: StateView): WireObject {
+  const whole = briefStateWith(context, state, Number.POSITIVE_INFINITY);
+  return fits(whole, context.maxChars) ? whole : briefStateWith(context, state, NOTE_LEAST);
+}
+
+/** The length that a task's note is cut to, and that of a pause where the whole one does not fit, in characters. */
+const NOTE_LEAST = 200;
+
+/** Returns the brief state with the note of a pause of at most so many characters. */
+function briefStateWith(context: ToolContext, state: StateView, noteMax: number): WireObject {
   const { head, structure } = state;
   const phase = structure.phases[head.position];
   return compact({
@@ -96,7 +105,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
     ...tasksNews(state.tasks),
-    last_note: state.note && { ...state.note, note: brief(state.note.note, 200) },
+    last_note: state.note && { ...state.note, note: brief(state.note.note, NOTE_LEAST) },
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
     ...waiverNews(state, true),
@@ -104,7 +113,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     ...planNewsInShort(context, state.sessionId, state.plan),
     ...unrecordedNews(state),
     blocked: blockedBy(state),
-    note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
+    note: head.status === "paused" && head.note !== undefined ? brief(head.note, noteMax) : undefined,
     next: next(state),
   });
 }

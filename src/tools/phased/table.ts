@@ -110,11 +110,15 @@ async function refuse(context: ToolContext, { name, given }: Call<Action>, failu
   }
 }
 
-async function withCurrentPhase({ engine, maxChars }: ToolContext, refusal: WireObject, sessionId: string) {
+async function withCurrentPhase(
+  { engine, maxChars, absentTools }: ToolContext,
+  refusal: WireObject,
+  sessionId: string,
+) {
   const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
   const whole = {
     ...refusal,
-    current_phase_content: { ...phaseContent(view, false), content: view.content.text },
+    current_phase_content: { ...phaseContent(view, false, absentTools), content: view.content.text },
     progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
   };
   if (fits(whole, maxChars)) return whole;

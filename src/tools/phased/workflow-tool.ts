@@ -36,6 +36,11 @@ export interface WorkflowToolOptions {
   readonly actions?: readonly Action[];
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
+  /**
+   * The names of tools that texts may ask for and that the server does not have, such as `search_standards`: an answer with
+   * such a text says so. Default: none.
+   */
+  readonly absentTools?: readonly string[];
 }
 
 /** A tool that can be registered with any server that takes a name, schemas and a function. */
@@ -64,7 +69,8 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
   const actions = checkActions(options.actions ?? ACTION_NAMES);
   const name = options.name ?? "pos_workflow";
   const maxChars = maxCharsFor(options.maxTokens);
-  const context: ToolContext = { engine, name, actions, maxChars, metrics: new Metrics() };
+  const { absentTools = [] } = options;
+  const context: ToolContext = { engine, name, actions, absentTools, maxChars, metrics: new Metrics() };
   return {
     name,
     description: options.description ?? toolDescription(actions),
