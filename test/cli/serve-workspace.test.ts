@@ -1,5 +1,5 @@
 import { mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -112,6 +112,18 @@ describe("phasegate serve --bundle", () => {
           "not there yet: {project-root}/settings/earlier.md (needed later, or written)",
         ],
       });
+    }
+  });
+
+  it("reads the folders that PHASEGATE_READ_ROOTS names", async () => {
+    const { base, bundle } = await makeWorkspace();
+    const roots = ["one", "two"].map((name) => `${name}=${join(base, name)}`);
+    await writeFiles(base, { "one/a.md": "one", "two/a.md": "two" });
+    const flags = ["--bundle", bundle, "--output", join(base, "out")];
+    const { client } = await connectToServe(flags, { PHASEGATE_READ_ROOTS: roots.join(delimiter) });
+    for (const name of ["one", "two"]) {
+      const read = await client.callTool({ name: "read_file", arguments: { path: `{${name}}/a.md` } });
+      expect(answerOf(read)).toMatchObject({ content: name });
     }
   });
 
