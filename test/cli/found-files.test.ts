@@ -46,7 +46,7 @@ describe("files as people write them", () => {
       code: 0,
       stdout: expect.stringContaining("0 errors, 0 warnings"),
     });
-    const { ask } = await connectToServe(["--workflows", root, "--state", join(root, "state")]);
+    const { ask, log, client } = await connectToServe(["--workflows", root, "--state", join(root, "state")]);
     const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
     const complete = (phase: number, evidence: object) =>
       ask({ action: "complete_phase", session_id, phase, evidence });
@@ -55,7 +55,13 @@ describe("files as people write them", () => {
     expect(await complete(1, { queries_found: 4, average_relevance: 0.85 })).toMatchObject({ checkpoint_passed: true });
     const high = await complete(2, { average_rank: 20, rating: 6 });
     expect(JSON.stringify(high)).toMatch(/less_than_or_equal_2_0.*between_1_and_5/);
+    expect(await ask({ action: "get_phase", session_id, phase: 9 })).toMatchObject({ status: "error" });
     expect(await complete(2, { average_rank: 2, rating: 5 })).toMatchObject({ checkpoint_passed: true });
+    await client.close();
+    expect(log.filter(({ msg }) => msg === "refused")).toMatchObject([
+      { code: "PHASE_OUT_OF_RANGE", sessionId: session_id },
+    ]);
+    expect(log.find(({ msg }) => msg === "completed")).toMatchObject({ milliseconds: expect.any(Number) });
   });
 
   it.each([

@@ -21,6 +21,7 @@ const NOTIFICATIONS = {
   waiverGranted: 1,
   waiverDenied: 1,
   stepRefused: 1,
+  refused: 1,
   taskCompleted: 1,
   gateOverridden: 1,
   phaseSkipped: 1,
@@ -48,6 +49,7 @@ const NOTIFICATIONS = {
   sessionCreated: 1,
   sessionReopened: 1,
   saved: 1,
+  fileRead: 1,
   sessionCompleted: 1,
 } satisfies Record<keyof EngineNotifications | keyof RoutedNotificationMap | keyof WorkspaceNotificationMap, 1>;
 
