@@ -23,7 +23,7 @@ import {
   type TalliedCommit,
   talliedEventsSchema,
   talliedHeadSchema,
-} from "./state/history.js";
+} from "./state/tally.js";
 
 /** Selects what statistics are about, and continues earlier ones. */
 export interface StatisticsRequest {

@@ -10,7 +10,7 @@
  * - list.ts: a walk skips names that begin with `.` and does not follow cyclic links.
  * - replace.ts: a replacement is compare-and-swap by SHA-256; a claim file admits one writer at a time.
  * - save.ts: a save never writes through a link or to a file with several hard links.
- * - folders.ts: new folders are made one level at a time, in a parent that is held open.
+ * - save.ts: new folders are made one level at a time, in a parent that is held open.
  * - refusals.ts: the errors of the sandbox.
  * - without-folder.ts: absolute paths are removed from texts that agents read.
  */
@@ -18,7 +18,6 @@ import { lstat, realpath } from "node:fs/promises";
 import { posix } from "node:path";
 import { isPhasegateError } from "../errors.js";
 import { parseRelativePath } from "../workflow/names.js";
-import { makeFolder, makeFolders } from "./folders.js";
 import { listFolder, listNames, type SandboxEntry, type SandboxTree, walkFolder } from "./list.js";
 import {
   type CheckedFile,
@@ -32,7 +31,7 @@ import {
 import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } from "./refusals.js";
 import { replaceFile } from "./replace.js";
 import { isLink, onceInTurn, type Refuse, resolveInside, resolveUnless } from "./resolve.js";
-import { type Saved, saveFile } from "./save.js";
+import { makeFolder, makeFolders, type Saved, saveFile } from "./save.js";
 
 const MAX_ENTRIES = 10_000;
 const MAX_DEPTH = 16;

@@ -18,12 +18,11 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { holdFolder, makeFolder } from "../../src/sandbox/folders.js";
 import { fill } from "../../src/sandbox/read.js";
 import { sha256 } from "../../src/sandbox/replace.js";
 import type { Sandbox } from "../../src/sandbox/sandbox.js";
 import { openSandbox } from "../../src/sandbox/sandbox.js";
-import { renameChecked, saveFile } from "../../src/sandbox/save.js";
+import { holdFolder, makeFolder, renameChecked, saveFile } from "../../src/sandbox/save.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let base: string;

@@ -14,8 +14,7 @@ import { ignore } from "./disk.js";
 import { isMissing, isOutcomeUnknown, outcomeUnknown } from "./failures.js";
 import type { SessionPlace } from "./layout.js";
 import { activeMarker, allMarker, type Marker } from "./markers.js";
-import type { StoreParts } from "./parts.js";
-import { sweepTemporary } from "./trash.js";
+import { type StoreParts, sweepTemporary } from "./parts.js";
 
 /**
  * Versions after which the writer deletes what crashes left in the session's folder. It also does so when a session

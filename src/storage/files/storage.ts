@@ -14,7 +14,7 @@
  * - compact.ts: packed versions are deleted only after the copy window.
  * - parts.ts: what the operations share, and when a watcher counts as dead.
  * - storage.ts: a removed id is marked as used before its folder goes to the trash.
- * - trash.ts: temp files and trash are deleted by age, measured by the file system's clock.
+ * - parts.ts: temp files and trash are deleted by age, measured by the file system's clock.
  * - watch.ts: watching is polling, with a wake-up for this process's own commits.
  * - repair.ts: markers and heads are rebuilt from the commits.
  * - failures.ts: which system errors become which error codes.

@@ -11,8 +11,7 @@ import { orDamaged } from "./failures.js";
 import { folderState } from "./layout.js";
 import { SessionLog } from "./list.js";
 import type { MarkerEntry } from "./markers.js";
-import type { StoreParts } from "./parts.js";
-import type { TrashEntry } from "./trash.js";
+import type { StoreParts, TrashEntry } from "./parts.js";
 
 /** Sessions read in parallel, and inactive sessions polled per round. */
 const BATCH = 64;

@@ -1,0 +1,208 @@
+/** The tally that statistics keep of one session: what became of its phases, how long they took, and why gates refused. */
+
+import * as z from "zod/mini";
+import type { Recorded } from "../../log/commit.js";
+import { isSessionId, type SessionId } from "../../workflow/names.js";
+
+const count = z.optional(z.int().check(z.positive()));
+
+/** What statistics keep of one session's work at one phase. A missing count is 0. */
+const phaseTallySchema = z.object({
+  phase: z.int(),
+  /** The time in which the session was active at the phase, in all visits, in milliseconds. Without the time since `since`. */
+  spent: z.number().check(z.nonnegative()),
+  /** What became of the phase; missing if it is still to be done. */
+  state: z.optional(z.enum(["completed", "skipped"])),
+  passed: count,
+  failed: count,
+  denied: count,
+  overridden: count,
+  refusedSteps: count,
+  waiversRequested: count,
+  waiversGranted: count,
+  waiversDenied: count,
+  /** How often attempts failed at a field, and how often the gate was passed with it waived. */
+  fields: z.optional(z.array(z.tuple([z.string(), z.int(), z.int()]))),
+});
+
+/** Checks a stored tally: what statistics keep of one session, as plain JSON. */
+export const sessionTallySchema = z.object({
+  sessionId: z.custom<SessionId>(isSessionId),
+  /** The last commit that it counts. */
+  version: z.int().check(z.positive()),
+  hash: z.string(),
+  workflowType: z.string(),
+  status: z.enum(["active", "paused", "completed", "failed"]),
+  /** The current phase. */
+  phase: z.int(),
+  /** Since when the session is active at its phase: ISO 8601, UTC; missing while it is not. */
+  since: z.optional(z.string()),
+  /** The time of the commit that pinned its workflow, and the numbers and names of its phases, without those of a plan. */
+  pinnedAt: z.string(),
+  names: z.array(z.tuple([z.int(), z.string()])),
+  phases: z.array(phaseTallySchema),
+  /** True if it ends before a gate that was passed with an approval or a waiver that this host does not accept. */
+  unapproved: z.optional(z.literal(true)),
+});
+
+/** What statistics keep of one session. */
+export type SessionTally = z.infer<typeof sessionTallySchema>;
+/** What statistics keep of one session's work at one phase. */
+export type PhaseTally = z.infer<typeof phaseTallySchema>;
+
+const atPhase = { phase: z.int() };
+const named = z.object({ number: z.int(), name: z.string(), plan: z.optional(z.unknown()) });
+const waived = z.array(z.object({ fields: z.array(z.string()) }));
+
+/** Checks what tallies read of a commit's events, and drops the rest: evidence may be large. */
+export const talliedEventsSchema = z.array(
+  z.discriminatedUnion("type", [
+    z.object({
+      type: z.enum(["started", "migrated", "plan_synced"]),
+      structure: z.object({ phases: z.array(named) }),
+    }),
+    z.object({ type: z.literal("gate_passed"), ...atPhase, waived: z.optional(waived) }),
+    z.object({ type: z.literal("gate_failed"), ...atPhase, problems: z.array(z.object({ field: z.string() })) }),
+    z.object({ type: z.enum(["phase_entered", "gate_overridden", "phase_skipped"]), ...atPhase }),
+    z.object({
+      type: z.enum(["denied", "step_refused", "waiver_requested", "waiver_granted", "waiver_denied"]),
+      ...atPhase,
+    }),
+    z.object({ type: z.literal("rolled_back"), to: z.int() }),
+    z.object({ type: z.enum(["paused", "resumed", "failed", "retried", "completed", "deleted"]) }),
+    z.object({ type: z.enum(["approval_requested", "approved", "task_completed", "plan_ticked", "snapshots_taken"]) }),
+  ]),
+);
+type TalliedEvent = z.infer<typeof talliedEventsSchema>[number];
+
+/** Checks what tallies and summaries read of a head. */
+export const talliedHeadSchema = z.object({
+  status: z.enum(["active", "paused", "completed", "failed", "deleted"]),
+  workflowType: z.string(),
+  target: z.string(),
+  phase: z.int(),
+  createdAt: z.string(),
+});
+/** A commit as tallies read it. */
+export type TalliedCommit = Recorded<TalliedEvent, z.infer<typeof talliedHeadSchema>>;
+
+/** Adds a commit to a tally, which it changes; undefined once the session is deleted. */
+export function addToTally(
+  tally: SessionTally | undefined,
+  { sessionId, version, hash, at, head, events }: Omit<TalliedCommit, "summary">,
+): SessionTally | undefined {
+  const { status, phase, workflowType } = head;
+  if (status === "deleted") return undefined;
+  const place = { version, hash, workflowType };
+  const next: SessionTally = tally ?? { sessionId, ...place, status, phase, pinnedAt: at, names: [], phases: [] };
+  for (const event of events) addEvent(next, event, at);
+  return Object.assign(next, place, { status, phase });
+}
+
+/** The events with a count of their own. */
+const COUNTED = {
+  denied: "denied",
+  step_refused: "refusedSteps",
+  waiver_requested: "waiversRequested",
+  waiver_granted: "waiversGranted",
+  waiver_denied: "waiversDenied",
+} as const;
+/** The places of the counts of a field. */
+const [FAILED, WAIVED] = [1, 2] as const;
+
+function addEvent(tally: SessionTally, event: TalliedEvent, at: string): void {
+  switch (event.type) {
+    case "started":
+    case "migrated":
+    case "plan_synced":
+      tally.pinnedAt = at;
+      tally.names = event.structure.phases.flatMap(({ number, name, plan }) =>
+        plan === undefined ? [[number, name]] : [],
+      );
+      return;
+    case "phase_entered":
+      tally.phase = event.phase;
+      tally.since = at;
+      return;
+    case "resumed":
+    case "retried":
+      tally.since ??= at;
+      return;
+    case "paused":
+    case "failed":
+      endWork(tally, at);
+      return;
+    case "gate_passed":
+    case "gate_overridden":
+    case "phase_skipped": {
+      endWork(tally, at);
+      const phase = phaseIn(tally, event.phase);
+      phase.state = event.type === "phase_skipped" ? "skipped" : "completed";
+      if (event.type === "gate_overridden") increase(phase, "overridden");
+      if (event.type !== "gate_passed") return;
+      increase(phase, "passed");
+      for (const name of new Set((event.waived ?? []).flatMap(({ fields }) => fields))) addField(phase, name, WAIVED);
+      return;
+    }
+    case "gate_failed": {
+      const phase = phaseIn(tally, event.phase);
+      increase(phase, "failed");
+      for (const name of new Set(event.problems.map(({ field }) => fieldName(field)))) addField(phase, name, FAILED);
+      return;
+    }
+    case "rolled_back":
+      endWork(tally, at);
+      for (const phase of tally.phases) if (phase.phase >= event.to) delete phase.state;
+      return;
+    case "denied":
+    case "step_refused":
+    case "waiver_requested":
+    case "waiver_granted":
+    case "waiver_denied":
+      increase(phaseIn(tally, event.phase), COUNTED[event.type]);
+  }
+}
+
+/** Adds the time since the session became active at its phase. It counts no more until the session is active again. */
+function endWork(tally: SessionTally, at: string): void {
+  if (tally.since === undefined) return;
+  const spent = Date.parse(at) - Date.parse(tally.since);
+  // The clock may have been set back in between.
+  if (spent > 0) phaseIn(tally, tally.phase).spent += spent;
+  delete tally.since;
+}
+
+function phaseIn({ phases }: SessionTally, phase: number): PhaseTally {
+  const known = phases.find((one) => one.phase === phase);
+  if (known !== undefined) return known;
+  const added: PhaseTally = { phase, spent: 0 };
+  phases.push(added);
+  return added;
+}
+
+function increase(
+  phase: PhaseTally,
+  name: "passed" | "failed" | "overridden" | (typeof COUNTED)[keyof typeof COUNTED],
+) {
+  phase[name] = (phase[name] ?? 0) + 1;
+}
+
+/** Limits the fields of a phase that one session's tally tells apart, and their names: agents may invent them. */
+const FIELDS_MAX = 50;
+const FIELD_LENGTH_MAX = 100;
+
+/** Returns the field of a problem, with `*` in place of the numbers of items. */
+function fieldName(field: string): string {
+  return field.replace(/(?<=\.)\d+(?=\.|$)/g, "*").slice(0, FIELD_LENGTH_MAX);
+}
+
+function addField(phase: PhaseTally, name: string, place: typeof FAILED | typeof WAIVED): void {
+  phase.fields ??= [];
+  let field = phase.fields.find(([known]) => known === name);
+  if (field === undefined) {
+    if (place === FAILED && phase.fields.length >= FIELDS_MAX) return;
+    field = [name, 0, 0];
+    phase.fields.push(field);
+  }
+  field[place] += 1;
+}
