@@ -14,6 +14,7 @@ import {
   issueProblems,
   namingProblems,
   skipFault,
+  unknownOptions,
 } from "../rules/options.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
@@ -75,6 +76,9 @@ async function checkInCode(
     const issues = naming.length === 0 ? result.issues : result.issues.filter(isOther);
     return { ok: false, problems: [...naming, ...issueProblems(issues)] };
   }
+  // A schema in code may drop what it does not know.
+  const unknown = unknownOptions(optionsSchema, given);
+  if (unknown.length > 0) return { ok: false, problems: unknown };
   const options = asJson(result.value);
   if (isJsonObject(options)) return { ok: true, options };
   const problem = "the output of the options' schema is not a JSON object";

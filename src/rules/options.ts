@@ -80,17 +80,27 @@ export async function checkBySchema(schema: JsonObject, given: JsonObject): Prom
 /** Returns the unknown and the missing options, each with what was meant or what is expected. */
 export function namingProblems(schema: JsonObject, given: JsonObject): string[] {
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
-  const names = Object.keys(properties);
-  const unknown = schema.additionalProperties === false ? Object.keys(given).filter((key) => !names.includes(key)) : [];
   const missing = textsIn(schema.required).filter((name) => !Object.hasOwn(given, name) && !hasDefault(schema, name));
-  const free = names.filter((name) => !Object.hasOwn(given, name));
   return [
-    ...unknown.map((key) => {
-      const meant = optionMeant(key, free);
-      return `there is no option ${shown(key)}${meant === undefined ? "" : `; did you mean ${shown(meant)}?`}`;
-    }),
+    ...unknownOptions(schema, given),
     ...missing.map((name) => `the option ${shown(name)} is missing: ${describeProperty(properties[name], true)}`),
   ];
+}
+
+/**
+ * Returns the unknown options: all, where the schema allows no others; else those that are nearly the name of one that is
+ * not given. Such an option would be ignored, and a phase skipped for it.
+ */
+export function unknownOptions(schema: JsonObject, given: JsonObject): string[] {
+  const names = Object.keys(isJsonObject(schema.properties) ? schema.properties : {});
+  const free = names.filter((name) => !Object.hasOwn(given, name));
+  const { additionalProperties: others } = schema;
+  const isMeant = (key: string) => others === undefined && key.length > 2 && nearest(key, free) !== undefined;
+  const unknown = Object.keys(given).filter((key) => !names.includes(key) && (others === false || isMeant(key)));
+  return unknown.map((key) => {
+    const meant = optionMeant(key, free);
+    return `there is no option ${shown(key)}${meant === undefined ? "" : `; did you mean ${shown(meant)}?`}`;
+  });
 }
 
 /** Returns issues of a schema as sentences, each with its place. */

@@ -197,4 +197,38 @@ describe("what an answer tells", () => {
     const served = await workflowTool(engine).dispatch({ action: "get_phase", ...get });
     expect(served.phase_content).not.toHaveProperty("missing_tools");
   });
+
+  it("a completed session has no next call, in any answer", async () => {
+    const { call, session_id } = await begin(undefined);
+    await call({ action: "complete_phase", session_id, phase: 1, evidence: { summary: "all of it" } });
+    for (const action of ["get_state", "get_session", "get_phase", "get_errors", "get_history"]) {
+      expect(await call({ action, session_id }), action).toMatchObject({ status: "success", next: null });
+    }
+  });
+
+  it("a refused request for a waiver ahead has the name that agents know, and a refusal names it as possible", async () => {
+    const { call, session_id } = await begin({ fields: { report: text } });
+    const retried = await call({ action: "retry_phase", session_id, phase: 1 });
+    expect(retried).toMatchObject({ status: "error", valid_actions: expect.arrayContaining(["request_waiver"]) });
+    await call({ action: "pause", session_id });
+    const asked = await call({ action: "request_waiver", session_id, phase: 1, fields: ["report"], reason: "none" });
+    expect(asked).toMatchObject({ status: "error", error: "request_waiver is not possible: the session is paused" });
+  });
+
+  it("an option that is nearly one of the workflow's is refused: it would be ignored, and a phase skipped for it", async () => {
+    const workflow = defineWorkflow({
+      ...{ type: "o", revision: "1", name: "O", description: "Reads options", target: "none" },
+      options: z.object({ docs: z.array(z.string()).optional() }),
+      phases: [
+        { number: 1, name: "Docs", content: "Docs.", skipWhen: "!has(options.docs)" },
+        { number: 2, name: "Rest", content: "Rest." },
+      ],
+    });
+    const content = new MemoryContent({ workflows: [workflow] });
+    const tool = workflowTool(createEngine({ storage: new MemoryStorage(), content }));
+    const start = async (options: Answer) => tool.dispatch({ action: "start", workflow_type: "o", options });
+    expect(await start({ doc: ["a"] })).toMatchObject({ error: expect.stringContaining('did you mean "docs"?') });
+    expect(await start({ docs: ["a"], doc: 1 })).toMatchObject({ status: "success", current_phase: 1 });
+    expect(await start({ colour: "red" })).toMatchObject({ status: "success", current_phase: 2 });
+  });
 });

@@ -254,7 +254,7 @@ describe("every action", () => {
     });
     expect(await refused(wrong)).toMatchObject({
       code: "INVALID_TRANSITION",
-      valid_actions: ["retry_phase", "delete_session"],
+      valid_actions: ["retry_phase", "request_waiver", "delete_session"],
     });
     expect(await call({ action: "get_state", session_id: id, brief: true })).toMatchObject({ next: failed.next });
     expect(await call(failed.next as Answer)).toMatchObject({

@@ -3,6 +3,7 @@
 import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
 import type { RefusedStep } from "../../phased/refusals.js";
+import type { SessionFacts } from "../../phased/views.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
 import { describeOptions } from "../../rules/options.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
@@ -125,9 +126,10 @@ const SESSIONS_ENVELOPE = 600;
 
 export async function getErrors(context: ToolContext, params: ParametersOf<"get_errors">): Promise<WireObject> {
   const { engine } = context;
-  const [failures, refusals] = await Promise.all([
+  const [failures, refusals, state] = await Promise.all([
     engine.errors(params.session_id),
     engine.refusals(params.session_id),
+    engine.getState(params.session_id),
   ]);
   const shown = failures.map(({ problems, ...failure }) => {
     return { ...failure, problems: conceal(problems, failure.reveal ?? "fields") };
@@ -157,7 +159,7 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
     error_count: errors.length,
     last_error: errors.at(-1)?.timestamp ?? null,
     cursor: page.cursor,
-    next: nextPage("get_errors", params.session_id, page.cursor),
+    next: nextPage("get_errors", state, page.cursor),
   });
 }
 
@@ -175,7 +177,9 @@ function refusalEntry({ phase, at, operation, code, requested, task }: RefusedSt
 }
 
 export async function getHistory(context: ToolContext, params: ParametersOf<"get_history">): Promise<WireObject> {
-  const history = (await context.engine.history(params.session_id)).map(historyEntry);
+  const { engine } = context;
+  const [attempts, state] = await Promise.all([engine.history(params.session_id), engine.getState(params.session_id)]);
+  const history = attempts.map(historyEntry);
   const page = pageItems(history, context.maxChars - SESSIONS_ENVELOPE, params.cursor);
   return compact({
     status: "success",
@@ -185,7 +189,7 @@ export async function getHistory(context: ToolContext, params: ParametersOf<"get
     count: page.items.length,
     total: history.length,
     cursor: page.cursor,
-    next: nextPage("get_history", params.session_id, page.cursor),
+    next: nextPage("get_history", state, page.cursor),
   });
 }
 
@@ -275,9 +279,10 @@ function brokenEntry({ sessionId, code, message }: BrokenSession): WireObject {
   return { session_id: brief(sessionId, 200), code, error: brief(message, 400) };
 }
 
-function nextPage(action: string, sessionId: string, cursor: string | undefined): WireObject {
+/** Returns the call for the next page, or for the state; null after the last page of a completed session. */
+function nextPage(action: string, { sessionId, status }: SessionFacts, cursor: string | undefined): WireObject | null {
   if (cursor !== undefined) return { action, session_id: sessionId, cursor };
-  return { action: "get_state", session_id: sessionId, brief: true };
+  return status === "completed" ? null : { action: "get_state", session_id: sessionId, brief: true };
 }
 
 function rounded(milliseconds: number): number {

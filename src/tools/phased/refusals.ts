@@ -145,6 +145,7 @@ const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
   getDocument: "get_document",
   completePhase: "complete_phase",
   completeTask: "complete_task",
+  requestWaiver: "request_waiver",
   getState: "get_state",
   getFullState: "get_state",
   artifact: "get_state",
