@@ -1,10 +1,11 @@
 /**
  * Answers of tools with their budget, and the JSON Schemas that tools publish. An answer that is too long and can be
  * requested again is paged instead (pages.ts). Every word of a schema is in an agent's context all the time, so what
- * only validates is left out.
+ * only validates is left out. At the end: the kind, HTTP status and code of each error.
  */
 import * as z from "zod/mini";
 import type { ErrorCode } from "../errors.js";
+
 /** An answer of a tool, or a part of one. */
 export type WireObject = { [key: string]: unknown };
 

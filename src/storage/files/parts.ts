@@ -1,4 +1,4 @@
-/** The objects that the operations of one store share, and the heartbeats of its watchers. */
+/** The objects that the operations of one store share, the heartbeats of its watchers, and what is swept away. */
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { Commit } from "../../ports/storage-adapter.js";
