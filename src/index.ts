@@ -31,7 +31,7 @@ export type {
   TaskResult,
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
-export type { NamedDocument } from "./phased/documents.js";
+export type { NamedDocument, TextView } from "./phased/documents.js";
 export { createEngine, type Engine } from "./phased/engine.js";
 export type { CompleteResult, SkippedPhase } from "./phased/gate-answer.js";
 export type {
@@ -51,7 +51,6 @@ export type { SessionDecisions } from "./phased/session-decisions.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { OperatorNote } from "./phased/state/commands.js";
 export type { AttemptNote, GateFailure, PhaseAttempt } from "./phased/state/history.js";
-export type { TextView } from "./phased/texts.js";
 export type {
   DocumentView,
   FullStateView,

@@ -341,25 +341,21 @@ function perform(
   throw new CommandFailure(`${name} is not possible: ${id} is ${kind}`, EXIT.problems, hint);
 }
 
-/** The commands of the bin by the engines' names of operations. */
-const COMMANDS: Readonly<Record<string, string | undefined>> = {
+/** The commands of the bin with another name than the engine's operation. */
+const RENAMED: Readonly<Record<string, string | undefined>> = {
   retryPhase: "retry",
-  retry: "retry",
   pause: "suspend",
-  suspend: "suspend",
-  resume: "resume",
   skipPhase: "skip",
   overrideGate: "override",
   syncPlan: "sync",
-  approve: "approve",
-  deny: "deny",
-  waive: "waive",
   denyWaiver: "deny",
-  delete: "delete",
 };
+/** The commands with the same name. */
+const SAME: readonly string[] = ["retry", "suspend", "resume", "approve", "deny", "waive", "delete"];
 
 function commandOf(operation: string): string | undefined {
-  return Object.hasOwn(COMMANDS, operation) ? COMMANDS[operation] : undefined;
+  if (SAME.includes(operation)) return operation;
+  return Object.hasOwn(RENAMED, operation) ? RENAMED[operation] : undefined;
 }
 
 /** Returns a refusal with commands in place of the engine's operations, which an operator does not know. */

@@ -11,6 +11,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.j
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
 import { viewWaivers } from "./approval/waivers.js";
 import { executeCommand, loadPlanned, loadSession, phaseAsked, requirePhase, sessionNow } from "./context.js";
+import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { type PhasedSession, requireEvent } from "./pinned.js";
@@ -20,7 +21,6 @@ import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
 import type { TaskPairs } from "./state/task-notes.js";
-import { viewText } from "./texts.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import {
   factsOf,

@@ -10,7 +10,7 @@
  *   those in the log; the rules that routed sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), what they compare with (beginnings.ts), and when that is
  *   recorded (snapshots.ts)
- * - views.ts: what can be read of a session; a phase ahead is refused; texts.ts: how its texts are filled
+ * - views.ts: what can be read of a session; a phase ahead is refused; documents.ts: how its texts are filled
  * - documents.ts: which files of its workflow's folder a session may read
  * - gate-answer.ts: what a submission is answered
  * - pinned.ts: which definition a session is bound to

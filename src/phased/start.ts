@@ -22,6 +22,7 @@ import {
 } from "../workflow/names.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { fullAt, loadPlanned, sessionNow } from "./context.js";
+import { readText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
@@ -29,7 +30,6 @@ import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
 import { acceptedOptions, checkOptions, requireRules } from "./start-options.js";
 import { landing, tooManyActive } from "./state/commands.js";
-import { readText } from "./texts.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { type PhaseView, viewPhase } from "./views.js";

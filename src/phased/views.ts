@@ -13,14 +13,23 @@ import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { viewWaivers, type WaiversView } from "./approval/waivers.js";
 import { type ArtifactView, loadArtifacts, readEvents } from "./artifacts.js";
 import { loadPlanned, phaseAsked, requirePhase } from "./context.js";
-import { findDocument, type NamedDocument, namedDocuments, taskThatNames, textPath } from "./documents.js";
+import {
+  filled,
+  findDocument,
+  type NamedDocument,
+  namedDocuments,
+  type TextView,
+  taskThatNames,
+  textPath,
+  viewText,
+  withOptions,
+} from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView, TaskProgress } from "./plan/view.js";
 import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
-import { filled, type TextView, viewText, withOptions } from "./texts.js";
 import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
 
 /** The facts about a session that decide what is possible. */

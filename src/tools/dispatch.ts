@@ -4,8 +4,8 @@
  * - dispatch.ts: every answer is kept within its token budget: paged if it can be requested again, else shortened
  * - request.ts: how a request is read, and what its faults are
  * - pages.ts: how a long answer to a reading call is paged, and what a cursor is
- * - wire.ts: what an answer is, how long it may be, and what a long answer to a change leaves out; the kind, HTTP status
- *   and code of each error; published schemas
+ * - wire.ts: what an answer is, how long it may be, and what a long answer to a change leaves out; published schemas
+ * - errors.ts: the kind, HTTP status and code of each error
  * - phased/, routed/, search-tool.ts, and workspace/tools/ next to this module: one table of actions for each product,
  *   with the words of its answers and refusals
  */
