@@ -200,8 +200,16 @@ function streamOf(chunks: AsyncIterator<Uint8Array>): ReadableStream<Uint8Array>
   });
 }
 
+/** How long a client may read the answer to a request that was given up, in milliseconds. */
+const LINGER_MS = 500;
+
+/** The connections with such an answer. */
+const refused = new WeakSet<Duplex>();
+
 /** Answers a request that cannot be passed to the API, and closes the connection. */
 function refuse(socket: Duplex, { status, body }: Refusal): void {
+  // The parser reports every further piece of a request that it has given up.
+  if (refused.has(socket)) return;
   if (!socket.writable) {
     socket.destroy();
     return;
@@ -213,8 +221,10 @@ function refuse(socket: Duplex, { status, body }: Refusal): void {
     `content-length: ${Buffer.byteLength(text)}`,
     "connection: close",
   ];
-  // Destroyed when it is sent: nothing more is read.
-  socket.end(`${head.join("\r\n")}\r\n\r\n${text}`, () => socket.destroy());
+  refused.add(socket);
+  // A connection that is destroyed with unread data is reset, and the client may lose the answer.
+  const linger = () => setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.end(`${head.join("\r\n")}\r\n\r\n${text}`, linger);
 }
 
 /** Returns the refusal for an error of Node's HTTP parser. */

@@ -17,7 +17,7 @@ import { loadArtifacts } from "./artifacts.js";
 import { gateAsked, requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
-import { asksNoMore, exhausted } from "./state/commands.js";
+import { asksNoMore, exhausted, isWaiverOpen } from "./state/commands.js";
 import { waivedNames } from "./state/decide-waiver.js";
 import type { EventOf, EvidenceRef, SessionEvent, Verification, Waived } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
@@ -68,6 +68,8 @@ export type CompleteResult = {
       readonly requiredFormat: JsonValue;
       /** Evidence that the gate would accept. */
       readonly example?: JsonObject;
+      /** True if a request for a waiver at this phase waits for a person. */
+      readonly waitsForWaiver: boolean;
       /** The names of what a waiver could be asked for, among the problems. */
       readonly waivable: readonly string[];
       /** The evidence is complete but a person must approve it first; there are no problems then. */
@@ -136,6 +138,7 @@ export function describe(
     attemptsLeft: leftFor(head, context.options.limits),
     status: head.status,
     exhausted: exhausted(head, context.options.limits) !== undefined,
+    waitsForWaiver: isWaiverOpen(head),
     requiredFormat: requiredFormat(gate),
     ...(example === undefined ? {} : { example }),
     waivable: asksNoMore(head) ? [] : waivableProblems(whole, waivedNames(head), problems, failedChecks(event)),

@@ -53,6 +53,28 @@ describe("an agent that can't meet a requirement", () => {
     expect(refused.remediation).toMatch(/If it can't be done: pause with a note$/);
   });
 
+  it("is told to wait if nothing but the waiver is open, and what else is wrong if something is", async () => {
+    const { call } = await served();
+    const reason = `there is no tool for it; ${"and nobody knows one; ".repeat(60)}or will somebody install one?`;
+    const asked = await call("request_waiver", { phase: 1, fields: ["coverage"], reason });
+    expect(asked).toMatchObject({ waiver: { reason, how: expect.stringContaining("phasegate waive") }, next: null });
+    const wrong = await call("complete_phase", { phase: 1, evidence: { built: false, licensed: true } });
+    expect(wrong).toMatchObject({
+      awaiting_waiver: ["coverage"],
+      if_impossible: { fields: ["built"] },
+      next: { action: "complete_phase" },
+    });
+    const open = await call("complete_phase", { phase: 1, evidence: { built: true, licensed: true } });
+    expect(open).toMatchObject({
+      awaiting_waiver: ["coverage"],
+      remediation: expect.stringContaining("A person must decide on the waiver first"),
+      next: null,
+    });
+    expect(open).not.toHaveProperty("if_impossible");
+    await call("pause", { checkpoint_note: "waiting for ann" });
+    expect(await call("get_state")).toMatchObject({ note: "waiting for ann", awaiting_waiver: true });
+  });
+
   it("learns from the refusal how to request a waiver, waits, and continues once a person has granted it", async () => {
     const { call, state, sessionId } = await served();
     const evidence = { built: false, licensed: true };
@@ -71,7 +93,7 @@ describe("an agent that can't meet a requirement", () => {
       status: "success",
       awaiting_waiver: true,
       waiver: { fields: ["coverage"], how: expect.stringContaining("you can't grant it yourself") },
-      next: { action: "get_state", session_id: sessionId, brief: true },
+      next: null,
     });
     expect(await call("get_state", { brief: true })).toMatchObject({ awaiting_waiver: true, attempts: 1 });
     const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);

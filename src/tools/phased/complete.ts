@@ -43,7 +43,11 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const submitted = Object.keys(evidence);
   if (result.passed || result.awaiting === undefined) {
     const isOver = result.passed && result.nextPhase === null;
-    const answer = { ...judged(context, result, submitted), ...(isOver && (await allWaived(context, result))) };
+    const pending = result.passed || !result.waitsForWaiver ? [] : await pendingFields(context, result);
+    const answer = {
+      ...judged(context, result, submitted, pending),
+      ...(isOver && (await allWaived(context, result))),
+    };
     return result.replayed ? now(context, result, answer) : answer;
   }
   const decided = await askPerson(context, result.awaiting);
@@ -117,9 +121,20 @@ function asked(fields: readonly string[]): string {
   return fields.length === 0 ? "" : `, all of its fields, with these corrected: ${fields.join(", ")}`;
 }
 
-function judged(context: ToolContext, result: CompleteResult, submitted: readonly string[]): WireObject {
+/** Returns what an open request for a waiver is about. */
+async function pendingFields({ engine }: ToolContext, { sessionId }: CompleteResult): Promise<readonly string[]> {
+  return (await engine.getState(sessionId)).awaitingWaiver?.fields ?? [];
+}
+
+/** Returns the answer with the verdict; `pending` are the fields that a person has been asked to waive. */
+function judged(
+  context: ToolContext,
+  result: CompleteResult,
+  submitted: readonly string[],
+  pending: readonly string[] = [],
+): WireObject {
   if (result.passed) return passed(result);
-  return failed(context, { ...result, problems: conceal(result.problems, result.reveal) }, submitted);
+  return failed(context, { ...result, problems: conceal(result.problems, result.reveal) }, submitted, pending);
 }
 
 /** Limits the names of evidence in an answer. */
@@ -149,8 +164,16 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
 /** Limits the problems in an answer; `get_errors` has all. */
 const PROBLEMS_MAX = 25;
 
-function failed(context: ToolContext, result: Refused, submitted: readonly string[]): WireObject {
+function failed(
+  context: ToolContext,
+  refused: Refused,
+  submitted: readonly string[],
+  pending: readonly string[],
+): WireObject {
+  const result = { ...refused, waivable: refused.waivable.filter((field) => !pending.includes(field)) };
   const { sessionId, phase, problems, attemptsLeft, attempt, status, verification, reveal } = result;
+  // All that is wrong may be waived: another submission would only use up an attempt.
+  const waits = pending.length > 0 && problems.every(({ field }) => pending.includes(field.split(".")[0] ?? ""));
   const listed = problems.slice(0, PROBLEMS_MAX);
   const missing = [...new Set(problems.filter(({ problem }) => problem === "missing").map(({ field }) => field))];
   const more = problems.length - listed.length;
@@ -171,12 +194,17 @@ function failed(context: ToolContext, result: Refused, submitted: readonly strin
     attempt,
     attempts_left: attemptsLeft,
     session_status: status,
-    remediation: remediation(context, result),
+    awaiting_waiver: pending.length === 0 ? undefined : pending,
+    remediation: waits ? WAITS : remediation(context, result),
     if_impossible: waiverCall(context, result),
-    next: callAfterRefusal(result, submitted),
+    next: waits ? null : callAfterRefusal(result, submitted),
   });
   return withMore(context, answer, verificationNews(verification, reveal), result);
 }
+
+/** What to do if nothing is wrong but what a person has been asked to waive. */
+const WAITS =
+  "Nothing else is wrong. A person must decide on the waiver first, and each submission before that uses up an attempt: end your turn, and submit again once get_state shows the decision.";
 
 /** The tasks and items that a plan's gate still requires. */
 interface PlanClaims {
@@ -333,7 +361,8 @@ export async function requestWaiver(context: ToolContext, params: ParametersOf<"
     fields: asked.fields,
     ...waiverNews(state),
     blocked: blockedBy(state),
-    next: state.waitsForWaiver ? waitCall(sessionId) : nextCall(state, () => phaseCall(sessionId)),
+    // Whoever polls for the decision only wastes calls.
+    next: state.waitsForWaiver ? null : nextCall(state, () => phaseCall(sessionId)),
   });
 }
 

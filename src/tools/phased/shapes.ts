@@ -52,7 +52,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: rea
 function absenceNote(text: string, absentTools: readonly string[]): string | undefined {
   const asked = absentTools.filter((name) => text.includes(name));
   if (asked.length === 0) return undefined;
-  return `the text asks for ${asked.join(", ")}, which this server does not have: without such a tool, go on without it`;
+  return `the text asks for ${asked.join(", ")}, which this server does not have: go on without it, and claim nothing of it; what the gate wants of it can be waived (request_waiver)`;
 }
 
 /** Limits the note on what is left out of a text, in characters. */
@@ -219,9 +219,9 @@ export function waiverNews(
       open &&
       compact({
         fields: open.fields,
-        reason: isBrief ? undefined : brief(open.reason, DENIAL_MAX),
+        reason: isBrief ? undefined : open.reason,
         asked_at: open.askedAt,
-        how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}: you can't grant it yourself. Do the rest of the phase, then end your turn; get_state shows the decision later.`,
+        how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, such as with phasegate waive or deny: you can't grant it yourself. Do the rest of the phase, then end your turn; get_state shows the decision later.`,
       }),
     waiver_denied: denied && {
       fields: denied.fields,

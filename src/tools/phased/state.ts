@@ -34,6 +34,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     ...unapprovedNews(state.unapproved),
     ...planNews(context, state.sessionId, state.plan),
     ...unrecordedNews(state),
+    note: head.status === "paused" ? head.note : undefined,
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
     blocked: blockedBy(state),
     next: next(state),
