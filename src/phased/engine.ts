@@ -151,8 +151,7 @@ export class Engine {
   }
 
   /**
-   * Returns statistics of the sessions in the storage: states, phases, times, and why gates refuse. With the cursor of an
-   * earlier call, only what was committed since then is read.
+   * Returns statistics of sessions: states, phases, times, refusals. With a cursor, only what was committed since is read.
    * @throws {PhasegateError} `CURSOR_INVALID` when the cursor is not of this storage, these approvers or this version.
    */
   statistics(request: StatisticsRequest = {}): Promise<Statistics> {

@@ -238,10 +238,7 @@ export async function viewTask(
   };
 }
 
-/**
- * Returns a document of the session's workflow. Throws `PHASE_LOCKED` for a file of a phase ahead, `PATH_REFUSED` and
- * `FILE_NOT_FOUND`.
- */
+/** Returns a document of the session's workflow. Throws `PHASE_LOCKED`, `PATH_REFUSED` and `FILE_NOT_FOUND`. */
 export async function viewDocument(
   context: EngineContext,
   loaded: LoadedSession,
@@ -275,10 +272,7 @@ export async function phaseTasks(
   return tasksOf(session.head, structure, phase, plan?.tasks);
 }
 
-/**
- * Returns the state of a session from its head and its plan: the cost does not depend on the length of the
- * log.
- */
+/** Returns the state of a session from its head and its plan: the cost does not depend on the length of the log. */
 export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
   const { structure, session, unapproved } = loaded;
   if (unapproved !== undefined) {

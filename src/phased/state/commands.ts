@@ -183,10 +183,7 @@ export function isWaiverOpen({ waiver, status }: SessionHead): boolean {
   return waiver !== undefined && waiver.denied !== true && status !== "completed" && status !== "deleted";
 }
 
-/**
- * Limits the requests of one visit to a phase, since a person has granted one: each is a commit, and a question to a
- * person.
- */
+/** Limits the requests of one visit to a phase, since the last grant: each is a commit, and a question to a person. */
 export const REQUESTS_MAX = 10;
 
 /** Returns true if an agent has asked as often as it may. */
