@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { exampleEvidence } from "../../src/gate/format.js";
-import { expectedBy, schemaAt } from "../../src/gate/schema-hints.js";
+import { expectedBy, fixedIn, schemaAt } from "../../src/gate/schema-hints.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import { sampleBy } from "../../src/workflow/schema-sample.js";
 
@@ -69,5 +69,16 @@ describe("hints from a JSON Schema", () => {
     expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: possible })).toEqual({ size: 2 });
     expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: schema })).toBeUndefined();
     expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: { type: "string" } })).toBeUndefined();
+  });
+});
+
+describe("fixedIn", () => {
+  it("follows references, also round and round, and finds nothing behind one without a mark", () => {
+    const $defs = {
+      Plain: { type: "object", properties: { next: { $ref: "#/$defs/Plain" } } },
+      Kept: { type: "boolean", waivable: false },
+    };
+    const properties = { plain: { $ref: "#/$defs/Plain" }, kept: { $ref: "#/$defs/Kept" }, bare: { type: "string" } };
+    expect(fixedIn({ type: "object", $defs, properties })).toEqual(["kept"]);
   });
 });
