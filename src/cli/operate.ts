@@ -124,11 +124,7 @@ A phased session is paused, a routed instance suspended: the same for different 
 Give --phase in scripts: without it, a second run would skip the next phase.`,
     note: { text: "why; required", required: true },
     options: () => [phaseOption(), projectOption()],
-    phased: async (engine, id, options, verifiers) => {
-      const { request, structure } = await moveOf(engine, id, options);
-      const result = await engine.skipPhase(id, request);
-      return moved(result, "skipped", unrecorded(result, structure, verifiers));
-    },
+    phased: (...given) => movePast("skipPhase", "skipped", ...given),
   },
   override: {
     summary: "pass the current gate of sessions without evidence, where the gate allows it",
@@ -136,11 +132,7 @@ Give --phase in scripts: without it, a second run would skip the next phase.`,
 Give --phase in scripts: without it, a second run would override the next gate.`,
     note: { text: "why; required", required: true },
     options: () => [phaseOption(), projectOption()],
-    phased: async (engine, id, options, verifiers) => {
-      const { request, structure } = await moveOf(engine, id, options);
-      const result = await engine.overrideGate(id, request);
-      return moved(result, "passed without evidence", unrecorded(result, structure, verifiers));
-    },
+    phased: (...given) => movePast("overrideGate", "passed without evidence", ...given),
   },
   sync: {
     summary: "adopt the edited plan of sessions, also one that asks for less",
@@ -210,9 +202,14 @@ async function released(
   return { json: { status, ...step }, text: `runs again at ${printable(currentStep ?? "the start")}` };
 }
 
-async function moveOf(engine: PhasedEngine, id: string, { by, note = "", phase }: OperateOptions) {
+async function movePast(
+  operation: "skipPhase" | "overrideGate",
+  how: string,
+  ...[engine, id, { by, note = "", phase }, verifiers]: Parameters<Operation["phased"]>
+): Promise<Done> {
   const { head, structure } = await engine.getState(id);
-  return { request: { phase: phase ?? head.phase, by, reason: note }, structure };
+  const result = await engine[operation](id, { phase: phase ?? head.phase, by, reason: note });
+  return moved(result, how, unrecorded(result, structure, verifiers));
 }
 
 function moved({ phase, nextPhase, skipped = [] }: MoveResult, how: string, warnings: readonly string[]): Done {

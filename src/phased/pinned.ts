@@ -13,14 +13,14 @@ import type { Machine } from "../log/machine.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { RecentMap } from "../runtime/cache.js";
-import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { SessionCommand, TransitionContext } from "./state/commands.js";
 import { SESSION_SCHEMA, sessionEventSchema } from "./state/event-schemas.js";
-import type { EventOf, EvidenceRef, SessionEvent, ValueRef } from "./state/events.js";
+import type { EventOf, SessionEvent, ValueRef } from "./state/events.js";
 import { type SessionHead, sessionHeadSchema } from "./state/head.js";
-import type { RecordedEvent } from "./state/history.js";
+import { type ArtifactName, artifactNames } from "./state/history.js";
 import { transition } from "./state/transition.js";
 
 /** A command with what its transition needs. */
@@ -177,43 +177,6 @@ export class ArtifactNames {
   }
 }
 
-/** Accepted evidence, as later phases see it. */
-interface Artifact {
-  readonly phase: number;
-  readonly at: string;
-  readonly version: number;
-  /** The phase's position, from 0. */
-  readonly position: number;
-  readonly evidence: EvidenceRef;
-  /** The schema's output, where it differs from the evidence. */
-  readonly output?: ValueRef;
-}
-
-/** Returns the evidence of the completed phases, by phase number. */
-export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
-  return fold(events, new Map(), ({ event, at, version }) => {
-    const { phase, position, evidence, output } = event;
-    return { phase, position, at, version, evidence, ...(output === undefined ? {} : { output }) };
-  });
-}
-
-/** The names of what one phase has produced. */
-export interface ArtifactName {
-  readonly position: number;
-  readonly names: readonly string[];
-}
-
-/** Returns only the names of the artifacts; `earlier` is the result for the events before these. */
-export function artifactNames(
-  events: Iterable<RecordedEvent>,
-  earlier: ReadonlyMap<number, ArtifactName>,
-): Map<number, ArtifactName> {
-  return fold(events, earlier, ({ event }) => ({
-    position: event.position,
-    names: namesOf(event.output, event.evidence),
-  }));
-}
-
 /** A commit of a phased session. */
 export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
 
@@ -264,27 +227,4 @@ export function requireEvent<T extends SessionEvent["type"]>(
   const found = events.find((event): event is EventOf<T> => event.type === type);
   if (found === undefined) throw new Error(`a commit without '${type}'`);
   return found;
-}
-
-/** A passed gate adds a value; a rollback removes all from its position on. */
-function fold<T extends { readonly position: number }>(
-  events: Iterable<RecordedEvent>,
-  earlier: ReadonlyMap<number, T>,
-  make: (passed: { event: EventOf<"gate_passed">; at: string; version: number }) => T,
-): Map<number, T> {
-  const found = new Map(earlier);
-  for (const { event, at, version } of events) {
-    if (event.type === "gate_passed") found.set(event.phase, make({ event, at, version }));
-    else if (event.type === "rolled_back") {
-      for (const [phase, { position }] of found) if (position >= event.position) found.delete(phase);
-    }
-  }
-  return found;
-}
-
-/** Returns the keys of an artifact; a payload has them next to its digest. */
-function namesOf(output: ValueRef | undefined, evidence: EvidenceRef): readonly string[] {
-  const handedOn = output ?? evidence;
-  if ("payload" in handedOn) return handedOn.names;
-  return isJsonObject(handedOn.inline) ? Object.keys(handedOn.inline) : [];
 }

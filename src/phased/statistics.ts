@@ -1,6 +1,6 @@
 /**
  * Statistics of phased sessions, from their logs. Each call reads the commits since its cursor, adds them to what the
- * cursor keeps of each session (the tally in state/history.ts), and sums that up. So the numbers are always those of
+ * cursor keeps of each session (the tally in state/tally.ts), and sums that up. So the numbers are always those of
  * the sessions that the storage has now, whether they are computed at once or step by step.
  */
 
@@ -285,11 +285,11 @@ function refuseOther({ at, position, sessions }: Cursor, found: readonly Session
   const ids = new Set(found.map(({ sessionId }) => sessionId));
   const isOther = position === undefined && found.some(({ pinnedAt }) => pinnedAt < at);
   if (!isOther || sessions.length === 0 || sessions.some(({ sessionId }) => ids.has(sessionId))) return;
-  throw badCursor("is of another storage: none of its sessions is in this one");
+  throw badCursor("belongs to another storage: this one has none of its sessions");
 }
 
 function otherSession(id: SessionId): PhasegateError<"CURSOR_INVALID"> {
-  return badCursor(`is of another storage, or of a later state of this one: session ${id} differs`);
+  return badCursor(`belongs to another storage, or to a later state of this one: session ${id} differs`);
 }
 
 function badCursor(reason: string): PhasegateError<"CURSOR_INVALID"> {

@@ -189,7 +189,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
   await context.approvalGuard.check(session, structure);
-  if (knownGaps(context, session) === undefined) await snapshotGaps(context, session, structure);
+  await snapshotGaps(context, session, structure);
   const phase = requirePhase(structure, number);
   const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);

@@ -324,7 +324,7 @@ describe("the cursor of statistics", () => {
     await one.engine.pause(id);
     const later = (await one.engine.statistics()).cursor;
     expect(await startTwoPhases(other.engine)).toBe(id);
-    const differs = `is of another storage, or of a later state of this one: session ${id} differs`;
+    const differs = `belongs to another storage, or to a later state of this one: session ${id} differs`;
     const refused = () => failure(other.engine.statistics({ cursor: later }));
     expect(await refused()).toMatchObject({ code: "CURSOR_INVALID", message: expect.stringContaining(differs) });
     await other.engine.completePhase(id, { phase: 1, evidence: {} });

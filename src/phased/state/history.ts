@@ -1,11 +1,11 @@
-/** The history of a session, computed from its log: every attempt at every phase, and every failure. */
+/** The history of a session, computed from its log: every attempt, every failure, and what completed phases hand on. */
 
 import type { Proof } from "../../gate/backed-claims.js";
 import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
-import type { JsonObject } from "../../workflow/json.js";
+import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
-import type { EventOf, EvidenceRef, SessionEvent, Verification, Waived } from "./events.js";
+import type { EventOf, EvidenceRef, SessionEvent, ValueRef, Verification, Waived } from "./events.js";
 
 /** An event with the time and version of its commit. */
 export interface RecordedEvent {
@@ -275,4 +275,64 @@ function hidden(structure: WorkflowStructure | undefined, phase: number): Pick<P
 
 function found({ verification }: EventOf<"gate_passed"> | EventOf<"gate_failed">): Findings {
   return verification === undefined ? {} : { verification };
+}
+
+/** Accepted evidence, as later phases see it. */
+interface Artifact {
+  readonly phase: number;
+  readonly at: string;
+  readonly version: number;
+  /** The phase's position, from 0. */
+  readonly position: number;
+  readonly evidence: EvidenceRef;
+  /** The schema's output, where it differs from the evidence. */
+  readonly output?: ValueRef;
+}
+
+/** Returns the evidence of the completed phases, by phase number. */
+export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
+  return fold(events, new Map(), ({ event, at, version }) => {
+    const { phase, position, evidence, output } = event;
+    return { phase, position, at, version, evidence, ...(output === undefined ? {} : { output }) };
+  });
+}
+
+/** The names of what one phase has produced. */
+export interface ArtifactName {
+  readonly position: number;
+  readonly names: readonly string[];
+}
+
+/** Returns only the names of the artifacts; `earlier` is the result for the events before these. */
+export function artifactNames(
+  events: Iterable<RecordedEvent>,
+  earlier: ReadonlyMap<number, ArtifactName>,
+): Map<number, ArtifactName> {
+  return fold(events, earlier, ({ event }) => ({
+    position: event.position,
+    names: namesOf(event.output, event.evidence),
+  }));
+}
+
+/** A passed gate adds a value; a rollback removes all from its position on. */
+function fold<T extends { readonly position: number }>(
+  events: Iterable<RecordedEvent>,
+  earlier: ReadonlyMap<number, T>,
+  make: (passed: { event: EventOf<"gate_passed">; at: string; version: number }) => T,
+): Map<number, T> {
+  const found = new Map(earlier);
+  for (const { event, at, version } of events) {
+    if (event.type === "gate_passed") found.set(event.phase, make({ event, at, version }));
+    else if (event.type === "rolled_back") {
+      for (const [phase, { position }] of found) if (position >= event.position) found.delete(phase);
+    }
+  }
+  return found;
+}
+
+/** Returns the keys of an artifact; a payload has them next to its digest. */
+function namesOf(output: ValueRef | undefined, evidence: EvidenceRef): readonly string[] {
+  const handedOn = output ?? evidence;
+  if ("payload" in handedOn) return handedOn.names;
+  return isJsonObject(handedOn.inline) ? Object.keys(handedOn.inline) : [];
 }

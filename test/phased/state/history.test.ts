@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { artifactNames, artifacts } from "../../../src/phased/pinned.js";
 import type { SessionEvent } from "../../../src/phased/state/events.js";
-import { gateFailures, phaseHistory, type RecordedEvent, secondsBetween } from "../../../src/phased/state/history.js";
+import {
+  artifactNames,
+  artifacts,
+  gateFailures,
+  phaseHistory,
+  type RecordedEvent,
+  secondsBetween,
+} from "../../../src/phased/state/history.js";
 import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const gate = { kind: "open", allowOverride: true } as const;

@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { artifacts } from "../../../src/phased/pinned.js";
 import {
   type Actor,
   allowedCommands,
@@ -10,7 +9,7 @@ import {
 } from "../../../src/phased/state/commands.js";
 import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
 import { applyEvent, type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
-import { type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../../src/phased/state/history.js";
+import { artifacts, type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../../src/phased/state/history.js";
 import { inRanges, type Ranges } from "../../../src/phased/state/ranges.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { howOften } from "../../support/how-often.js";
