@@ -76,6 +76,11 @@ describe("phasegate retry", () => {
     expect(await cli("retry", one, "--by", "ann")).toMatchObject({ code: 1, stdout: "" });
   });
 
+  it("wants the name of somebody", async () => {
+    const { failed, cli } = await aState();
+    expect(await cli("retry", await failed("a"), "--by", " ")).toMatchObject({ code: 2, stdout: "" });
+  });
+
   it("refuses another phase than the current one", async () => {
     const { failed, cli } = await aState();
     const id = await failed("a");
@@ -151,9 +156,16 @@ describe("an instance of a routed workflow", () => {
     expect(early.stderr).toContain("Possible now: phasegate resume, phasegate delete.");
     expect((await cli("resume", id, ...BY)).stdout).toBe(`${id}: runs again at Dig\n`);
     await engine.advance(id, { report: { status: "success", details: { depth: `deep ${ESC}` } } });
+    for (const option of [["--phase", "1"], ["--reset"]]) {
+      const phased = await cli("retry", id, ...BY, ...option);
+      expect(phased).toMatchObject({ code: 2, stderr: expect.stringContaining(`${option[0]} is for phased sessions`) });
+    }
     expect(JSON.parse((await cli("retry", id, ...BY, "--json")).stdout).done).toEqual([
       { sessionId: id, status: "RUNNING", step: "Dig" },
     ]);
+    const running = await cli("resume", id, ...BY);
+    expect(running).toMatchObject({ code: 1, stderr: expect.stringContaining("the workflow is RUNNING") });
+    expect(running.stderr).toContain("Possible now: phasegate suspend, phasegate delete.");
     const shown = await cli("show", id);
     expect(shown.stdout).toContain("Dig: SUSPENDED by ann\\u001b[31m");
     expect(shown.stdout).toContain("Dig: RETRIED by ann\\u001b[31m");
