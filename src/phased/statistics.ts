@@ -157,7 +157,7 @@ export async function computeStatistics(
   const approvers = digest(JSON.stringify([[...approvals.approvers].sort(), approvals.unsigned]));
   const known = given === undefined ? undefined : readCursor(given, approvers);
   const tallies = new Map(known?.sessions.map((tally) => [tally.sessionId, tally]));
-  const { sessionIds, position } = await changedSessions(storage, known);
+  const { sessionIds, position } = await changedSessions(storage, known, tallies);
   const broken: BrokenSession[] = [];
   let begun = performance.now();
   for (let start = 0; start < sessionIds.length; start += AT_ONCE) {
@@ -182,10 +182,11 @@ export async function computeStatistics(
   return { ...sumUp(chosen), ...(broken.length === 0 ? {} : { broken }), cursor };
 }
 
-/** Returns the sessions that may have changed since the cursor: all of them, if the storage can't tell. */
+/** Returns the sessions that may have changed since the cursor: all of them, if neither `changes` nor a list can tell. */
 async function changedSessions(
   storage: StorageAdapter,
   known: Cursor | undefined,
+  tallies: ReadonlyMap<SessionId, SessionTally>,
 ): Promise<Partial<Changes> & Pick<Changes, "sessionIds">> {
   const ids = new Set(known?.again);
   // Without positions, sessions that are gone are named by nobody.
@@ -198,7 +199,12 @@ async function changedSessions(
   let cursor: string | undefined;
   do {
     const page = await storage.list({ kind: "phased", limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
-    for (const { sessionId } of page.items) ids.add(sessionId);
+    for (const [index, { sessionId }] of page.items.entries()) {
+      const [newest, tally] = [page.newest?.[index], tallies.get(sessionId)];
+      const isCounted = newest !== undefined && newest.version === tally?.version && newest.hash === tally.hash;
+      if (isCounted) ids.delete(sessionId);
+      else ids.add(sessionId);
+    }
     for (const id of page.damaged ?? []) if (isSessionId(id)) ids.add(id);
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -48,8 +48,13 @@ export const listChecks: readonly StorageCheck[] = [
       const first = makeCommit();
       const second = nextCommit(first, { at: LATER, summary: { current: 2 } });
       await appendAll(storage, [first, second]);
-      assert.deepEqual((await storage.list({})).items, [second.summary]);
-      assert.deepEqual((await storage.list({ status: ["active"] })).items, [second.summary]);
+      const { version, hash } = second;
+      for (const query of [{}, { status: ["active"] as const }]) {
+        const { items, newest = [{ version, hash }] } = await storage.list(query);
+        assert.deepEqual(items, [second.summary]);
+        const numbers = newest.map((one) => ({ version: one.version, hash: one.hash }));
+        assert.deepEqual(numbers, [{ version, hash }], "`newest` has the newest commit of each item");
+      }
     },
   ],
   [
