@@ -345,6 +345,7 @@ describe("a path to save to", () => {
 
   it.each([
     "{session-folder}/notes/output.md",
+    "./{session-folder}/notes/output.md",
     "{session_folder}/notes/output.md",
     "{{SESSION_FOLDER}}/notes/output.md",
     "{session-id}/notes/output.md",
