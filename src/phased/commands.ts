@@ -101,9 +101,9 @@ export interface RollbackResult {
 
 /** Passes or skips a phase on behalf of the host; name and reason are recorded. */
 export interface MoveRequest extends Keyed {
-  /** The name of the person or program that decided it. */
+  /** The name of the person or program that decided it, at most 200 characters. */
   readonly by: string;
-  /** Why. */
+  /** Why, in at most 2,000 characters. */
   readonly reason: string;
 }
 

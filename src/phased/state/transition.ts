@@ -27,6 +27,7 @@ import {
   goTo,
   isTicked,
   NOTE_MAX,
+  OPERATOR_MAX,
   passWithoutEvidence,
 } from "./decide-gate.js";
 import { decideWaiver, requestWaiver } from "./decide-waiver.js";
@@ -158,9 +159,6 @@ function pause(head: SessionHead, command: CommandOf<"pause">, { structure, limi
   if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
   return withWord({ type: "paused" }, command);
 }
-
-/** The longest name of whoever asks for a step on behalf of the host. */
-const OPERATOR_MAX = 200;
 
 /** Returns an event with who asked for it, and why; an error if one of them is too long. */
 function withWord<E extends EventOf<"paused" | "resumed" | "retried" | "plan_synced">>(
