@@ -39,7 +39,7 @@ export interface ListedSession extends SessionSummary {
 }
 
 /** A page of a list. Every session is shown as its log has it. */
-export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "total" | "newest"> {
+export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "total" | "hashes"> {
   /** The sessions of this page that can't be shown, each with the reason; missing if there are none. */
   readonly broken?: readonly BrokenSession[];
   /**
@@ -138,7 +138,7 @@ const AT_ONCE = 16;
 
 /** Checks a page against the sessions' logs. Calls `onBroken` for each session that can't be shown. */
 export async function checkedPage(
-  { items, damaged = [], newest: _, ...page }: Page<SessionSummary>,
+  { items, damaged = [], hashes: _, ...page }: Page<SessionSummary>,
   query: SessionQuery,
   lookAt: LookAt,
   onBroken: (error: AnyPhasegateError) => void = () => {},

@@ -190,8 +190,7 @@ async function changedSessions(
 ): Promise<Partial<Changes> & Pick<Changes, "sessionIds">> {
   const ids = new Set(known?.again);
   // Without positions, sessions that are gone are named by nobody.
-  const named = storage.changes !== undefined && known?.position !== undefined;
-  for (const { sessionId } of named ? [] : (known?.sessions ?? [])) ids.add(sessionId);
+  if (storage.changes === undefined || known?.position === undefined) for (const id of tallies.keys()) ids.add(id);
   if (storage.changes !== undefined) {
     const { sessionIds, position } = await storage.changes("phased", known?.position);
     return { sessionIds: [...new Set([...ids, ...sessionIds])], position };
@@ -200,9 +199,8 @@ async function changedSessions(
   do {
     const page = await storage.list({ kind: "phased", limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
     for (const [index, { sessionId }] of page.items.entries()) {
-      const [newest, tally] = [page.newest?.[index], tallies.get(sessionId)];
-      const isCounted = newest !== undefined && newest.version === tally?.version && newest.hash === tally.hash;
-      if (isCounted) ids.delete(sessionId);
+      const hash = page.hashes?.[index];
+      if (hash !== undefined && hash === tallies.get(sessionId)?.hash) ids.delete(sessionId);
       else ids.add(sessionId);
     }
     for (const id of page.damaged ?? []) if (isSessionId(id)) ids.add(id);
@@ -309,11 +307,7 @@ function sumUp(tallies: readonly SessionTally[]): Pick<Statistics, "sessions" | 
   const types = groupBy(tallies, ({ workflowType }) => workflowType);
   const workflows = [...types]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([workflowType, sessions]) => ({
-      workflowType,
-      sessions: countsOf(sessions),
-      phases: phasesOf(sessions),
-    }));
+    .map(([workflowType, sessions]) => ({ workflowType, sessions: countsOf(sessions), phases: phasesOf(sessions) }));
   return { sessions: countsOf(tallies), workflows, unapproved: tallies.filter(({ unapproved }) => unapproved).length };
 }
 

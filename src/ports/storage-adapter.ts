@@ -103,10 +103,10 @@ export interface Page<T> {
   /** The ids of sessions that belong on this page but are not in `items`, since their summary can't be read. */
   readonly damaged?: readonly string[];
   /**
-   * The newest commit of each item, if the adapter finds it with the summary. Statistics then read no session that has
-   * not changed, also without `changes`.
+   * The hash of each item's newest commit, if the adapter finds it with the summary. Statistics then read no session that
+   * has not changed, also without `changes`.
    */
-  readonly newest?: readonly Pick<Commit, "version" | "hash">[];
+  readonly hashes?: readonly string[];
 }
 
 /** The sessions that have changed since a position in the storage. */

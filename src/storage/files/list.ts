@@ -35,7 +35,7 @@ export class SessionLister {
     if (query.status?.length === 0) return { items: [] };
     const after = query.cursor === undefined ? undefined : allMarker(decodeCursor(query.cursor));
     const found: (SessionSummary | DamagedSession)[] = [];
-    const commits = new Map<string, CommitHeader>();
+    const hashes = new Map<string, string>();
     // One more than the page tells whether there is a next page.
     for await (const batch of this.#trees.walk(treeOf(query), after, Math.min(limit + 1, BATCH))) {
       const named = byPosition(batch).filter(([{ sessionId }]) => sessionId.startsWith(query.idPrefix ?? ""));
@@ -44,12 +44,12 @@ export class SessionLister {
         if ("damaged" in one) found.push(one);
         else if (matchesQuery(one.summary, query)) {
           found.push(one.summary);
-          commits.set(one.sessionId, one);
+          hashes.set(one.sessionId, one.hash);
         }
       }
       if (found.length > limit) break;
     }
-    return pageOf(found, limit, commits);
+    return pageOf(found, limit, hashes);
   }
 
   /** Yields the sessions that lists omit because they are damaged. */
