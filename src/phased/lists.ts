@@ -44,7 +44,7 @@ export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "tota
   readonly broken?: readonly BrokenSession[];
   /**
    * The number of matches on all pages, with those that can't be shown. Unless the storage knows it without a scan, it is
-   * missing if there are more than 10,000, and on a page with a cursor if there are more than 1,000.
+   * missing if there are more than 10,000, and on a page with a cursor if there are more than 200.
    */
   readonly total?: number;
 }
@@ -63,10 +63,11 @@ export async function listSessions(context: EngineContext, query: SessionQuery):
   return checkedPage(page, query, lookAt, (error) => notifications.report("listSessions", error));
 }
 
-/** The largest page of a storage. */
-const LARGEST_PAGE = 1000;
-/** The most pages that are counted for a list: a storage may have to read each session. */
-const PAGES_COUNTED = 10;
+/**
+ * What is counted for a first page, and for later ones, of which a host may ask for hundreds: how many pages of which size.
+ * A storage may have to read each session.
+ */
+const COUNTED = { first: { pages: 10, limit: 1000 }, later: { pages: 1, limit: 200 } } as const;
 
 /** Adds the number of all matches to a page, on every storage. Lists them, if there is another page. */
 export async function withTotal(storage: StorageAdapter, query: SessionQuery, page: SessionPage): Promise<SessionPage> {
@@ -74,10 +75,9 @@ export async function withTotal(storage: StorageAdapter, query: SessionQuery, pa
   if (query.cursor === undefined && page.cursor === undefined) {
     return { ...page, total: page.items.length + (page.broken?.length ?? 0) };
   }
-  const { cursor: _, ...whole } = query;
-  // Later pages do not count everything again: a host may ask for hundreds of them.
-  const pages = query.cursor === undefined ? PAGES_COUNTED : 1;
-  let from: SessionQuery = { ...whole, limit: LARGEST_PAGE };
+  const { cursor: later, ...whole } = query;
+  const { pages, limit } = later === undefined ? COUNTED.first : COUNTED.later;
+  let from: SessionQuery = { ...whole, limit };
   for (let [total, counted] = [0, 0]; counted < pages; counted += 1) {
     const { items, damaged = [], cursor } = await storage.list(from);
     total += items.length + damaged.length;
