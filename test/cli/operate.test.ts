@@ -76,6 +76,22 @@ describe("phasegate retry", () => {
     expect(await cli("retry", one, "--by", "ann")).toMatchObject({ code: 1, stdout: "" });
   });
 
+  it("grants more attempts after a rollback too, whatever limit the server has", async () => {
+    const { engine, cli } = await aState();
+    const { sessionId: id } = await engine.start({ workflowType: "two_phases", target: "a" });
+    await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.retryPhase(id, { phase: 1, by: "agent" });
+    await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.skipPhase(id, { phase: 1, by: "ann", reason: "known" });
+    await engine.rollback(id, { to: 1 });
+    await expect(engine.completePhase(id, { phase: 1, evidence: built })).rejects.toMatchObject({
+      code: "ATTEMPTS_EXHAUSTED",
+    });
+    expect(await cli("retry", id, ...BY)).toMatchObject({ code: 0, stderr: "" });
+    expect(await engine.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect(await cli("retry", id, ...BY)).toMatchObject({ code: 1 });
+  });
+
   it("wants the name of somebody", async () => {
     const { failed, cli } = await aState();
     expect(await cli("retry", await failed("a"), "--by", " ")).toMatchObject({ code: 2, stdout: "" });
