@@ -40,6 +40,7 @@ export interface StatisticsRequest {
 export interface StatisticsCursor {
   /** The version of its format. */
   readonly version: number;
+  /** What it counts on from. */
   readonly [member: string]: unknown;
 }
 
