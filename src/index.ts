@@ -51,11 +51,11 @@ export type { SessionDecisions } from "./phased/session-decisions.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { OperatorNote } from "./phased/state/commands.js";
 export type { AttemptNote, GateFailure, PhaseAttempt } from "./phased/state/history.js";
+export type { PhaseTask } from "./phased/state/task-notes.js";
 export type {
   DocumentView,
   FullStateView,
   PhaseSkip,
-  PhaseTask,
   PhaseView,
   SessionFacts,
   StateView,

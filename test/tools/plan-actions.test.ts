@@ -105,6 +105,31 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("leads past a task that a person has waived", async () => {
+    const { call, start, engine } = makeTool({ engine: { allowUnsignedApprovals: true } });
+    const session_id = await start(1);
+    await call({ action: "request_waiver", session_id, phase: 1, fields: ["1.1"], reason: "no grammar" });
+    await engine.waive(session_id, { by: "ann", request: (await engine.getWaiver(session_id))?.request ?? "" });
+    expect(await call({ action: "get_state", session_id, brief: true })).toMatchObject({
+      ...{ tasks_done: "none", tasks_waived: "1", tasks_left: 2, next_task: 2 },
+    });
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      phase_content: { tasks: [{ closed: "waived" }, { ready: true }, { ready: true }] },
+      next: { action: "get_task", task_number: 2 },
+    });
+    const task = { session_id, phase: 1 };
+    expect(await call({ action: "get_task", ...task, task_number: 1 })).toMatchObject({
+      ...{ closed: "waived", next: { action: "get_task", task_number: 2 } },
+    });
+    await call({ action: "complete_task", ...task, task_number: 2 });
+    expect(await call({ action: "complete_task", ...task, task_number: 3 })).toMatchObject({
+      next: {
+        action: "complete_phase",
+        evidence: { tasks_completed: ["<1.2 once it is done>", "<1.3 once it is done>"] },
+      },
+    });
+  });
+
   it("shows the requirements of a task, and that it is optional, only if the plan has them", async () => {
     const words = "a sentence that goes on and on, ".repeat(10).trim();
     const plan = PLAN.replace("Task 1.3**: Write the docs", "Task 1.3**: Write the docs (optional)").replace(

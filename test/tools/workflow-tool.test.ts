@@ -112,6 +112,29 @@ describe("every action", () => {
     expect(unknown).toMatchObject({ count: 1, warning: expect.stringContaining("testing") });
   });
 
+  it("list_workflows names what a start must have, whichever workflow is chosen", async () => {
+    const common = {
+      revision: "1",
+      name: "W",
+      description: "D",
+      phases: [{ number: 1, name: "One", content: "# One" }],
+    };
+    const ticket = defineWorkflow({ ...common, type: "ticket", options: z.object({ id: z.string() }) });
+    const plain = defineWorkflow({ ...common, type: "plain" });
+    const { call, refused } = makeTool({}, [ticket, plain]);
+    const { next } = await call({ action: "list_workflows" });
+    expect(next).toMatchObject({
+      options: { "<each option that its entry requires, and its plan_option>": "<value>" },
+    });
+    const start = { ...Object(next), workflow_type: "ticket", target_file: "src/a.ts" };
+    expect(await refused(start)).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await call({ ...start, options: { id: "T-1" } })).toMatchObject({ current_phase: 1 });
+    const only = makeTool({}, [ticket]);
+    const { next: one } = await only.call({ action: "list_workflows" });
+    expect(one).toMatchObject({ workflow_type: "ticket", options: { id: expect.any(String) } });
+    expect(await only.refused({ ...Object(one), target_file: "src/a.ts" })).toMatchObject({ code: "INVALID_INPUT" });
+  });
+
   it("start asks for a target unless the workflow declares that it has none", async () => {
     const phases = [{ number: 1, name: "One", content: "# One" }];
     const none = defineWorkflow({ type: "tidy", revision: "1", name: "T", description: "D", target: "none", phases });

@@ -5,7 +5,7 @@
  */
 
 import { conceal } from "../../gate/check-gate.js";
-import { holdsClaim } from "../../gate/format.js";
+import { holdsClaim, withoutClaims } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
@@ -188,7 +188,7 @@ function failed(
     checkpoint_passed: false,
     missing_evidence: missing.slice(0, NAMES_MAX),
     validation_errors: listed.map(({ message }) => message),
-    problems: listed.map(problemEntry),
+    problems: withoutClaims(listed).map(problemEntry),
     ...planClaims(result),
     more_problems: more === 0 ? undefined : `${more} more: see get_errors`,
     attempt,

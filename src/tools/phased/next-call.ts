@@ -9,7 +9,8 @@ import { isPlaceholder } from "../../gate/evidence.js";
 import { evidenceNames } from "../../gate/format.js";
 import { ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { SessionHead } from "../../phased/state/head.js";
-import type { PhaseTask, UnapprovedView } from "../../phased/views.js";
+import type { PhaseTask } from "../../phased/state/task-notes.js";
+import type { UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
 
@@ -82,14 +83,20 @@ export function callInPhase(
   return task === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, task.number);
 }
 
-/** Returns the task to do next; undefined if all are done. */
+/** Returns the task to do next; undefined if none is left. */
 export function nextTask(tasks: readonly PhaseTask[]): PhaseTask | undefined {
-  return tasks.find(({ ready }) => ready) ?? tasks.find(({ done }) => !done);
+  return tasks.find(({ ready }) => ready) ?? tasks.find(isOpen);
+}
+
+/** Returns true if a task is left to do: it is not done, not given up and not waived. */
+export function isOpen({ done, closed }: PhaseTask): boolean {
+  return !done && closed === undefined;
 }
 
 /**
- * Returns the next call after a task was read: it is noted as done, unless it is already, or another one comes first. Where
- * agents can't note tasks, it is the task after it that is not done, or the phase's gate.
+ * Returns the next call after a task was read: it is noted as done. If it is closed already or another one comes first, that
+ * is the next task which is open; if none is, the phase's gate. Where agents can't note tasks, it is the open task after it,
+ * or the gate.
  */
 export function callAfterTask(
   { sessionId, currentPhase }: CallState,
@@ -100,15 +107,16 @@ export function callAfterTask(
 ): NextCall {
   if (phase.number !== currentPhase) return phaseCall(sessionId);
   const own = tasks.find(({ number }) => number === task);
-  if (canNote && own?.done === false) {
+  if (canNote && own !== undefined && isOpen(own)) {
     const first = own.ready ? own : (nextTask(tasks) ?? own);
     return first.number === task
       ? doneCall(sessionId, phase.number, task)
       : taskCall(sessionId, phase.number, first.number);
   }
-  const isDone = (number: number) => tasks.some((other) => other.number === number && other.done);
   const position = phase.tasks.findIndex(({ number }) => number === task);
-  const following = phase.tasks.slice(position + 1).find(({ number }) => !isDone(number));
+  const after = phase.tasks.slice(position + 1).map(({ number }) => number);
+  // Without notes, tasks before this one stay open for ever.
+  const following = canNote ? nextTask(tasks) : tasks.find((other) => after.includes(other.number) && isOpen(other));
   return following === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, following.number);
 }
 
@@ -159,7 +167,7 @@ export function taskCall(sessionId: string, phase: number, task: number): NextCa
  * nothing, since nobody has done the task yet.
  */
 function doneCall(sessionId: string, phase: number, task: number): NextCall {
-  const note = "<once it is done: what whoever continues should know, if anything>";
+  const note = "<once it is done: what whoever continues should know; if it can't be: outcome given_up, and why>";
   return { action: "complete_task", session_id: sessionId, phase, task_number: task, note };
 }
 

@@ -22,7 +22,7 @@ import {
 } from "./next-call.js";
 import { planNews, startedPlan, taskNews } from "./plan.js";
 import { approvalNews, documentNames, phaseContent, skipNews, taskContent, waiverNews } from "./shapes.js";
-import { tasksNews } from "./state.js";
+import { noteAge, tasksNews } from "./state.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, options } = params;
@@ -73,7 +73,8 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.getTask(sessionId, phase, number);
   const canNote = context.actions.includes("complete_task");
-  const text = (context.actions.includes("get_phase") ? view.own : undefined) ?? view.content.text;
+  const whole = { text: view.content.text, leftOut: view.leftOut };
+  const shown = (context.actions.includes("get_phase") ? view.own : undefined) ?? whole;
   const answer = {
     status: "success",
     action: "get_task",
@@ -81,25 +82,31 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     phase,
     task_number: number,
     ...(view.plan === undefined ? {} : taskNews(view.plan)),
-    task_content: taskContent(view, text, context.absentTools),
+    task_content: taskContent(view, shown, context.absentTools),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
     next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.tasks, canNote)),
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
-  return withText(context, compact(answer), "task_content", text, again, cursor);
+  return withText(context, compact(answer), "task_content", shown.text, again, cursor);
 }
 
 /** Returns the text of a phase without what the plan's first phase has, and with what its tasks share. */
 function phaseText({ content, own, shared }: PhaseView): string {
-  const text = own ?? content.text;
-  return shared === undefined ? text : `${text.trimEnd()}\n\n---\n\n**For each task of this phase:**\n\n${shared}`;
+  const text = own?.text ?? content.text;
+  if (shared === undefined) return text;
+  return `${text.trimEnd()}\n\n---\n\n**For each task of this phase:**\n\n${shared.text}`;
 }
 
+/** What to do about the note of a call that was copied unchanged. */
+const PLACEHOLDER_NOTE =
+  "Do the task first; then call it with a note of your own, or without one. If it can't be done, call it with outcome given_up and a note that says why.";
+
 export async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
-  const { session_id: sessionId, phase, task_number: task, note, idempotency_key: key } = params;
-  refusePlaceholder("note", note, "Do the task first; then call it with a note of your own, or without one.");
-  const request = { phase, task, ...(note === undefined ? {} : { note }), ...keyed(key) };
+  const { session_id: sessionId, phase, task_number: task, note, outcome, idempotency_key: key } = params;
+  refusePlaceholder("note", note, PLACEHOLDER_NOTE);
+  const said = { ...(note === undefined ? {} : { note }), ...(outcome === undefined ? {} : { outcome }) };
+  const request = { phase, task, ...said, ...keyed(key) };
   const result = await context.engine.completeTask(sessionId, request);
   return compact({
     status: "success",
@@ -137,7 +144,7 @@ function callAfterDocument({ actions }: ToolContext, view: DocumentView): WireOb
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
-  const { phase, pausedSeconds, note, replayed } = await context.engine.resume(
+  const { phase, pausedSeconds, note, beforeDecision, replayed } = await context.engine.resume(
     params.session_id,
     keyed(params.idempotency_key),
   );
@@ -149,6 +156,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
     resumed: true,
     paused_duration_seconds: pausedSeconds,
     checkpoint_note: note,
+    note_written: noteAge({ beforeDecision }),
   };
   return phaseAnswer(context, phase, fields);
 }
