@@ -166,7 +166,7 @@ function excludedProperties(gate: SchemaGate): string[] {
 }
 
 /** Begins the names of checks that belong to the gate as a whole. */
-const WHOLE = "verified_by.";
+export const WHOLE = "verified_by.";
 
 /** Returns the field of a check; for one of the gate as a whole, its number among these. */
 function checkName(gate: FieldGate | SchemaGate, check: VerifyDefinition): string {

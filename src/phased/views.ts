@@ -49,6 +49,8 @@ export interface SessionFacts {
   readonly awaitingApproval: boolean;
   /** True if a request for a waiver waits for a person. */
   readonly waitsForWaiver: boolean;
+  /** True if a person has denied the last request for a waiver, and nothing was submitted since. */
+  readonly waiverRefused: boolean;
   /**
    * Verifiers without the snapshot that they compare with, and why taking it has failed; a retry of the phase takes it.
    * Missing if there are none.
@@ -314,6 +316,7 @@ export function factsOf(
     totalPhases: head.total,
     awaitingApproval: head.status === "active" && head.awaiting !== undefined,
     waitsForWaiver: isWaiverOpen(head),
+    waiverRefused: head.waiver?.denied === true,
     exhausted: head.status !== "completed" && exhausted(head, context.options.limits) !== undefined,
     ...(unrecorded.length === 0 ? {} : { unrecorded }),
   };

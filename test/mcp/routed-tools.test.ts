@@ -246,7 +246,9 @@ describe("a step with a gate", () => {
     expect(shown).toMatchObject({ next_step: { report_details: { required: ["depth", "dug"] } } });
     expect(Object(shown.next_step).report_details).not.toHaveProperty("example");
     const refused = await ask("advance_workflow", { instance_id, report });
-    expect(refused).toMatchObject({ gate: { problems: [{ field: "depth", example: expect.any(Number) }, { field: "dug" }] } });
+    expect(refused).toMatchObject({
+      gate: { problems: [{ field: "depth", example: expect.any(Number) }, { field: "dug" }] },
+    });
     const history = await ask("get_workflow_history", { instance_id });
     for (const answer of [refused, history]) expect(JSON.stringify(answer)).not.toContain('"example":true');
   });

@@ -31,7 +31,7 @@ async function served(more: Record<string, string> = {}) {
   const root = await temporaryFolder();
   await writeFiles(`${root}/workflows`, { ...FILES, ...more });
   const state = `${root}/state`;
-  const { ask } = await connectToServe(["--workflows", `${root}/workflows`, "--state", state]);
+  const { ask } = await connectToServe(["--workflows", `${root}/workflows`, "--state", state, "--project", root]);
   const { session_id } = await ask({ action: "start", workflow_type: "release", target_file: "src" });
   const sessionId = String(session_id);
   const call = (action: string, more = {}) => ask({ action, session_id: sessionId, ...more });
@@ -131,6 +131,21 @@ describe("an agent that can't meet a requirement", () => {
     });
     expect((await run("show", sessionId, "--state", state)).stdout).toContain(`· ${line}`);
     expect((await run("audit", sessionId, "--state", state)).stdout).toContain(`phase 1 ${line}`);
+  });
+
+  it("is told to wait, too, if all that fails is a check of the gate as a whole which it has asked to waive", async () => {
+    const gate =
+      "evidence_schema:\n  built: {type: boolean, required: true}\nverify:\n  - {verifier: file_exists, path: out.txt}\n";
+    const { call } = await served({ "release/phases/1/gate-definition.yaml": gate });
+    const submit = { phase: 1, evidence: { built: true } };
+    expect(await call("complete_phase", submit)).toMatchObject({ if_impossible: { fields: ["verified_by.1"] } });
+    await call("request_waiver", { phase: 1, fields: ["verified_by.1"], reason: "no disk" });
+    const waits = await call("complete_phase", submit);
+    expect(waits).toMatchObject({
+      attempt: 2,
+      remediation: expect.stringContaining("must decide on the waiver first"),
+    });
+    expect(waits.next).toBeNull();
   });
 
   it("is told of no waived field that it was accepted, whatever was handed in, then and later", async () => {

@@ -105,6 +105,40 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("leads from a task that was given up to a waiver, waits for it, and leads back if it is denied", async () => {
+    const { call, refused, start, engine } = makeTool({ engine: { allowUnsignedApprovals: true } });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1 };
+    for (const task_number of [2, 3]) await call({ ...task, task_number });
+    const given = await call({ ...task, task_number: 1, outcome: "given_up", note: "no grammar" });
+    expect(given).toMatchObject({ next: { action: "request_waiver", phase: 1, fields: ["1.1"] } });
+    expect(await refused(Object(given.next))).toMatchObject({ error: expect.stringContaining("'reason'") });
+    expect((await call({ action: "get_phase", session_id })).next).toEqual(given.next);
+    expect((await call({ action: "get_task", session_id, phase: 1, task_number: 1 })).next).toEqual(given.next);
+    await call({ ...Object(given.next), reason: "nobody has the grammar" });
+    const phase = await call({ action: "get_phase", session_id });
+    expect(phase).toMatchObject({
+      awaiting_waiver: true,
+      blocked: expect.stringContaining("end your turn"),
+      next: null,
+    });
+    const evidence = { tasks_completed: ["1.2", "1.3"], validation_gate: { 1: true, 2: true } };
+    expect(await refused({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
+      ...{ remediation: expect.stringContaining("A person must decide on the waiver first"), next: null },
+    });
+    const request = (await engine.getWaiver(session_id))?.request ?? "";
+    await engine.denyWaiver(session_id, { by: "ann", note: "it is in docs/", request });
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      ...{ waiver_denied: { do_instead: "it is in docs/" }, next: { action: "get_task", task_number: 1 } },
+    });
+    expect(await call({ action: "get_task", session_id, phase: 1, task_number: 1 })).toMatchObject({
+      next: { action: "complete_task", task_number: 1 },
+    });
+    expect(await call({ ...task, task_number: 1, note: "found it" })).toMatchObject({
+      ...{ tasks_done: "1-3", next: { action: "complete_phase" } },
+    });
+  });
+
   it("leads past a task that a person has waived", async () => {
     const { call, start, engine } = makeTool({ engine: { allowUnsignedApprovals: true } });
     const session_id = await start(1);

@@ -13,6 +13,7 @@ import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
+import type { Action } from "./actions.js";
 
 /** A call of the tool, with parameters to pass on unchanged. */
 export type NextCall = WireObject;
@@ -28,6 +29,8 @@ export interface CallState {
   readonly awaitingApproval: boolean;
   /** True if a request for a waiver waits for a person. */
   readonly waitsForWaiver: boolean;
+  /** True if a person has denied the last request for a waiver. */
+  readonly waiverRefused?: boolean;
   /** What the checks of the phase compare with, as far as it could not be recorded. */
   readonly unrecorded?: readonly object[];
   /** The gate that was passed with an approval that this host does not accept. */
@@ -38,7 +41,7 @@ export interface CallState {
  * Returns the next call: `whenActive` while the session is active, otherwise the call that makes it active
  * again; null if the agent must ask a person, or the session is over.
  */
-export function nextCall(state: CallState, whenActive: () => NextCall): NextCall | null {
+export function nextCall(state: CallState, whenActive: () => NextCall | null): NextCall | null {
   const { sessionId, status, currentPhase, exhausted, awaitingApproval, waitsForWaiver, unapproved } = state;
   if (unapproved !== undefined) return null;
   switch (status) {
@@ -57,30 +60,65 @@ export function nextCall(state: CallState, whenActive: () => NextCall): NextCall
   }
 }
 
-/** Returns the reason why none of the agent's calls would help; undefined if one would. */
-export function blockedBy({ exhausted, currentPhase, status, unapproved }: CallState): string | undefined {
+/** Returns the reason why none of the agent's calls would help; undefined if one would. `next` is the call that was found. */
+export function blockedBy(
+  { exhausted, currentPhase, status, unapproved, waitsForWaiver }: CallState,
+  next?: NextCall | null,
+): string | undefined {
   if (unapproved !== undefined) return `${unapproved.message}. ${unapproved.remedy}`;
+  if (next === null && waitsForWaiver && !exhausted) return WAITS;
   if (!exhausted || status === "completed") return undefined;
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }
+
+const WAITS =
+  "Nothing is left but what a person has been asked to waive. A submission before the decision uses up an attempt: end your turn, and submit once get_state shows it.";
 
 /** Returns the note on a repeated answer: nothing was done now, and the session may have moved on. */
 export function replayNews(replayed: boolean, { currentPhase, status }: CallState): WireObject {
   return replayed ? { replayed, session_now: { current_phase: currentPhase, session_status: status } } : {};
 }
 
+/** What an answer is about, for its next call: the phase without what is waived, its tasks, and what agents may call. */
+interface Work {
+  readonly phase: PhaseDefinition;
+  readonly tasks: readonly PhaseTask[];
+  readonly actions: readonly Action[];
+}
+
 /**
- * Returns the next call in a phase that was read: its first task that is not done, or its gate; from an earlier phase,
- * the current one.
+ * Returns the next call in a phase that was read: its first task that is open, or what the gate needs; from an earlier
+ * phase, the current one.
  */
-export function callInPhase(
-  { sessionId, currentPhase }: CallState,
-  phase: PhaseDefinition,
-  tasks: readonly PhaseTask[],
-): NextCall {
-  if (phase.number !== currentPhase) return phaseCall(sessionId);
+export function callInPhase(state: CallState, work: Work): NextCall | null {
+  const { phase, tasks } = work;
+  if (phase.number !== state.currentPhase) return phaseCall(state.sessionId);
   const task = nextTask(tasks);
-  return task === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, task.number);
+  return task === undefined ? callAtGate(state, work) : taskCall(state.sessionId, phase.number, task.number);
+}
+
+/**
+ * Returns the call once no task is open: evidence; null while a waiver is awaited. A gate that requires a task which was
+ * given up can't be passed: then it is the request for a waiver, or the task itself if a person has denied that.
+ */
+function callAtGate({ sessionId, waitsForWaiver, waiverRefused }: CallState, work: Work): NextCall | null {
+  const { phase, tasks, actions } = work;
+  if (waitsForWaiver) return null;
+  const required = phase.gate.kind === "plan" ? phase.gate.tasks.filter(({ optional }) => !optional) : [];
+  const missing = phase.tasks.filter(({ number, plan }) => {
+    const isGivenUp = tasks.some((task) => task.number === number && task.closed === "given_up");
+    return isGivenUp && required.some(({ id }) => id === plan?.id);
+  });
+  const [first] = missing;
+  if (first === undefined || !actions.includes("request_waiver")) return gateCall(sessionId, phase);
+  if (waiverRefused === true) return taskCall(sessionId, phase.number, first.number);
+  const fields = missing.slice(0, BLANKS_MAX).flatMap(({ plan }) => plan?.id ?? []);
+  return waiverCall(sessionId, phase.number, fields);
+}
+
+/** Returns the call that asks for a waiver; its reason is a placeholder. */
+export function waiverCall(sessionId: string, phase: number, fields: readonly string[]): NextCall {
+  return { action: "request_waiver", session_id: sessionId, phase, fields, reason: "<why it can't be done>" };
 }
 
 /** Returns the task to do next; undefined if none is left. */
@@ -98,26 +136,22 @@ export function isOpen({ done, closed }: PhaseTask): boolean {
  * is the next task which is open; if none is, the phase's gate. Where agents can't note tasks, it is the open task after it,
  * or the gate.
  */
-export function callAfterTask(
-  { sessionId, currentPhase }: CallState,
-  phase: PhaseDefinition,
-  task: number,
-  tasks: readonly PhaseTask[],
-  canNote: boolean,
-): NextCall {
+export function callAfterTask(state: CallState, work: Work, number: number): NextCall | null {
+  const { sessionId, currentPhase, waiverRefused } = state;
+  const { phase, tasks, actions } = work;
   if (phase.number !== currentPhase) return phaseCall(sessionId);
-  const own = tasks.find(({ number }) => number === task);
-  if (canNote && own !== undefined && isOpen(own)) {
+  const own = tasks.find((task) => task.number === number);
+  const canNote = actions.includes("complete_task");
+  const isOwn = own !== undefined && (isOpen(own) || (waiverRefused === true && own.closed === "given_up"));
+  if (canNote && isOwn) {
     const first = own.ready ? own : (nextTask(tasks) ?? own);
-    return first.number === task
-      ? doneCall(sessionId, phase.number, task)
-      : taskCall(sessionId, phase.number, first.number);
+    return first === own ? doneCall(sessionId, phase.number, number) : taskCall(sessionId, phase.number, first.number);
   }
-  const position = phase.tasks.findIndex(({ number }) => number === task);
-  const after = phase.tasks.slice(position + 1).map(({ number }) => number);
+  const position = phase.tasks.findIndex((task) => task.number === number);
+  const after = phase.tasks.slice(position + 1).map((task) => task.number);
   // Without notes, tasks before this one stay open for ever.
-  const following = canNote ? nextTask(tasks) : tasks.find((other) => after.includes(other.number) && isOpen(other));
-  return following === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, following.number);
+  const following = canNote ? nextTask(tasks) : tasks.find((task) => after.includes(task.number) && isOpen(task));
+  return following === undefined ? callAtGate(state, work) : taskCall(sessionId, phase.number, following.number);
 }
 
 /** Returns the call that shows a phase; the current one by default. */

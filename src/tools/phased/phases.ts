@@ -72,7 +72,8 @@ export async function getPhase(context: ToolContext, params: ParametersOf<"get_p
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.getTask(sessionId, phase, number);
-  const canNote = context.actions.includes("complete_task");
+  const work = { ...view, actions: context.actions };
+  const next = nextCall(asRecorded(view), () => callAfterTask(view, work, number));
   const whole = { text: view.content.text, leftOut: view.leftOut };
   const shown = (context.actions.includes("get_phase") ? view.own : undefined) ?? whole;
   const answer = {
@@ -84,8 +85,8 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     ...(view.plan === undefined ? {} : taskNews(view.plan)),
     task_content: taskContent(view, shown, context.absentTools),
     ...planNews(context, sessionId, view.plan),
-    blocked: blockedBy(view),
-    next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.tasks, canNote)),
+    blocked: blockedBy(view, next),
+    next,
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
   return withText(context, compact(answer), "task_content", shown.text, again, cursor);
@@ -108,6 +109,7 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
   const said = { ...(note === undefined ? {} : { note }), ...(outcome === undefined ? {} : { outcome }) };
   const request = { phase, task, ...said, ...keyed(key) };
   const result = await context.engine.completeTask(sessionId, request);
+  const next = nextCall(result, () => callInPhase(result, { ...result, actions: context.actions }));
   return compact({
     status: "success",
     action: "complete_task",
@@ -116,31 +118,31 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
     phase,
     task_number: task,
     ...tasksNews(result.tasks),
-    blocked: blockedBy(result),
-    next: nextCall(result, () => callInPhase(result, result.phase, result.tasks)),
+    blocked: blockedBy(result, next),
+    next,
   });
 }
 
 export async function getDocument(context: ToolContext, params: ParametersOf<"get_document">): Promise<WireObject> {
   const { session_id: sessionId, path, cursor } = params;
   const view = await context.engine.getDocument(sessionId, path);
+  const next = nextCall(asRecorded(view), () => callAfterDocument(context, view));
   const answer = {
     status: "success",
     action: "get_document",
     session_id: sessionId,
     document: compact({ path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) }),
-    blocked: blockedBy(view),
-    next: nextCall(asRecorded(view), () => callAfterDocument(context, view)),
+    blocked: blockedBy(view, next),
+    next,
   };
   const again = { action: "get_document", session_id: sessionId, path: view.path };
   return withText(context, compact(answer), "document", view.content.text, again, cursor);
 }
 
 /** Returns the call after a document: what follows the text of the task that names it, or the phase's text. */
-function callAfterDocument({ actions }: ToolContext, view: DocumentView): WireObject {
-  const { phase, task, tasks } = view;
-  if (task === undefined) return callInPhase(view, phase, tasks);
-  return callAfterTask(view, phase, task, tasks, actions.includes("complete_task"));
+function callAfterDocument({ actions }: ToolContext, view: DocumentView): WireObject | null {
+  const work = { ...view, actions };
+  return view.task === undefined ? callInPhase(view, work) : callAfterTask(view, work, view.task);
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
@@ -199,7 +201,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   // After a retry that could not record it either, the same call would not help.
   const isRetry = fields.action === "retry_phase";
   const state = isRetry ? asRecorded(view) : view;
-  const next = nextCall(state, () => callInPhase(view, phase, view.tasks));
+  const next = nextCall(state, () => callInPhase(view, { ...view, actions: context.actions }));
   const answerWith = (isWhole: boolean) =>
     compact({
       status: "success",
@@ -209,7 +211,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
       phase_content: phaseContent(view, isWhole, context.absentTools),
       ...planNews(context, sessionId, view.plan),
       ...unrecordedNews(view),
-      blocked: blockedBy(view),
+      blocked: blockedBy(view, next),
       // Evidence needs the whole checkpoint; after a retry, the refusal had it.
       next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),
     });
