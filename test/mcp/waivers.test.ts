@@ -180,6 +180,7 @@ describe("an agent that can't meet a requirement", () => {
         next: { action: "resume" },
       });
     }
+    expect((await run("show", sessionId, "--state", state)).stdout).toContain("waiting for ann (before the decision");
     expect(await call("resume")).toMatchObject({ checkpoint_note: "waiting for ann", note_written: older });
     const resumed = await call("get_state", { brief: true });
     expect(resumed).not.toHaveProperty("note");
@@ -193,7 +194,8 @@ describe("an agent that can't meet a requirement", () => {
   });
 
   it("gives up a task with the reason, and is led on to what is left, as is whoever takes over", async () => {
-    const { call } = await served({ "release/phases/1/task-2-measure.md": "# Task 2: Measure\n\nMeasure it.\n" });
+    const measure = { "release/phases/1/task-2-measure.md": "# Task 2: Measure\n\nMeasure it.\n" };
+    const { call, state, sessionId } = await served(measure);
     const { next } = await call("get_task", { phase: 1, task_number: 1 });
     const { action, session_id: _, ...proposed } = Object(next);
     expect(await call(action, proposed)).toMatchObject({
@@ -219,6 +221,9 @@ describe("an agent that can't meet a requirement", () => {
       ...{ tasks_done: "2", tasks_given_up: "1", tasks_left: 0, next_task: null },
     });
     expect(await call("get_phase")).toMatchObject({ next: { action: "complete_phase" } });
+    const { stdout } = await run("show", sessionId, "--state", state);
+    expect(stdout).toContain("1 of 2 done (2), given up: 1\n");
+    expect(stdout).toMatch(/task 1 given up: there is no compiler/);
     const refused = await call("complete_phase", { phase: 1, evidence: { coverage: 1, licensed: true, built: false } });
     expect(refused).toMatchObject({ code: "GATE_FAILED", if_impossible: { fields: ["built"] } });
   });

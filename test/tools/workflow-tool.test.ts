@@ -132,7 +132,26 @@ describe("every action", () => {
     const only = makeTool({}, [ticket]);
     const { next: one } = await only.call({ action: "list_workflows" });
     expect(one).toMatchObject({ workflow_type: "ticket", options: { id: expect.any(String) } });
-    expect(await only.refused({ ...Object(one), target_file: "src/a.ts" })).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await only.refused({ ...Object(one), target_file: "src/a.ts" })).toMatchObject({
+      ...{
+        code: "INVALID_INPUT",
+        error: expect.stringMatching(/^the options are refused: options\.id: it is a placeholder/),
+      },
+      remediation: expect.stringContaining("with a value in place of each placeholder"),
+    });
+  });
+
+  it("a completed session is nothing to delete: a call that comes too late has no next one", async () => {
+    const phases = [{ number: 1, name: "One", content: "# One", tasks: [{ name: "a", content: "# A" }] }];
+    const one = defineWorkflow({ type: "one", revision: "1", name: "O", description: "D", phases });
+    const { call, refused } = makeTool({}, [one]);
+    const { session_id } = await call({ action: "start", workflow_type: "one", target_file: "a" });
+    expect(await refused({ action: "resume", session_id })).toMatchObject({
+      remediation: expect.not.stringContaining("delete_session"),
+    });
+    await call({ action: "complete_phase", session_id, phase: 1, evidence: { summary: "all of it" } });
+    const late = await refused({ action: "complete_task", session_id, phase: 1, task_number: 1 });
+    expect(late).toMatchObject({ remediation: "The session is completed: nothing is left to do in it.", next: null });
   });
 
   it("start asks for a target unless the workflow declares that it has none", async () => {

@@ -201,7 +201,7 @@ export function taskCall(sessionId: string, phase: number, task: number): NextCa
  * nothing, since nobody has done the task yet.
  */
 function doneCall(sessionId: string, phase: number, task: number): NextCall {
-  const note = "<once it is done: what whoever continues should know; if it can't be: outcome given_up, and why>";
+  const note = "<once it is done, what to know; if it can't be: outcome given_up, and why>";
   return { action: "complete_task", session_id: sessionId, phase, task_number: task, note };
 }
 

@@ -51,6 +51,7 @@ async function artifactOf({ engine }: ToolContext, id: string, phase: number): P
     action: "get_state",
     ...sessionFields(state),
     phase,
+    ...(state.skippedPhases.includes(phase) ? { skipped: true } : {}),
     completed_at: artifact?.at ?? null,
     artifact: artifact?.artifact ?? null,
     ...waivedNews(artifact?.waived),
