@@ -139,6 +139,36 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("leads to a waiver, not to a task that is locked, if the order is kept and the task before was given up", async () => {
+    const config = { enforce_dependencies: true };
+    const { call, refused, start } = makeTool({ config, engine: { allowUnsignedApprovals: true } });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1 };
+    await call({ ...task, task_number: 3 });
+    const given = await call({ ...task, task_number: 1, outcome: "given_up", note: "no grammar" });
+    expect(given).toMatchObject({ tasks_left: 1, next: { action: "request_waiver", fields: ["1.1"] } });
+    const locked = await refused({ action: "get_task", session_id, phase: 1, task_number: 2 });
+    expect(locked).toMatchObject({
+      code: "TASK_LOCKED",
+      remediation: expect.stringContaining("a person has waived it"),
+    });
+    expect((await call(Object(locked.next))).next).toEqual(given.next);
+    await call({ ...Object(given.next), reason: "nobody has it" });
+    expect(await call(Object(locked.next))).toMatchObject({ blocked: expect.any(String), next: null });
+  });
+
+  it("lets an optional task be given up, which then blocks no other one", async () => {
+    const plan = PLAN.replace("Task 1.1**: Write the lexer", "Task 1.1**: Write the lexer (optional)");
+    const { call, start } = makeTool({ plan, config: { enforce_dependencies: true } });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1 };
+    const given = await call({ ...task, task_number: 1, outcome: "given_up", note: "not worth it" });
+    expect(given).toMatchObject({ next: { action: "get_task", task_number: 2 } });
+    expect(await call(Object(given.next))).toMatchObject({ id: "1.2", next: { action: "complete_task" } });
+    for (const task_number of [2, 3]) await call({ ...task, task_number });
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({ next: { action: "complete_phase" } });
+  });
+
   it("leads past a task that a person has waived", async () => {
     const { call, start, engine } = makeTool({ engine: { allowUnsignedApprovals: true } });
     const session_id = await start(1);

@@ -265,13 +265,18 @@ function taskStandings(
   const givenUp = phase.number === head.phase ? (head.tasks?.givenUp ?? []) : [];
   const isGivenUp = (number: number) => inRanges(givenUp, number);
   const isWaived = (id: string) => waived.includes(`${TASKS_FIELD}.${id}`);
+  // What the gate does not require can be left out, and then blocks no other task.
+  const isLeftOut = (id: string) => {
+    const task = phase.tasks.find(({ plan }) => plan?.id === id);
+    return isWaived(id) || (task?.plan?.optional === true && isGivenUp(task.number));
+  };
   return phase.tasks.flatMap(({ number, name, plan }) => {
     if (plan === undefined) return [];
     const { id, dependencies, optional, requirements } = plan;
     const state = stateOf(id);
     // An optional task that was left out in a completed phase blocks no other task.
     const isOver = (other: string) => homes.get(other)?.done === true;
-    const open = dependencies.filter((needed) => !isOver(needed) && !isWaived(needed) && stateOf(needed) !== "done");
+    const open = dependencies.filter((needed) => !isOver(needed) && !isLeftOut(needed) && stateOf(needed) !== "done");
     const isOpen = state !== "done" && !isOver(id);
     const closed = !isOpen ? undefined : isWaived(id) ? "waived" : isGivenUp(number) ? "given_up" : undefined;
     const ready = isOpen && closed === undefined && open.length === 0;
@@ -293,7 +298,7 @@ function checkOrder(
   const ready = tasks.filter((other) => other.ready).map(({ number }) => number);
   const first = ready.length === 0 ? "" : ` Ready now: ${ready.join(", ")}.`;
   throw new PhasegateError("TASK_LOCKED", `task ${id} needs ${open.join(", ")}, which is not done`, {
-    remedy: `Do ${open.join(", ")} first. It counts as done once it is noted as done, its phase has passed, or a person has ticked it in ${path}.${first}`,
+    remedy: `Do ${open.join(", ")} first. It counts as done once it is noted as done, its phase has passed, or a person has waived it or ticked it in ${path}.${first}`,
     details: { phase, task, open, ready },
   });
 }

@@ -87,33 +87,40 @@ interface Work {
 }
 
 /**
- * Returns the next call in a phase that was read: its first task that is open, or what the gate needs; from an earlier
+ * Returns the next call in a phase that was read: its first task that is ready, or what the gate needs; from an earlier
  * phase, the current one.
  */
 export function callInPhase(state: CallState, work: Work): NextCall | null {
   const { phase, tasks } = work;
   if (phase.number !== state.currentPhase) return phaseCall(state.sessionId);
   const task = nextTask(tasks);
-  return task === undefined ? callAtGate(state, work) : taskCall(state.sessionId, phase.number, task.number);
+  return task?.ready ? taskCall(state.sessionId, phase.number, task.number) : callWithoutTask(state, work, task);
 }
 
 /**
- * Returns the call once no task is open: evidence; null while a waiver is awaited. A gate that requires a task which was
- * given up can't be passed: then it is the request for a waiver, or the task itself if a person has denied that.
+ * Returns the call if no task is ready: an open one that waits for others, or evidence; null while a waiver is awaited. A
+ * gate that requires a task which was given up can't be passed: then it is the request for a waiver, or the task itself if
+ * a person has denied that.
  */
-function callAtGate({ sessionId, waitsForWaiver, waiverRefused }: CallState, work: Work): NextCall | null {
-  const { phase, tasks, actions } = work;
-  if (waitsForWaiver) return null;
+function callWithoutTask(
+  state: CallState,
+  { phase, tasks, actions }: Work,
+  open: PhaseTask | undefined,
+): NextCall | null {
+  const { sessionId, waitsForWaiver, waiverRefused } = state;
   const required = phase.gate.kind === "plan" ? phase.gate.tasks.filter(({ optional }) => !optional) : [];
   const missing = phase.tasks.filter(({ number, plan }) => {
     const isGivenUp = tasks.some((task) => task.number === number && task.closed === "given_up");
     return isGivenUp && required.some(({ id }) => id === plan?.id);
   });
   const [first] = missing;
-  if (first === undefined || !actions.includes("request_waiver")) return gateCall(sessionId, phase);
-  if (waiverRefused === true) return taskCall(sessionId, phase.number, first.number);
-  const fields = missing.slice(0, BLANKS_MAX).flatMap(({ plan }) => plan?.id ?? []);
-  return waiverCall(sessionId, phase.number, fields);
+  if (waitsForWaiver && (open === undefined || first !== undefined)) return null;
+  if (first !== undefined && actions.includes("request_waiver")) {
+    if (waiverRefused === true) return taskCall(sessionId, phase.number, first.number);
+    const fields = missing.slice(0, BLANKS_MAX).flatMap(({ plan }) => plan?.id ?? []);
+    return waiverCall(sessionId, phase.number, fields);
+  }
+  return open === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, open.number);
 }
 
 /** Returns the call that asks for a waiver; its reason is a placeholder. */
@@ -150,8 +157,10 @@ export function callAfterTask(state: CallState, work: Work, number: number): Nex
   const position = phase.tasks.findIndex((task) => task.number === number);
   const after = phase.tasks.slice(position + 1).map((task) => task.number);
   // Without notes, tasks before this one stay open for ever.
-  const following = canNote ? nextTask(tasks) : tasks.find((task) => after.includes(task.number) && isOpen(task));
-  return following === undefined ? callAtGate(state, work) : taskCall(sessionId, phase.number, following.number);
+  const following = tasks.find((task) => after.includes(task.number) && isOpen(task));
+  if (canNote || following === undefined)
+    return canNote ? callInPhase(state, work) : callWithoutTask(state, work, following);
+  return taskCall(sessionId, phase.number, following.number);
 }
 
 /** Returns the call that shows a phase; the current one by default. */
