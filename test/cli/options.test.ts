@@ -62,7 +62,7 @@ async function serveReport() {
 }
 
 describe(`the condition of a real workflow${REASON}`, () => {
-  it.skipIf(REASON !== "")("skips its first phase without documents, and not with them", async () => {
+  it.skipIf(REASON !== "")(`skips its first phase without documents, and not with them${REASON}`, async () => {
     const folder = await temporaryFolder();
     const { ask } = await connectToServe(["--workflows", CORPUS, "--state", join(folder, "state")]);
     const call = { action: "start", workflow_type: REAL, target_file: "specs/a" };

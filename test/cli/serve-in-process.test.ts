@@ -6,6 +6,7 @@ import { writeFiles } from "../support/write-files.js";
 import { SMALL } from "./workflow-folders.js";
 
 afterEach(() => {
+  vi.useRealTimers();
   vi.unstubAllEnvs();
 });
 
@@ -44,6 +45,24 @@ describe("the server, in this process", () => {
     process.emit("SIGTERM", "SIGTERM");
     expect(await ended).toBe(0);
     expect(said(stderr)).toMatch(/"signal":"SIGTERM","msg":"ending"/);
+  });
+
+  it("ends on a signal after ten seconds if its client reads no answer", async () => {
+    const { stdout, ended, send } = await serve();
+    send(INITIALIZE);
+    for (let id = 1; id < 500; id += 1) send({ id, method: "tools/list" });
+    await vi.waitUntil(() => stdout.writableNeedDrain, { timeout: 20_000 });
+    let code: number | undefined;
+    void ended.then((found) => {
+      code = found;
+    });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    process.emit("SIGTERM", "SIGTERM");
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(code, "it waits for the client").toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1_100);
+    vi.useRealTimers();
+    expect(await ended).toBe(0);
   });
 
   it("fails when the connection breaks, and reports the reason", async () => {

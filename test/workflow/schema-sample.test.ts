@@ -88,7 +88,7 @@ describe("examples of evidence", () => {
   it("include optional fields only where one is refused", () => {
     const schema = z.object({ sure: z.literal(true), note: z.string().min(3).optional() });
     expect(exampleEvidence(gateOf(schema))).toEqual({ sure: true });
-    expect(examplesFor(schema, { note: "x" })).toEqual({ sure: true, note: "………" });
+    expect(examplesFor(schema, { note: "x" })).toEqual({ sure: true, note: "..." });
     expect(exampleEvidence(gateOf(z.object({ note: z.string().optional() })))).toEqual({});
   });
 
@@ -123,7 +123,7 @@ describe("examples of evidence", () => {
     };
     const gate = gateOf(z.object(some));
     expect(calls).toBe(0);
-    expect(gate.sample).toEqual({ values: { plain: "………" }, complete: false });
+    expect(gate.sample).toEqual({ values: { plain: "..." }, complete: false });
     expect(exampleEvidence(gate)).toBeUndefined();
     expect(gateOf(z.object({ a: z.int() }).refine(asked)).sample).toEqual({ values: { a: 1 }, complete: false });
     expect(gateOf(z.union([z.object({ a: z.int() }).refine(asked), z.object({ b: z.int() })])).sample).toEqual({
@@ -134,7 +134,7 @@ describe("examples of evidence", () => {
 
   it("are found for recursive schemas and for objects of several forms", () => {
     const tree: z.ZodType = z.lazy(() => z.object({ name: z.string(), below: z.array(tree) }));
-    expect(exampleEvidence(gateOf(z.object({ tree })))).toEqual({ tree: { name: "…", below: [] } });
+    expect(exampleEvidence(gateOf(z.object({ tree })))).toEqual({ tree: { name: "...", below: [] } });
     const forms = z.discriminatedUnion("kind", [
       z.object({ kind: z.literal("a"), n: z.int() }),
       z.object({ kind: z.literal("b") }),

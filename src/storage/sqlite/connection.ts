@@ -2,7 +2,8 @@
  * A connection to a database: prepared statements, transactions, retries while other connections hold locks, and the
  * check that the database's file was not moved.
  */
-import { type Stats, statSync } from "node:fs";
+import { type BigIntStats, type Stats, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import type { PhasegateError } from "../../errors.js";
@@ -24,18 +25,28 @@ interface KnownFile {
   readonly stats: Stats;
 }
 
+/** How long a folder must have been unchanged to be relied on, in milliseconds: some file systems keep its time to the second. */
+const SETTLED_MS = 3000;
+
 /**
  * The files of an open database. SQLite keeps writing to the file it has opened, even after it was moved or deleted:
  * such commits would be acknowledged, but nobody would find them. So each write checks that the names still lead to
- * the same files, which takes a few microseconds.
+ * the same files.
+ *
+ * A folder's time tells whether a name in it was added, removed or changed, so most checks look at the folder alone. To
+ * ask for the status of the log itself makes Linux 6.13 and later record a new time in it with the next write, and the
+ * sync that follows takes half as long again.
  */
 export class OpenFile {
-  readonly #main: KnownFile;
-  readonly #log: KnownFile | undefined;
+  readonly #files: readonly KnownFile[];
+  /** The folder that holds all of them; undefined where a name is a link. */
+  readonly #folder: string | undefined;
+  /** The folder's status when all files were last found. */
+  #settled: BigIntStats | undefined;
 
-  private constructor(main: KnownFile, log: KnownFile | undefined) {
-    this.#main = main;
-    this.#log = log;
+  private constructor(files: readonly KnownFile[], folder: string | undefined) {
+    this.#files = files;
+    this.#folder = folder;
   }
 
   /** Returns the files that a database has open; undefined for one in memory. */
@@ -46,22 +57,31 @@ export class OpenFile {
     // A host's own virtual file system may have no file under this name.
     if (main === undefined && opened === undefined) return undefined;
     if (main === undefined || (opened !== undefined && !isSame(main.stats, opened.stats))) throw movedWhileOpened();
-    return new OpenFile(main, knownFile(`${file}-wal`));
+    const log = knownFile(`${file}-wal`);
+    return new OpenFile(log === undefined ? [main] : [main, log], main.name === file ? dirname(file) : undefined);
   }
 
-  /**
-   * Throws `STORAGE_FAILED` if the database's name leads to another file, or to none. Called before anything is
-   * written.
-   */
-  requireHere(operation: string): void {
-    if (!isThere(this.#main)) throw fileMoved(operation, this.#main.name, false);
+  /** Throws `STORAGE_FAILED` if a name leads to another file, or to none; after a write with `outcome: "unknown"`. */
+  requireHere(operation: string, isWritten: boolean): void {
+    const folder = this.#folder === undefined ? undefined : folderNow(this.#folder);
+    if (folder !== undefined && this.#settled !== undefined && isUnchanged(folder, this.#settled)) return;
+    const gone = this.#files.find((file) => !isThere(file));
+    if (gone !== undefined) throw fileMoved(operation, gone.name, isWritten);
+    // Taken before the files were looked up, or a change in between would never be seen.
+    this.#settled = folder !== undefined && isSettled(folder) ? folder : undefined;
   }
+}
 
-  /** Checks all files after a write. Throws with `outcome: "unknown"`. */
-  requireWritten(operation: string): void {
-    const gone = [this.#main, this.#log].find((file) => file !== undefined && !isThere(file));
-    if (gone !== undefined) throw fileMoved(operation, gone.name, true);
-  }
+function folderNow(folder: string): BigIntStats | undefined {
+  return statSync(folder, { bigint: true, throwIfNoEntry: false });
+}
+
+function isUnchanged(now: BigIntStats, known: BigIntStats): boolean {
+  return now.mtimeNs === known.mtimeNs && now.ino === known.ino && now.dev === known.dev;
+}
+
+function isSettled({ mtimeMs }: BigIntStats): boolean {
+  return Number(mtimeMs) < Date.now() - SETTLED_MS;
 }
 
 /** Returns a file's identity; undefined if it does not exist. */
@@ -153,7 +173,7 @@ export class Connection {
 
   /** Does the same without retries and with SQLite's own errors. */
   transaction<T>(operation: string, work: () => T): T {
-    this.#file?.requireHere(operation);
+    this.#file?.requireHere(operation, false);
     this.#begin(operation);
     let result: T;
     try {
@@ -168,7 +188,7 @@ export class Connection {
       this.#rollBack();
       throw isOutcomeUnknown(error) ? outcomeUnknown(operation, error) : error;
     }
-    this.#file?.requireWritten(operation);
+    this.#file?.requireHere(operation, true);
     return result;
   }
 

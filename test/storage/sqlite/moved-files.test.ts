@@ -1,5 +1,6 @@
-import { renameSync } from "node:fs";
-import { copyFile, readdir, rename, rm, symlink } from "node:fs/promises";
+import fs, { renameSync } from "node:fs";
+import { copyFile, cp, readdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -67,30 +68,93 @@ describe("a database whose file was moved or replaced acknowledges no write", ()
   });
 });
 
-it("a commit to a file that was moved during the write is not acknowledged", async () => {
-  const file = await newDatabase();
-  const storage = await SqliteStorage.open(file);
-  await storage.append(first);
-  const run = StatementSync.prototype.run;
-  vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (this: StatementSync, ...values) {
-    if (this.sourceSQL === "COMMIT") renameSync(file, `${file}.old`);
-    return run.apply(this, values);
+describe("a commit is not acknowledged", () => {
+  it.each(["", "-wal"])("if sessions.db%s was moved during the write", async (suffix) => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    await storage.append(first);
+    const run = StatementSync.prototype.run;
+    vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (this: StatementSync, ...values) {
+      if (this.sourceSQL === "COMMIT") renameSync(`${file}${suffix}`, `${file}.old`);
+      return run.apply(this, values);
+    });
+    const error = await failure(storage.append(second));
+    expect([error.code, error.details]).toEqual(["STORAGE_FAILED", expect.objectContaining({ outcome: "unknown" })]);
+    await storage.close();
   });
-  const error = await failure(storage.append(second));
-  expect([error.code, error.details]).toEqual(["STORAGE_FAILED", expect.objectContaining({ outcome: "unknown" })]);
-  await storage.close();
+
+  it("if the write-ahead log was deleted", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    await storage.append(first);
+    await rm(`${file}-wal`);
+    const error = await failure(storage.append(second));
+    expect([error.code, error.message]).toEqual(["STORAGE_FAILED", expect.stringContaining(`${file}-wal was moved`)]);
+    expect(error.details, "nothing was written").not.toHaveProperty("outcome");
+    await storage.close();
+  });
 });
 
-it("a commit whose write-ahead log was deleted is not acknowledged", async () => {
-  const file = await newDatabase();
-  const storage = await SqliteStorage.open(file);
-  await storage.append(first);
-  await rm(`${file}-wal`);
-  const error = await failure(storage.append(second));
-  expect([error.code, error.message, error.details]).toEqual([
-    "STORAGE_FAILED",
-    expect.stringContaining(`${file}-wal was moved`),
-    expect.objectContaining({ outcome: "unknown" }),
-  ]);
-  await storage.close();
+describe("while the folder does not change", () => {
+  /** Opens a database in a folder that has been unchanged for a minute, and appends the first commit. */
+  async function settled() {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    const aMinuteAgo = new Date(Date.now() - 60_000);
+    await utimes(dirname(file), aMinuteAgo, aMinuteAgo);
+    await storage.append(first);
+    return { file, storage };
+  }
+
+  it("the files themselves are not looked up: that would slow down the next sync", async () => {
+    const { file, storage } = await settled();
+    const looked: unknown[] = [];
+    const { statSync } = fs;
+    vi.spyOn(fs, "statSync").mockImplementation((...given) => {
+      looked.push(given[0]);
+      return Reflect.apply(statSync, fs, given);
+    });
+    syncBuiltinESMExports();
+    await storage.append(second);
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+    expect(looked).toEqual([dirname(file), dirname(file)]);
+    await storage.close();
+  });
+
+  it.each([
+    ["the file is deleted", (file: string) => rm(file)],
+    ["the log is deleted", (file: string) => rm(`${file}-wal`)],
+    [
+      "the log is replaced",
+      (file: string) => writeFile(`${file}.new`, "").then(() => rename(`${file}.new`, `${file}-wal`)),
+    ],
+    ["the folder is moved", (file: string) => rename(dirname(file), `${dirname(file)}.old`)],
+    [
+      "the folder is replaced by a copy of the same age",
+      async (file: string) => {
+        const { atime, mtime } = await stat(dirname(file));
+        await cp(dirname(file), `${dirname(file)}.new`, { recursive: true });
+        await rename(dirname(file), `${dirname(file)}.old`);
+        await rename(`${dirname(file)}.new`, dirname(file));
+        await utimes(dirname(file), atime, mtime);
+      },
+    ],
+  ])("a write is refused as soon as %s", async (_, change) => {
+    const { file, storage } = await settled();
+    await storage.append(second);
+    await change(file);
+    const error = await failure(storage.append(nextCommit(second)));
+    expect(error.code).toBe("STORAGE_FAILED");
+    expect(error.details, "nothing was written").not.toHaveProperty("outcome");
+    await storage.close();
+  });
+
+  it("another file in it changes nothing", async () => {
+    const { file, storage } = await settled();
+    await writeFile(join(dirname(file), "other.txt"), "");
+    await storage.append(second);
+    expect(await storage.read(first.sessionId)).toEqual(second);
+    await storage.close();
+  });
 });
