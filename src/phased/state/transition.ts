@@ -143,16 +143,21 @@ function notFound(): AnyPhasegateError {
   });
 }
 
-/** Notes a task of the current phase as done. It counts as no attempt, and the gate does not ask for it. */
+/** Notes a task of the current phase as done or given up. It counts as no attempt, and the gate does not ask for it. */
 function completeTask(
   head: SessionHead,
-  { phase, task, note }: CommandOf<"completeTask">,
+  { phase, task, note, outcome }: CommandOf<"completeTask">,
   { structure }: TransitionContext,
 ): Decided {
   const refusal = taskRefusal(head, phase, task, structure);
   if (refusal !== undefined) return refusal;
-  if (note === undefined) return [{ type: "task_completed", phase, task }];
-  return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "task_completed", phase, task, note }];
+  if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  if (outcome !== "given_up") return [{ type: "task_completed", phase, task, ...(note === undefined ? {} : { note }) }];
+  if (note !== undefined && note.trim() !== "") return [{ type: "task_given_up", phase, task, note }];
+  return new PhasegateError("INVALID_INPUT", "a task is given up without a reason", {
+    remedy: "Say in the note why it can't be done.",
+    details: { field: "note", expected: "why it can't be done" },
+  });
 }
 
 function pause(head: SessionHead, command: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
