@@ -322,7 +322,8 @@ describe("a step's front matter", () => {
   });
 
   it("may contain unknown keys, with a warning", async () => {
-    expect(await diagnosed(dig("author: me"))).toEqual([["KEY_UNKNOWN", "steps/dig.md", 2, "warning"]]);
+    for (const key of ["author", "описание_шага"])
+      expect(await diagnosed(dig(`${key}: me`))).toEqual([["KEY_UNKNOWN", "steps/dig.md", 2, "warning"]]);
   });
 });
 
