@@ -191,7 +191,7 @@ function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(typeof value === "string" ? value.slice(0, 200) : value) ?? typeof value;
   } catch {
-    return `a ${typeof value}`;
+    return typeof value === "object" ? "an object" : `a ${typeof value}`;
   }
 }
 

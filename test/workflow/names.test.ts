@@ -98,7 +98,7 @@ describe("a value in a message", () => {
     expect(shown("a\u202eb\u0000")).toBe('"a\\u202eb\\u0000"');
     expect([shown(10n), shown(itself), shown(undefined), shown({ a: 1 })]).toEqual([
       "a bigint",
-      "a object",
+      "an object",
       "undefined",
       '{"a":1}',
     ]);
