@@ -140,7 +140,7 @@ async function readBounded(
   includeRoots: readonly string[],
   report: Report,
 ): Promise<FoundDefinition | undefined> {
-  const roots = [name, ...includeRoots].map((root) => (root === "" || root === "." ? "" : `${root}/`));
+  const roots = [name, ...includeRoots].map(startOf);
   const paths = await listPaths(name, source, report);
   const options: StepOptions = {
     folder: name,
@@ -151,6 +151,12 @@ async function readBounded(
     budget: newBudget(),
   };
   return readDefinition(name, options);
+}
+
+/** Returns what the paths below a folder begin with. `shared/` and `./shared` are the same folder as `shared`. */
+function startOf(folder: string): string {
+  const plain = folder.replace(/^(?:\.\/+)+|(?<=[^/])\/+$/g, "");
+  return plain === "" || plain === "." ? "" : `${plain}/`;
 }
 
 /** Maximum number of paths below a workflow's folder. */
