@@ -55,6 +55,9 @@ export interface RoutedFoldersOptions {
   readonly includeRoots?: readonly string[];
 }
 
+/** Maximum number of errors in a message; its details list them all. */
+const LISTED_MAX = 5;
+
 /** A workflow in the cache, with every text that it was read from. */
 interface Kept {
   readonly paths: readonly string[];
@@ -100,7 +103,9 @@ export class RoutedFolders implements RoutedSource {
     const { definition, diagnostics } = await this.read(name);
     if (definition !== undefined) return definition;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
-    throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${errors.join("; ")}`, {
+    const more = errors.length > LISTED_MAX ? `; and ${errors.length - LISTED_MAX} more` : "";
+    const listed = `${errors.slice(0, LISTED_MAX).join("; ")}${more}`;
+    throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${listed}`, {
       remedy: "Correct the files; `phasegate validate` shows every problem with its place.",
       details: { workflowType: name, diagnostics: errors },
     });
