@@ -45,13 +45,11 @@ export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits): Saf
 /** The state of a walk through one value. */
 interface Walk {
   readonly limits: EvidenceLimits;
-  readonly problems: {
-    /** The keys that lead to the current value. */ path: string;
-    reason: string;
-  }[];
+  /** What is wrong so far, with the keys that lead to it. */
+  readonly problems: { path: string; reason: string }[];
   /** The objects and lists that contain the current value. */
   readonly above: Set<object>;
-  /** The keys that lead to the value at hand. */
+  /** The keys that lead to the current value. */
   readonly path: (string | number)[];
   /** The length of the JSON so far without escapes: never more than its bytes. */
   characters: number;

@@ -31,7 +31,7 @@ export interface SessionSummary {
   readonly total?: number;
   /** The time of its first commit: ISO 8601, UTC. */
   readonly createdAt: string;
-  /** The time of the last commit. */
+  /** The time of its last commit: ISO 8601, UTC. */
   readonly updatedAt: string;
   /** The time at which it was completed: ISO 8601, UTC; missing if it is not. */
   readonly completedAt?: string;

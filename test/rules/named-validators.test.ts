@@ -100,6 +100,8 @@ describe("named validators", () => {
   it("are not read if a number could be a thousand or one", async () => {
     for (const name of ["greater_than_1_000", "between_1_000_and_2_000", "at_most_999_999", "equals_1_000"])
       await expect(validated("integer", name)).rejects.toThrow("1_000 in a name could be a thousand or 1");
+    expect(await complaints(await validated("string", "equals_1_000"), { x: "1_000" })).toEqual([]);
+    expect(await complaints(await validated("any", "equals_v_1_000"), { x: "v_1_000" })).toEqual([]);
     expect(await complaints(await validated("number", "at_least_0_125"), { x: 0.125 })).toEqual([]);
   });
 
