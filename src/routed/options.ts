@@ -14,7 +14,7 @@ import {
   resolveOptions,
 } from "../phased/options.js";
 import { Beginnings } from "../phased/verify/beginnings.js";
-import type { VerifyContext } from "../phased/verify/run-verifiers.js";
+import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { RecentMap } from "../runtime/cache.js";
@@ -164,6 +164,7 @@ function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof R
     }
     limits[name] = limit;
   }
+  limits.deciderDeadlineMs = Math.min(limits.deciderDeadlineMs, TIMER_MAX);
   return limits;
 }
 
