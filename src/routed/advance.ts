@@ -145,7 +145,7 @@ function requireCurrent({ step_id: requested }: JsonObject, current: string, ste
   if (meant.length === 1 && meant[0] === current) return;
   throw new PhasegateError("STEP_NOT_CURRENT", `the report is on ${shown(requested)}; the current step is ${current}`, {
     remedy: `Report on ${current}, or call resume and say where you think you are.`,
-    details: { requested: String(requested), current },
+    details: { requested: typeof requested === "string" ? requested : shown(requested), current },
   });
 }
 
