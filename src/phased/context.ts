@@ -298,7 +298,7 @@ export async function sessionNotFound(
 /** Returns session ids for a hint; a failing list must not hide the actual error. */
 async function newestSessions({ options, notifications }: EngineContext): Promise<readonly string[]> {
   try {
-    return (await options.storage.list({ limit: 50 })).items.map((summary) => summary.sessionId);
+    return (await options.storage.list({ kind: "phased", limit: 50 })).items.map((summary) => summary.sessionId);
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
     notifications.report("list sessions", error);
