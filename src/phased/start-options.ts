@@ -25,10 +25,10 @@ const OPTIONS_MAX_BYTES = 64 * 1024;
 /** Checks options by the rules of evidence; errors name them as options. */
 export function checkOptions(options: unknown): JsonObject {
   try {
-    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
+    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }, "options").evidence;
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
+    throw new PhasegateError("INVALID_INPUT", error.message, {
       remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
       details: { field: "options" },
       cause: error,

@@ -268,10 +268,10 @@ const DEPTH_MAX = 64;
 
 function plain(value: unknown, maxBytes: number): JsonObject {
   try {
-    return checkEvidenceSafety(value, { maxBytes, maxDepth: DEPTH_MAX }).evidence;
+    return checkEvidenceSafety(value, { maxBytes, maxDepth: DEPTH_MAX }, "report").evidence;
   } catch (cause) {
     if (!isPhasegateError(cause, "EVIDENCE_UNSAFE") && !isPhasegateError(cause, "EVIDENCE_TOO_LARGE")) throw cause;
-    throw new PhasegateError("INVALID_INPUT", cause.message.replaceAll("evidence", "report"), {
+    throw new PhasegateError("INVALID_INPUT", cause.message, {
       remedy: `Give the report as plain JSON, an object of at most ${maxBytes} bytes with a status.`,
       details: { field: "report", expected: "an object" },
       cause,

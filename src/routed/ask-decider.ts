@@ -81,12 +81,12 @@ export function mergeContext(
 ): { readonly context: JsonObject; readonly updates: JsonObject } {
   const limits = { maxBytes, maxDepth: DEPTH_MAX };
   try {
-    const read = checkEvidenceSafety(updates, limits).evidence;
+    const read = checkEvidenceSafety(updates, limits, "context").evidence;
     if (Object.keys(read).length === 0) return { context, updates: read };
-    return { context: checkEvidenceSafety({ ...context, ...read }, limits).evidence, updates: read };
+    return { context: checkEvidenceSafety({ ...context, ...read }, limits, "context").evidence, updates: read };
   } catch (error) {
     if (!isPhasegateError(error, "EVIDENCE_UNSAFE") && !isPhasegateError(error, "EVIDENCE_TOO_LARGE")) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "context"), {
+    throw new PhasegateError("INVALID_INPUT", error.message, {
       remedy: `Give plain JSON with ordinary keys; a context may have ${maxBytes} bytes in all.`,
       details: { field: "context_updates", expected: `an object, ${maxBytes} bytes of JSON at most` },
       cause: error,

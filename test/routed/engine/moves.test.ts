@@ -56,6 +56,8 @@ describe("start", () => {
     await expect(engine.start({ workflow: "GARDEN", context: { x: Number.NaN } })).rejects.toMatchObject({
       code: "INVALID_INPUT",
     });
+    const named = engine.start({ workflow: "GARDEN", context: { evidence: Number.NaN } });
+    await expect(named).rejects.toThrow("the context is refused: context.evidence: NaN is not a JSON number");
     expect((await engine.listInstances()).items).toEqual([]);
   });
 
