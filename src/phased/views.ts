@@ -26,7 +26,7 @@ import {
 } from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView, TaskProgress } from "./plan/view.js";
-import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
+import { exhausted, isWaiverOpen, positionOf, readingRefusal, taskNotFound } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
@@ -356,7 +356,7 @@ function stateOf(context: EngineContext, { session, structure }: LoadedSession):
 /** Returns the tasks of a phase; `planned` is what its plan says of them. */
 function tasksOf(
   head: SessionHead,
-  { phases }: WorkflowStructure,
+  structure: WorkflowStructure,
   phase: PhaseDefinition,
   planned: readonly TaskProgress[] = [],
 ): readonly PhaseTask[] {
@@ -364,7 +364,7 @@ function tasksOf(
     return planned.map(({ number, name, state, ready }) => ({ number, name, done: state === "done", ready }));
   }
   const isCurrent = phase.number === head.phase && !inRanges(head.completed, head.position);
-  const isPassed = !isCurrent && inRanges(head.completed, phases.indexOf(phase));
+  const isPassed = !isCurrent && inRanges(head.completed, positionOf(structure, phase.number));
   return phase.tasks.map(({ number, name }) => {
     const done = isPassed || (isCurrent && inRanges(head.tasks?.done ?? [], number));
     return { number, name, done, ready: !done };
