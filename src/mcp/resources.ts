@@ -257,15 +257,13 @@ function isMissing(code: string): boolean {
   return code === "SESSION_NOT_FOUND" || code === "WORKFLOW_NOT_FOUND" || code === "INVALID_INPUT";
 }
 
-/**
- * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling
- * finds changed workflows.
- */
-
 /** The notifications after which the list of sessions is different. */
 const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed", "failed", "deleted"];
 
-/** Notifies the client of changes. Returns a function that stops it. */
+/**
+ * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling
+ * finds changed workflows. Returns a function that stops it.
+ */
 export function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {
   const notify = () => void sendListChanged(server);
   const stops = CHANGES.map((name) => engine.on(name, notify));

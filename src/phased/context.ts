@@ -334,7 +334,7 @@ type Planned = typeof import("./plan/planned.js");
 let planned: Planned | undefined;
 
 /**
- * Returns the operations; not a promise once they are loaded. They are cached here, since `import()` of a
+ * Returns the operations on plans; not a promise once they are loaded. They are cached here, since `import()` of a
  * loaded module costs as much as half a call.
  */
 export function loadPlanned(): Planned | Promise<Planned> {
