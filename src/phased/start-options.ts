@@ -44,7 +44,8 @@ export async function acceptedOptions(definition: WorkflowDefinition, given: Jso
   const { optionsSchema, dynamic, type } = definition.structure;
   if (definition.options === undefined && optionsSchema === undefined) return given;
   const key = dynamic?.sourcePathKey;
-  const isDeclared = (name: string) => isJsonObject(optionsSchema?.properties) && name in optionsSchema.properties;
+  const isDeclared = (name: string) =>
+    isJsonObject(optionsSchema?.properties) && Object.hasOwn(optionsSchema.properties, name);
   const isApart = ([name]: readonly [string, JsonValue]) => name === key && !isDeclared(name);
   const own = Object.fromEntries(Object.entries(given).filter((entry) => !isApart(entry)));
   const checked =
@@ -72,7 +73,7 @@ async function checkInCode(
   const result = await schema["~standard"].validate(given);
   if (result.issues) {
     // What is wrong with a name is said better above.
-    const isOther = ({ path = [] }: StandardSchemaV1.Issue) => path.some((key) => String(key) in given);
+    const isOther = ({ path = [] }: StandardSchemaV1.Issue) => path.some((key) => Object.hasOwn(given, String(key)));
     const issues = naming.length === 0 ? result.issues : result.issues.filter(isOther);
     return { ok: false, problems: [...naming, ...issueProblems(issues)] };
   }

@@ -238,7 +238,7 @@ const MODEL_MAX = 200;
  * Adds the usage of both answers. Values of the wrong type are dropped: a log that contains them could not
  * be read again.
  */
-function added(usage: DecisionUsage, earlier: DecisionUsage = {}): DecisionUsage {
+function added(usage: DecisionUsage, earlier: DecisionUsage): DecisionUsage {
   const { model } = usage;
   const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0);
   const sum = (name: "inputTokens" | "outputTokens" | "requests") => {
