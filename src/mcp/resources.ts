@@ -14,6 +14,7 @@ import {
 import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
+import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
 import type { StateView } from "../phased/views.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
@@ -306,7 +307,7 @@ function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void)
     if (seen !== undefined && seen !== found) onChange();
     seen = found;
   };
-  const timer = setInterval(() => void poll(), everyMs);
+  const timer = setInterval(() => void poll(), Math.min(everyMs, TIMER_MAX));
   letProcessEnd(timer);
   void poll();
   return () => {
