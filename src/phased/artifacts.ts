@@ -120,15 +120,15 @@ export async function loadValue(
   return JSON.parse(text);
 }
 
-/** Returns a value that JSON preserves; undefined for any other. */
+/** Returns a value as JSON has it; undefined if JSON would change it, other than -0 to 0. */
 export function asJson(value: unknown): JsonValue | undefined {
   const through = throughJson(value);
   return through !== undefined && isSame(value, through) ? through : undefined;
 }
 
-/** Returns true if a value survived JSON unchanged. Keys with undefined count as missing. */
+/** Returns true if two values are the same in JSON, which knows no -0. Keys with undefined count as missing. */
 export function isSame(before: unknown, after: unknown): boolean {
-  if (typeof before !== "object" || before === null) return Object.is(before, after);
+  if (typeof before !== "object" || before === null) return before === after;
   if (Array.isArray(before)) {
     return Array.isArray(after) && before.length === after.length && before.every((v, i) => isSame(v, after[i]));
   }
@@ -140,7 +140,7 @@ export function isSame(before: unknown, after: unknown): boolean {
     if (value === undefined) continue;
     keys += 1;
     const other = after[key];
-    if (!Object.is(value, other) && !isSame(value, other)) return false;
+    if (value !== other && !isSame(value, other)) return false;
   }
   return keys === Object.keys(after).length;
 }

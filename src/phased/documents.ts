@@ -1,11 +1,11 @@
 /**
- * The texts of phases and tasks as an agent reads them, with their placeholders filled, and documents.
- *
- * Which documents of its workflow a session may read: files outside of `phases/`, and files beside the texts of the
- * current phase and of completed ones. Only a file that the provider lists, by exactly this path, is read, so that no
+ * The texts of phases and tasks as an agent reads them, with their placeholders filled, and the documents that a session
+ * may read: files of its workflow outside of `phases/`, and files beside the texts of the current phase and of completed
+ * ones. Only a file that the provider lists, by exactly this path, is read, so that no
  * other spelling of a path leads anywhere. Every path of a file must be allowed: a link to a text of a later phase is
  * refused like the text itself.
  */
+
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { fillOptions } from "../gate/fill-params.js";
 import type { Content, WorkflowDocument } from "../ports/content-provider.js";
@@ -21,6 +21,7 @@ import { loadPlanned, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import { readingRefusal } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
+
 /** A document that a text names and that the session may read. */
 export interface NamedDocument {
   /** Its path, relative to the workflow's folder. */
@@ -269,8 +270,6 @@ function refused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
     details: { reason },
   });
 }
-
-/** The texts of phases and tasks as an agent reads them: with their placeholders filled, and the facts in them. */
 
 /** A text with the facts that were read from it. */
 export interface TextView {

@@ -53,6 +53,18 @@ describe("a task that is done", () => {
     expect(await session.state()).toMatchObject({ version: version + 2, note: { task: 1, note: "two" } });
   });
 
+  it("is answered with the tasks as they are now, also once its phase has passed", async () => {
+    const { engine } = makeEngine({ claims: "backed" });
+    const sessionId = await startTwoPhases(engine);
+    const keyed = { phase: 1, task: 1, idempotencyKey: "k" };
+    await engine.completeTask(sessionId, keyed);
+    const evidence = { ...built, tests_pass: { claim: true, proof: "npm test" } };
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
+    const again = await engine.completeTask(sessionId, keyed);
+    expect(again).toMatchObject({ replayed: true, currentPhase: 2 });
+    expect(done(again.tasks)).toEqual([1, 2]);
+  });
+
   it("is no claim: the gate judges the evidence alone, with and without it", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);

@@ -626,6 +626,11 @@ describe("the budget", () => {
       const action = wrong === cursor ? "get_errors" : "get_phase";
       expect(await refused({ action, session_id: id, cursor: wrong })).toMatchObject({ code: "CURSOR_INVALID" });
     }
+    for (const call of [{ action: "get_state" }, { action: "get_state", phase: 1 }, { action: "get_session" }]) {
+      for (const wrong of ["nonsense", "€", "bnVsbA==", cursor]) {
+        expect(await refused({ ...call, session_id: id, cursor: wrong })).toMatchObject({ code: "CURSOR_INVALID" });
+      }
+    }
     const task = { action: "get_task", session_id: id, phase: 1, task_number: 1, cursor };
     expect(await refused(task)).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("changed") });
   });

@@ -91,7 +91,7 @@ export async function viewPlannedPhase(
 ): Promise<PlannedPhaseView | undefined> {
   const live = await livePlan(context, loaded);
   if (live === undefined) return undefined;
-  return { ...live.view, tasks: taskStandings(loaded.structure, loaded.session.head, phase, live.plan) };
+  return { ...live.view, tasks: taskProgress(loaded.structure, loaded.session.head, phase, live.plan) };
 }
 
 /**
@@ -238,7 +238,7 @@ function changedSince(
 }
 
 /** Returns the state of a phase's tasks, by the session and its current plan. */
-function taskStandings(
+function taskProgress(
   { phases }: WorkflowStructure,
   head: SessionHead,
   phase: PhaseDefinition,

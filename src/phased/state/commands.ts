@@ -226,9 +226,7 @@ export function submissionRefusal(
   const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });
-  if (position > head.position) return phaseLocked(phase, head.phase);
-  if (position < head.position) return behind(head, phase, structure);
-  return exhausted(head, limits);
+  return position === head.position ? exhausted(head, limits) : notCurrent(head, phase, structure);
 }
 
 /** Returns the reason why a task of a phase can't be noted as done now; undefined if it can. */
