@@ -125,12 +125,14 @@ export class RotatingFile {
   }
 
   #rotate(): void {
-    closeSync(this.#file);
     for (let number = this.#rotation.kept; number > 0; number -= 1) {
       moveIfThere(number === 1 ? this.#path : `${this.#path}.${number - 1}`, `${this.#path}.${number}`);
     }
+    const full = this.#file;
     this.#file = open(this.#path);
     this.#bytes = 0;
+    // Last: after a failure, the number of a closed file could belong to another one, which would be closed next.
+    closeSync(full);
   }
 }
 
