@@ -73,6 +73,8 @@ export async function serveHttp(
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => reject(portFailure(port, cause))).listen(port, HOST, resolve);
   });
+  // From now on these are connections that could not be accepted, for example because too many files are open.
+  server.on("error", (err) => log.warn({ err }, "connection"));
   const address = server.address();
   log.info({ url: `http://${HOST}:${isAddress(address) ? address.port : port}` }, "listening");
   return { ended: connections.ended, close: () => connections.end() };
