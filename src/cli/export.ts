@@ -143,18 +143,21 @@ async function lastOf(storage: StorageAdapter, sessionId: SessionId, options: Ex
 async function writeToStream(lines: AsyncIterable<string>, stream: Writable): Promise<void> {
   for await (const line of lines) {
     if (stream.destroyed) return;
-    if (!stream.write(line)) await drained(stream);
+    if (!stream.write(line) && !(await acceptsMore(stream))) return;
   }
 }
 
-/** Waits until a stream accepts more, or is closed. A reader that has gone is not a failure: `phasegate export | head`. */
-async function drained(stream: Writable): Promise<void> {
+/** Waits until a stream accepts more. Returns false if its reader has gone, which is no failure: `phasegate export | head`. */
+async function acceptsMore(stream: Writable): Promise<boolean> {
   const waiting = new AbortController();
   const { signal } = waiting;
+  const drained = once(stream, "drain", { signal }).then(() => true);
+  const closed = once(stream, "close", { signal }).then(() => false);
   try {
-    await Promise.race([once(stream, "drain", { signal }), once(stream, "close", { signal })]);
+    return await Promise.race([drained, closed]);
   } catch (error) {
-    if (errnoOf(error) !== "EPIPE") throw error;
+    if (errnoOf(error) === "EPIPE") return false;
+    throw error;
   } finally {
     // Removes the listeners of both.
     waiting.abort();

@@ -130,11 +130,12 @@ describe("phasegate export and import", () => {
     });
     expect(await exportTo(slow, state)).toMatchObject({ code: 0, stderr: "exported 4 sessions, 14 commits\n" });
     expect([written, left]).toEqual([`${lines.join("\n")}\n`, 0]);
+    // As stdout is, which no error destroys.
     const gone = new Writable({
+      autoDestroy: false,
       highWaterMark: 1,
       write: (_chunk, _, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
     });
-    // As the bin has it.
     gone.on("error", () => {});
     expect(await exportTo(gone, state)).toEqual({ code: 0, stderr: "" });
     const full = new Writable({
