@@ -39,8 +39,8 @@ export async function* watchCommits(
     while (!signal.aborted) {
       for await (const { commits, to } of newCommits(parts, position)) {
         for (const commit of commits) {
+          if (!signal.aborted && matchesQuery(commit.summary, query)) yield commit;
           if (signal.aborted) return;
-          if (matchesQuery(commit.summary, query)) yield commit;
         }
         position = to;
       }

@@ -159,6 +159,17 @@ describe("watch", () => {
     await storage.close();
   });
 
+  it("ends without an error if it is aborted and the storage closed while a commit is used", async () => {
+    const storage = await PostgresStorage.open({ url, schema: newSchema() });
+    const abort = new AbortController();
+    const watched = storage.watch({}, { signal: abort.signal })[Symbol.asyncIterator]();
+    await appendAll(storage, commitChain(101));
+    for (let count = 1; count <= 100; count += 1) await watched.next();
+    abort.abort();
+    await storage.close();
+    expect(await watched.next()).toEqual({ value: undefined, done: true });
+  });
+
   it("yields each commit once while its connections are cut again and again", async () => {
     const schema = newSchema();
     const [watching, writing] = [
