@@ -128,7 +128,7 @@ async function linkTarget(place: string): Promise<string> {
 }
 
 /** Returns undefined for a path that is gone, or has become a link, since it was checked. */
-async function unlessGone<T>(step: Promise<T>): Promise<T | undefined> {
+export async function unlessGone<T>(step: Promise<T>): Promise<T | undefined> {
   try {
     return await step;
   } catch (error) {

@@ -22,7 +22,7 @@ import {
 import { type FileHandle, lstat, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { isOpenInside, openChecked, readBounded } from "./read.js";
+import { isOpenInside, openChecked, readBounded, unlessGone } from "./read.js";
 import { claimBlocked, codeOf, isMissing, pathRefused, severalNames, tooLarge } from "./refusals.js";
 import { resolveInside } from "./resolve.js";
 
@@ -274,8 +274,8 @@ export async function sweepTemporary(file: string, now = Date.now()): Promise<vo
   const folder = dirname(file);
   const names = (await readdir(folder)).filter((name) => isTemporary(name, file));
   for (const path of names.map((name) => join(folder, name))) {
-    const stats = await lstat(path);
-    if (stats.isFile() && now - stats.mtimeMs > LEFT_BEHIND) await rm(path, { force: true });
+    const stats = await unlessGone(lstat(path));
+    if (stats?.isFile() && now - stats.mtimeMs > LEFT_BEHIND) await rm(path, { force: true });
   }
 }
 
