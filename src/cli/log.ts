@@ -5,6 +5,7 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
+import { errnoOf } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import type { ContentProvider } from "../ports/content-provider.js";
@@ -146,7 +147,7 @@ function moveIfThere(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    if (errnoOf(error) !== "ENOENT") throw error;
   }
 }
 
