@@ -100,11 +100,6 @@ function isUnchanged(before: BigIntStats | undefined, now: BigIntStats | undefin
   return isSameFile(before, now);
 }
 
-/**
- * Makes folders below a real root, and holds a folder open while something is written in it, so that swapping its
- * name for a link has no effect.
- */
-
 /** An open folder. Writes go to this folder even if its name is swapped meanwhile. */
 interface HeldFolder {
   /** A path to the open folder, valid until it is closed. */

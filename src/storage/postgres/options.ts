@@ -5,6 +5,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import { shown } from "../../workflow/names.js";
+
 /** The location of the sessions: exactly one of `url`, `pool` and `client`. */
 export type PostgresPlace =
   /**

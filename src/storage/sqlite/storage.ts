@@ -35,6 +35,7 @@ import { openDatabase } from "./open.js";
 import { CommitReader, KnownSessions } from "./read.js";
 import { numberIn, packPayloads, type TableNames, tableNames, textIn } from "./rows.js";
 import { CommitFeed } from "./watch.js";
+
 /** Options of {@link SqliteStorage.open}. */
 export interface SqliteStorageOptions {
   /** How long to wait for a lock of another connection, in milliseconds, before `BUSY` is thrown. Default: 5,000. */
