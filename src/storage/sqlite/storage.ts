@@ -218,7 +218,7 @@ export class SqliteStorage implements StorageAdapter {
 
   /**
    * Yields commits of any process, each at least once, in order within a session. If another process removes a
-   * session before it is polled, only its tombstone is yielded.
+   * session before it is polled, only its tombstone is yielded. Damaged commits are skipped.
    */
   watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
     try {
