@@ -186,7 +186,7 @@ export class PostgresStorage implements StorageAdapter {
 
   /**
    * Yields commits as they are appended: woken by notifications on a separate connection, and polled every `pollMs`.
-   * On a `client` of the host it only polls.
+   * On a `client` of the host it only polls. Damaged commits are skipped.
    */
   watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
     const { schema, pollMs } = this.#settings;
