@@ -25,7 +25,7 @@ const asHostsLoad: Plugin = {
 };
 
 export default defineConfig(({ mode }) => {
-  const long = mode === "long";
+  const long = mode === "long" || mode === "fuzz";
   const resolve = {
     // Tests import the package by its public names and run on the sources: no build, and coverage of src.
     alias: [
@@ -35,7 +35,10 @@ export default defineConfig(({ mode }) => {
   };
   const options = {
     // `npm run test:long` (vitest --mode long): as a mode, since setting a variable differs from shell to shell.
-    env: long ? { PHASEGATE_LONG: "1" } : {},
+    env: {
+      ...(long && { PHASEGATE_LONG: "1" }),
+      ...(mode === "fuzz" && { PHASEGATE_FUZZ_MINUTES: process.env.PHASEGATE_FUZZ_MINUTES ?? "60" }),
+    },
     testTimeout: long ? 7_200_000 : 60_000,
     hookTimeout: long ? 7_200_000 : 60_000,
     // Vitest leaves a core to itself, which is half of a machine with two; many tests wait for child processes anyway.

@@ -25,7 +25,10 @@ interface CleanupOptions extends TrustOptions {
 
 const CLEANUP_HELP = `
 Deletes phased sessions that have had no commit for --older-than; those of routed workflows and workspaces are kept. Each
-deletion is recorded with your name. Back the state up first if you may need the logs: phasegate backup.`;
+deletion is recorded with your name. Back the state up first if you may need the logs: phasegate backup.
+
+Instances of routed workflows are deleted by their ids:
+  phasegate delete --by ann $(phasegate sessions --workflow DEPLOY --status completed --older-than 30d --ids)`;
 
 /** Creates `phasegate cleanup`. */
 export function cleanupCommand(terminal: Terminal, setExitCode: SetExitCode): Command {

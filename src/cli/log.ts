@@ -173,6 +173,7 @@ const PHASED: Levels<keyof EngineNotifications> = {
   waiverDenied: "info",
   stepRefused: "warn",
   taskCompleted: "debug",
+  taskGivenUp: "info",
   gateOverridden: "info",
   phaseSkipped: "info",
   paused: "info",

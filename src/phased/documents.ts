@@ -10,6 +10,7 @@ import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../err
 import { fillOptions } from "../gate/fill-params.js";
 import type { Content, WorkflowDocument } from "../ports/content-provider.js";
 import { RecentMap } from "../runtime/cache.js";
+import type { FilledText, OwnText } from "../template/template.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
@@ -285,7 +286,9 @@ export interface TextView {
    * For a task from a plan: its text without what the phase's other tasks share. For a phase: its text without what it
    * shares with the plan's first phase. Missing where little is shared.
    */
-  readonly own?: string;
+  readonly own?: OwnText;
+  /** For a phase from a plan: what the texts of its tasks share, with placeholders for what is a task's own. */
+  readonly shared?: FilledText;
 }
 
 /** Limits how many texts' facts are cached, by revision. */
@@ -303,7 +306,13 @@ export async function viewText(
 ): Promise<TextView> {
   const view = await readText(context, structure, session.head.target, phase, task);
   const content = await withOptions(context, session.sessionId, view.content);
-  return content === view.content ? view : { ...view, content, facts: readMarkdownFacts(content.text) };
+  // What the tasks share is not in the text of their phase.
+  const parts = { own: view.own, shared: view.shared };
+  const named = Object.entries(parts).filter(([, part]) => part?.text.includes("{options."));
+  if (content === view.content && named.length === 0) return view;
+  const options = await context.pinned.options(session.sessionId);
+  const given = named.map(([name, part]) => [name, part && { ...part, text: fillOptions(part.text, options) }]);
+  return { ...view, content, facts: readMarkdownFacts(content.text), ...Object.fromEntries(given) };
 }
 
 /** Returns a text with the options in it that its session was started with. */

@@ -7,7 +7,7 @@ import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
-import { waivableProblems } from "../gate/waivers.js";
+import { unaskedFields, waivableProblems } from "../gate/waivers.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
@@ -41,7 +41,7 @@ export type CompleteResult = {
 } & (
   | {
       readonly passed: true;
-      /** The names of the accepted evidence. */
+      /** The names of the accepted evidence, without what was waived. */
       readonly evidenceAccepted: readonly string[];
       /** The problems that do not block. */
       readonly warnings: readonly Problem[];
@@ -114,7 +114,9 @@ export function describe(
     const { evidence, warnings = [], waived } = event;
     const entered = events.at(-1);
     const nextPhase = entered?.type === "phase_entered" ? (structure.phases[entered.position] ?? null) : null;
-    const evidenceAccepted = namesOf(evidence, submitted);
+    const { gate } = requirePhase(structure, event.phase);
+    const unchecked = new Set(unaskedFields(gate, waived?.flatMap(({ fields }) => fields) ?? []));
+    const evidenceAccepted = namesOf(evidence, submitted).filter((name) => !unchecked.has(name));
     const passed = {
       passed: true,
       ...answered(outcome, structure, event),

@@ -164,6 +164,8 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
     }
     case "task_completed":
       return notifications.notify("taskCompleted", { ...of, phase: event.phase, task: event.task, note: event.note });
+    case "task_given_up":
+      return notifications.notify("taskGivenUp", { ...of, phase: event.phase, task: event.task, note: event.note });
     case "gate_overridden":
       return notifications.notify("gateOverridden", { ...of, phase: event.phase, by: event.by, reason: event.reason });
     case "phase_skipped":

@@ -28,8 +28,9 @@ export function checkOptions(options: unknown): JsonObject {
     return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
-      remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
+    const message = error.message.replaceAll("the evidence is", "the options are").replaceAll("evidence", "options");
+    throw new PhasegateError("INVALID_INPUT", message, {
+      remedy: `Give options as plain JSON, with a value in place of each placeholder, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
       details: { field: "options" },
       cause: error,
     });
