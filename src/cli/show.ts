@@ -190,7 +190,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     phases: phases.map((one) => ({ ...one, attempts: one.attempts.map((attempt) => attemptJson(attempt, full)) })),
   };
   const fields: Field[] = [
-    ["workflow", `${printable(structure.name)} (${workflowType}, revision ${printable(revision)})`],
+    ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
     ["target", printable(target)],
     ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
     ["created", timeText(createdAt)],

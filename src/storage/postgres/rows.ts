@@ -10,6 +10,7 @@ import type { Commit, Page, SessionQuery, SessionStatus, SessionSummary } from "
 import { digest } from "../../workflow/json.js";
 import { decodeCursor, isSummary, pageLimit, pageOf } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
+
 /** A row with a commit. Numbers that may be large are texts. */
 export interface CommitRow extends Record<string, unknown> {
   readonly session_id: string;
@@ -210,8 +211,6 @@ function counting(s: string, moving: string, payloads: boolean): string {
     SELECT (CASE WHEN EXISTS (SELECT FROM written) ${payloads ? allStored : ""} THEN '1' ELSE '${NOT_WRITTEN}' END)::integer
     FROM moved`;
 }
-
-/** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
 
 /** Sorts after every character of a session id. */
 const LAST_CHARACTER = "\u{10ffff}";

@@ -39,8 +39,8 @@ export async function* watchCommits(
     while (!signal.aborted) {
       for await (const { commits, to } of newCommits(parts, position)) {
         for (const commit of commits) {
+          if (!signal.aborted && matchesQuery(commit.summary, query)) yield commit;
           if (signal.aborted) return;
-          if (matchesQuery(commit.summary, query)) yield commit;
         }
         position = to;
       }
@@ -297,7 +297,7 @@ export class CommitFeed {
       if (BigInt(after.xid) > BigInt(lastSeen)) lastSeen = after.xid;
       const { snapshot } = from;
       const behind = { snapshot: positionAfter(until, lastSeen), lastSeen };
-      yield { commits: rows.map(commitOf), to: full ? { snapshot, lastSeen, within: { until, after } } : behind };
+      yield { commits: rows.flatMap(ifSound), to: full ? { snapshot, lastSeen, within: { until, after } } : behind };
     }
   }
 
@@ -317,6 +317,16 @@ export class CommitFeed {
         ORDER BY c.xid, c.session_id, c.version LIMIT ${PAGE}`,
       values: [from, until, after.xid, after.session_id, after.version],
     };
+  }
+}
+
+/** Returns the commit in a row, unless it is damaged: reading its session reports the damage. */
+function ifSound(row: CommitRow): Commit[] {
+  try {
+    return [commitOf(row)];
+  } catch (error) {
+    if (isPhasegateError(error, "TAMPERED")) return [];
+    throw error;
   }
 }
 
