@@ -114,13 +114,12 @@ export function describe(
     const { evidence, warnings = [], waived } = event;
     const entered = events.at(-1);
     const nextPhase = entered?.type === "phase_entered" ? (structure.phases[entered.position] ?? null) : null;
-    const { gate } = requirePhase(structure, event.phase);
-    const unchecked = new Set(unaskedFields(gate, waived?.flatMap(({ fields }) => fields) ?? []));
-    const evidenceAccepted = namesOf(evidence, submitted).filter((name) => !unchecked.has(name));
+    const names = namesOf(evidence, submitted);
     const passed = {
       passed: true,
       ...answered(outcome, structure, event),
-      evidenceAccepted,
+      evidenceAccepted:
+        waived === undefined ? names : withoutWaived(names, requirePhase(structure, event.phase), waived),
       warnings,
       nextPhase,
     } as const;
@@ -182,6 +181,18 @@ function isGateEvent(event: SessionEvent): event is GateEvent {
 /** The log has not all names of large evidence, so the submitted names are used where they are known. */
 function namesOf(evidence: EvidenceRef, submitted: readonly string[] | undefined): readonly string[] {
   return "inline" in evidence ? Object.keys(evidence.inline) : (submitted ?? evidence.names);
+}
+
+function withoutWaived(
+  names: readonly string[],
+  { gate }: PhaseDefinition,
+  waived: readonly { readonly fields: readonly string[] }[],
+): readonly string[] {
+  const unasked = unaskedFields(
+    gate,
+    waived.flatMap(({ fields }) => fields),
+  );
+  return names.filter((name) => !unasked.includes(name));
 }
 
 function answered(
