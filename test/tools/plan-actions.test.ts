@@ -122,6 +122,14 @@ describe("the tool on a session with a plan", () => {
       blocked: expect.stringContaining("end your turn"),
       next: null,
     });
+    const brief = await call({ action: "get_state", session_id, brief: true });
+    expect(brief).toMatchObject({
+      ...{ tasks_left: 0, next: null, blocked: expect.stringContaining("end your turn") },
+      waiver: { reason: "nobody has the grammar", how: expect.stringContaining(" End your turn") },
+    });
+    await call({ action: "pause", session_id, checkpoint_note: "waits for ann" });
+    expect((await call({ action: "get_state", session_id, brief: true })).next).toBeNull();
+    await call({ action: "resume", session_id });
     const evidence = { tasks_completed: ["1.2", "1.3"], validation_gate: { 1: true, 2: true } };
     expect(await refused({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
       ...{ remediation: expect.stringContaining("A person must decide on the waiver first"), next: null },

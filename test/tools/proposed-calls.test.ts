@@ -177,7 +177,10 @@ describe("what an answer tells", () => {
     await call({ action: "complete_task", session_id, phase: 1, task_number: 1, note });
     await call({ action: "pause", session_id, checkpoint_note: note });
     const state = await call({ action: "get_state", session_id, brief: true });
-    expect(state).toMatchObject({ note, last_note: { task: 1, note: expect.stringMatching(/^"{199}…$/) } });
+    expect(state).toMatchObject({
+      note,
+      last_note: { task: 1, note: expect.stringMatching(/^"{499}…$/), whole_note: "get_state without brief" },
+    });
     const small = workflowTool(engine, { maxTokens: 1000 });
     const short = await small.dispatch({ action: "get_state", session_id, brief: true });
     expect(JSON.stringify(short).length).toBeLessThan(4000);

@@ -11,6 +11,7 @@ import type { SkippedPhase } from "../../phased/gate-answer.js";
 import type { TaskProgress } from "../../phased/plan/view.js";
 import type { Verification, Waived } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
+import type { PhaseTask } from "../../phased/state/task-notes.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { FilledText, OwnText } from "../../template/template.js";
@@ -18,6 +19,7 @@ import type { JsonObject } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
 import { brief, compact, type WireObject } from "../wire.js";
 import { evidenceNote } from "./evidence-note.js";
+import { isOpen } from "./next-call.js";
 
 /**
  * Returns a phase without its text, which the caller pages. `isWhole` is false where the answer can refer to `get_phase`
@@ -212,18 +214,24 @@ export function denialNews(denied: Denial | undefined): WireObject {
 
 /** Returns what a session waits for in order to go on without, what a person has denied, and what is waived. */
 export function waiverNews(
-  { awaitingWaiver: open, waiverDenied: denied, waived }: WaiversView,
+  {
+    awaitingWaiver: open,
+    waiverDenied: denied,
+    waived,
+    tasks,
+  }: WaiversView & { readonly tasks?: readonly PhaseTask[] },
   isBrief = false,
 ): WireObject {
+  const isLeft = tasks === undefined || tasks.some(isOpen);
   return compact({
     awaiting_waiver: open === undefined ? undefined : true,
     waiver:
       open &&
       compact({
         fields: open.fields,
-        reason: isBrief ? undefined : open.reason,
+        reason: isBrief ? brief(open.reason, TEXT_MAX) : open.reason,
         asked_at: open.askedAt,
-        how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, such as with phasegate waive or deny: you can't grant it yourself. Do the rest of the phase, then end your turn; get_state shows the decision later.`,
+        how: `Tell the person you work for that ${whoMay(open.approvers, "someone")} must decide on this waiver of session ${open.sessionId}, such as with phasegate waive or deny: you can't grant it yourself. ${isLeft ? "Do the rest of the phase, then end" : "End"} your turn; get_state shows the decision later, also while the session is paused. What is waived is left out of the evidence.`,
       }),
     waiver_denied: denied && {
       fields: denied.fields,

@@ -38,7 +38,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     ...unrecordedNews(state),
     ...pauseNote(head),
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
-    blocked: blockedBy(state),
+    blocked: blockedBy(state, next(state)),
     next: next(state),
   });
 }
@@ -83,7 +83,13 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
     phase_history: history.map(historyEntry),
     options,
   });
-  return compact({ status: "success", action: "get_session", session, blocked: blockedBy(state), next: next(state) });
+  return compact({
+    status: "success",
+    action: "get_session",
+    session,
+    blocked: blockedBy(state, next(state)),
+    next: next(state),
+  });
 }
 
 /** Returns what an agent needs after its context was compacted: where it is, what is done, and what is next. */
@@ -92,7 +98,10 @@ function briefState(context: ToolContext, state: StateView): WireObject {
   return fits(whole, context.maxChars) ? whole : briefStateWith(context, state, NOTE_LEAST);
 }
 
-/** The length that a task's note is cut to, and that of a pause where the whole one does not fit, in characters. */
+/** The length of a task's note in a brief state, in characters. */
+const LAST_NOTE_MAX = 500;
+
+/** The length that the note of a pause is cut to where the whole one does not fit, in characters. */
 const NOTE_LEAST = 200;
 
 /** Returns the brief state with the note of a pause of at most so many characters. */
@@ -110,14 +119,14 @@ function briefStateWith(context: ToolContext, state: StateView, noteMax: number)
     skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
     ...tasksNews(state.tasks),
-    last_note: state.note && lastNote(state.note, NOTE_LEAST),
+    last_note: state.note && lastNote(state.note, LAST_NOTE_MAX),
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
     ...waiverNews(state, true),
     ...unapprovedNews(state.unapproved),
     ...planNewsInShort(context, state.sessionId, state.plan),
     ...unrecordedNews(state),
-    blocked: blockedBy(state),
+    blocked: blockedBy(state, next(state)),
     ...pauseNote(head, noteMax),
     next: next(state),
   });
@@ -130,7 +139,8 @@ function pauseNote(head: SessionHead, most = Number.POSITIVE_INFINITY): WireObje
 }
 
 function lastNote({ beforeDecision, ...last }: LastNote, most = Number.POSITIVE_INFINITY): WireObject {
-  return compact({ ...last, note: brief(last.note, most), written: noteAge({ beforeDecision }) });
+  const whole = last.note.length > most ? "get_state without brief" : undefined;
+  return compact({ ...last, note: brief(last.note, most), whole_note: whole, written: noteAge({ beforeDecision }) });
 }
 
 /** Says of a note that it does not know what a person has decided since; undefined if nothing was. */
@@ -177,6 +187,8 @@ function sessionFields({ sessionId, head }: StateView): WireObject {
 }
 
 function next(state: StateView): WireObject | null {
+  // Nothing but the decision is left to do: a session that goes on would only be asked about again.
+  if (state.waitsForWaiver && state.tasks.length > 0 && !state.tasks.some(isOpen)) return null;
   return nextCall(state, () => phaseCall(state.sessionId));
 }
 
