@@ -19,8 +19,8 @@ import { begin } from "../support/begin.js";
 import { LEGS, relay } from "./relay-workflow.js";
 
 /** Sessions of the host's own that it works on at once. One more is common to all hosts. */
-const OWN = 3;
-const THINKING_MS = 60;
+const OWN = 6;
+const THINKING_MS = 40;
 
 const [url = "", schema = "", folder = "", name = "", how] = process.argv.slice(2);
 const [acknowledged, failed, watched] = ["acknowledged", "failed", "watched"].map((kind) => {

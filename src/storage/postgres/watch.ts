@@ -265,6 +265,14 @@ type FeedPlace = Pick<FeedRow, "xid" | "session_id" | "version">;
 const PAGE = 100;
 const BEGINNING: FeedPlace = { xid: "0", session_id: "", version: "0" };
 
+/**
+ * A snapshot of the server. On a standby a snapshot does not list the transactions that are in progress, so there it
+ * ends before the oldest of them.
+ */
+const SNAPSHOT = `CASE WHEN pg_is_in_recovery()
+  THEN concat(pg_snapshot_xmin(pg_current_snapshot()), ':', pg_snapshot_xmin(pg_current_snapshot()), ':')
+  ELSE pg_current_snapshot()::text END AS snapshot`;
+
 /** Reads everything committed since a position, each commit once, in order within a session. */
 export class CommitFeed {
   readonly #retrier: Retrier;
@@ -277,7 +285,7 @@ export class CommitFeed {
 
   /** Returns the position after everything committed. */
   async now(): Promise<FeedPosition> {
-    const text = `SELECT pg_current_snapshot()::text AS snapshot,
+    const text = `SELECT ${SNAPSHOT},
       coalesce((SELECT xid::text FROM ${this.#schema}.commits ORDER BY xid DESC LIMIT 1), '0') AS last`;
     const rows = await this.#retrier.rows<{ snapshot: string; last: string }>("watch", { text });
     const { snapshot = "", last = "" } = rows[0] ?? {};
@@ -302,8 +310,7 @@ export class CommitFeed {
   }
 
   async #snapshot(): Promise<string> {
-    const text = "SELECT pg_current_snapshot()::text AS snapshot";
-    const [now] = await this.#retrier.rows<{ snapshot: string }>("watch", { text });
+    const [now] = await this.#retrier.rows<{ snapshot: string }>("watch", { text: `SELECT ${SNAPSHOT}` });
     return now?.snapshot ?? "";
   }
 
