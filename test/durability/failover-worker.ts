@@ -6,9 +6,10 @@
  * - `<name>.failed`: the failures of the storage after which it repeated a call with its key;
  * - `<name>.watched`: `<session> <version> <hash>` for each commit that its watch delivered.
  *
- * It starts no further session once the folder has a file `stop`, and ends once it has a file `end`.
+ * It starts no further session once the folder has a file `stop`; it then writes `<name>.done`, and ends once there is a
+ * file `end`.
  */
-import { existsSync, openSync, writeSync } from "node:fs";
+import { existsSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryContent } from "../../src/content/memory.js";
@@ -59,7 +60,8 @@ const watching = (async () => {
 await engine.start({ workflowType: "relay", target: "warm-up" });
 await begin();
 const chains = ["common", ...Array.from({ length: OWN }, (_, index) => `${name}-${index}`)].map(work);
-await Promise.all([...chains, watching.then(() => undefined), ended()]);
+const worked = Promise.all(chains).then(() => writeFileSync(join(folder, `${name}.done`), ""));
+await Promise.all([worked, watching, ended()]);
 await engine.close();
 
 async function ended(): Promise<void> {

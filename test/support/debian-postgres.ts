@@ -26,8 +26,21 @@ export function findDebianPostgres(): DebianPrograms | undefined {
   return bin === undefined || !existsSync(POOLER) ? undefined : { bin, pgbouncer: POOLER };
 }
 
+function required(): DebianPrograms {
+  const programs = findDebianPostgres();
+  if (programs === undefined) throw new Error(withoutDebianPostgres());
+  return programs;
+}
+
 function hasAll(folder: string): boolean {
   return ["initdb", "postgres", "pg_basebackup", "pg_rewind"].every((name) => existsSync(join(folder, name)));
+}
+
+/** The reason why tests on these servers do not run, for their names; empty if they do. */
+export function withoutDebianPostgres(): string {
+  if (process.env.PHASEGATE_LONG !== "1") return " (only in npm run test:long)";
+  if (findDebianPostgres() !== undefined) return "";
+  return " (without PostgreSQL and pgbouncer of Debian's packages: node scripts/install-postgres.mjs)";
 }
 
 /** The user of the programs, which refuse to run as root: that of the packages, or undefined for the own one. */
@@ -73,7 +86,8 @@ export class PairedServer {
   }
 
   /** Creates two servers in a folder, and starts them: a primary with its synchronous standby. */
-  static async startPair(programs: DebianPrograms, folder: string): Promise<[PairedServer, PairedServer]> {
+  static async startPair(folder: string): Promise<[PairedServer, PairedServer]> {
+    const programs = required();
     const user = serverUser();
     await mkdir(folder, { recursive: true });
     if (user !== undefined) await chown(folder, user.uid, user.gid);
@@ -112,7 +126,9 @@ export class PairedServer {
 
   /** Makes a standby the primary. */
   async promote(): Promise<void> {
-    await runSql(this.url, "SELECT pg_promote()");
+    // As long as the primary writes, the standby may be busy with what it has got.
+    const [answer] = await runSql(this.url, "SELECT pg_promote(wait_seconds => 300) AS promoted");
+    if (answer?.promoted !== true) throw new Error("the standby was not promoted within 300 seconds");
   }
 
   /** Makes a primary refuse writes from the next transaction on. Its connections stay. */
@@ -134,6 +150,11 @@ export class PairedServer {
     }
     await this.#start();
     await peer.hasStandby();
+  }
+
+  /** Starts a server again that was stopped: as what it was. */
+  async resume(): Promise<void> {
+    await this.#start();
   }
 
   /** Waits until the server has a synchronous standby. */
@@ -180,39 +201,47 @@ export class PairedServer {
 
 /** A running pgbouncer. */
 export interface Pooler {
-  readonly port: number;
+  readonly url: string;
   remove(): Promise<void>;
 }
 
-/** Starts a pgbouncer in transaction mode before a server. */
+/** Settings of pgbouncer, as docs/storage.md has them. */
+export const POOLING = { pool_mode: "transaction", ignore_startup_parameters: "statement_timeout" };
+
+/** Starts a pgbouncer before a server. */
 export async function startPooler(
-  { pgbouncer }: DebianPrograms,
   server: PairedServer,
   folder: string,
+  settings: Readonly<Record<string, string>> = POOLING,
 ): Promise<Pooler> {
+  const { pgbouncer } = required();
   const port = await freePort();
   const file = join(folder, `pgbouncer-${port}.ini`);
   const users = join(folder, `pgbouncer-${port}.txt`);
   await writeFile(users, '"postgres" ""\n');
-  const settings = [
-    `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = trust\nauth_file = ${users}`,
-    "pool_mode = transaction\nignore_startup_parameters = statement_timeout\nmax_client_conn = 200",
+  const all = {
+    listen_addr: "127.0.0.1",
+    listen_port: port,
+    unix_socket_dir: "",
+    auth_type: "trust",
+    auth_file: users,
+    max_client_conn: 200,
     // The default makes a pooler refuse calls for 15 seconds after it has not reached its server.
-    "server_login_retry = 1",
-  ];
-  await writeFile(
-    file,
-    `[databases]\npostgres = host=127.0.0.1 port=${server.port}\n[pgbouncer]\n${settings.join("\n")}\n`,
-  );
+    server_login_retry: 1,
+    ...settings,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}\n`);
+  await writeFile(file, `[databases]\npostgres = host=127.0.0.1 port=${server.port}\n[pgbouncer]\n${lines.join("")}`);
   const child = startProcess(pgbouncer, [file], file);
-  await isReady(child, `postgres://postgres@127.0.0.1:${port}/postgres`, file);
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  await isReady(child, url, file);
   const { pid } = child;
   const remove = async () => {
     if (pid === undefined || !isRunning(pid)) return;
     process.kill(pid, "SIGKILL");
     await within(STOP_MS, "be killed", () => !isRunning(pid));
   };
-  return { port, remove };
+  return { url, remove };
 }
 
 /** Starts a program whose output goes to a file next to its data. */
