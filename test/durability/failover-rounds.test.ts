@@ -22,6 +22,8 @@ const ROUNDS = 20;
 const HOSTS = ["h1", "h2", "h3"];
 /** The answers that each host gets before a round begins. */
 const BETWEEN = 20;
+/** How long a primary commits what its standby does not get, before it is killed. */
+const HELD_MS = 300;
 /** How long a primary lives on next to the promoted one. */
 const LIVING_MS = 1000;
 
@@ -107,9 +109,16 @@ async function untilAnswers(cluster: Cluster, more: number): Promise<void> {
   }
 }
 
-/** The primary's processes are killed. Returns the moment from which on no server acknowledges. */
-async function crash({ primary, standby }: Cluster): Promise<number> {
+/**
+ * The primary's processes are killed; every second time after a moment in which it has sent nothing to its standby, so
+ * that it has commits that the standby does not get. Returns the moment from which on no server acknowledges.
+ */
+async function crash({ primary, standby }: Cluster, round: number): Promise<number> {
   const begun = performance.now();
+  if (round % 2 === 1) {
+    await primary.holdReplication();
+    await delay(HELD_MS);
+  }
   await primary.kill();
   await standby.promote();
   return begun;
@@ -249,7 +258,7 @@ describe.skipIf(REASON !== "").each([
     for (let round = 0; round < ROUNDS; round += 1) {
       await untilAnswers(cluster, BETWEEN);
       await delay(Math.random() * 300);
-      const begun = how === "crash" ? await crash(cluster) : await demote(cluster, round, stray);
+      const begun = how === "crash" ? await crash(cluster, round) : await demote(cluster, round, stray);
       const { primary, standby } = cluster;
       await primary.rejoin(standby, round % 4 === 3 ? "copy" : "rewind");
       down.push(performance.now() - begun);

@@ -116,6 +116,12 @@ export class PairedServer {
     this.#process = undefined;
   }
 
+  /** Suspends what sends the log to the standby, as a slow network does, until the server is killed. */
+  async holdReplication(): Promise<void> {
+    const senders = await runSql(this.url, "SELECT pid FROM pg_stat_replication");
+    for (const { pid } of senders) process.kill(Number(pid), "SIGSTOP");
+  }
+
   /** Shuts the server down as an administrator does: its connections are ended. */
   async stop(): Promise<void> {
     const pid = this.#pid();
