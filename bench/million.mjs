@@ -1,7 +1,7 @@
 /**
- * How far one database carries: fills PostgreSQL with a million sessions (or as many as the first argument says), then
- * measures calls among them, and the sizes of tables and indexes. It takes minutes and gigabytes, so it is not one of the
- * benchmarks of `npm start`: `node million.mjs [sessions] [statistics]`.
+ * How far one database carries: fills PostgreSQL with a million sessions (or as many as the argument says) and, in another
+ * schema, with ten thousand. Measures the same calls in both in turn, and the sizes of tables and indexes. It takes
+ * minutes and gigabytes, so it is not one of the benchmarks of `npm start`: `node million.mjs [sessions]`.
  */
 
 import { createHash } from "node:crypto";
@@ -10,13 +10,15 @@ import pg from "pg";
 import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { startPostgres } from "../test/support/postgres-server.ts";
+import { median } from "./measure.mjs";
 import { benchWorkflow, evidenceOf } from "./workflow.mjs";
 
-const SESSIONS = Number(process.argv[2] ?? 1_000_000);
+const MANY = Number(process.argv[2] ?? 1_000_000);
+const FEW = 10_000;
 const PHASES = 2;
 /** Of so many sessions one is completed, and one of so many is active. The others are paused. */
 const WHOLE = 5;
-const ACTIVE = 1000;
+const ACTIVE = 200;
 const AT_ONCE = 3;
 const BATCH = 500;
 const CALLS = 300;
@@ -93,15 +95,15 @@ const COMMIT = {
 const TYPES = { version: "bigint", schema: "integer" };
 
 /** Inserts commits' values into a table in one statement. */
-async function insert(pool, table, columns, commits) {
+async function insert(pool, schema, table, columns, commits) {
   const names = Object.keys(columns);
   const arrays = names.map((name, index) => `$${index + 1}::${TYPES[name] ?? "text"}[]`);
-  const text = `INSERT INTO phasegate.${table} (${names.join(", ")}) SELECT * FROM unnest(${arrays.join(", ")})`;
-  await pool.query({ name: table, text, values: names.map((name) => commits.map(columns[name])) });
+  const text = `INSERT INTO ${schema}.${table} (${names.join(", ")}) SELECT * FROM unnest(${arrays.join(", ")})`;
+  await pool.query({ text, values: names.map((name) => commits.map(columns[name])) });
 }
 
-/** Fills the tables with rows as the storage writes them, many in a statement. Returns the number of commits. */
-async function fill(pool) {
+/** Fills a schema's tables with rows as the storage writes them, many in a statement. Returns the number of commits. */
+async function fill(pool, schema, count) {
   const evidence = evidenceOf(512);
   const whole = await template(async (engine, id) => {
     for (let phase = 1; phase <= PHASES; phase += 1) await engine.completePhase(id, { phase, evidence });
@@ -112,18 +114,19 @@ async function fill(pool) {
   let next = 0;
   let filled = 0;
   const worker = async () => {
-    for (let from = next; from < SESSIONS; from = next) {
+    for (let from = next; from < count; from = next) {
       next = from + BATCH;
-      const sessions = Array.from({ length: Math.min(BATCH, SESSIONS - from) }, (_, index) =>
+      const sessions = Array.from({ length: Math.min(BATCH, count - from) }, (_, index) =>
         renamed(kinds(from + index), from + index),
       );
       await insert(
         pool,
+        schema,
         "sessions",
         SESSION,
         sessions.map((commits) => commits.at(-1)),
       );
-      await insert(pool, "commits", COMMIT, sessions.flat());
+      await insert(pool, schema, "commits", COMMIT, sessions.flat());
       filled += sessions.flat().length;
       if (from % 100_000 === 0) console.error(new Date().toISOString(), from, loadavg()[0].toFixed(1));
     }
@@ -132,88 +135,95 @@ async function fill(pool) {
   return filled;
 }
 
-/** The median and the 95th percentile of a call, in milliseconds. */
-async function timed(call, calls = CALLS) {
-  const times = [];
-  for (let index = 0; index < calls; index += 1) {
-    const begun = performance.now();
-    await call(index);
-    times.push(performance.now() - begun);
+/** Times a call in both schemas in turn. Returns the medians, in milliseconds. */
+async function timed(few, many) {
+  const [before, after] = [[], []];
+  for (let index = 0; index < CALLS; index += 1) {
+    for (const [call, times] of [
+      [few, before],
+      [many, after],
+    ]) {
+      const begun = performance.now();
+      await call(index);
+      times.push(performance.now() - begun);
+    }
   }
-  times.sort((one, other) => one - other);
-  const at = (share) => `${times[Math.floor(times.length * share)].toFixed(2)} ms`;
-  return `median ${at(0.5)}, 95th percentile ${at(0.95)}`;
+  return `${median(after).toFixed(2)} ms; among ${FEW} ${median(before).toFixed(2)} ms`;
 }
 
 function report(what, figure) {
   console.log(`${what}: ${figure} (load average ${loadavg()[0].toFixed(1)})`);
 }
 
-/** Some of the sessions that were filled in. */
-async function* samples(storage) {
-  for (const status of ["completed", "paused", "active"])
-    yield* (await storage.list({ status: [status], limit: 3 })).items;
+/** The calls on the sessions of a schema. */
+async function calls(url, schema) {
+  const storage = await PostgresStorage.open({ url, schema });
+  const engine = createEngine({ storage, content, limits });
+  const unaware = createEngine({ storage, content, limits });
+  const workflowType = `bench_${PHASES}`;
+  const evidence = evidenceOf(512);
+  const ids = [];
+  for (const status of ["completed", "paused", "active"]) {
+    const [first] = (await storage.list({ status: [status], limit: 1 })).items;
+    if (!(await engine.audit(first.sessionId)).intact) throw new Error("a session is not as an engine writes it");
+  }
+  return {
+    engine,
+    tasks: {
+      start: async (index) => {
+        ids.push((await engine.start({ workflowType, target: `src/new-${index}.ts` })).sessionId);
+      },
+      "complete a phase": (index) => engine.completePhase(ids[index], { phase: 1, evidence }),
+      "complete a phase of a session that the host has not seen": (index) =>
+        unaware.completePhase(ids[index], { phase: 2, evidence }),
+      "list, first page of 20": () => engine.listSessions({ limit: 20 }),
+      "list, first page of 20 active ones": () => engine.listSessions({ limit: 20, status: ["active"] }),
+      "count of active sessions, up to 100": () => storage.countActive(100),
+    },
+  };
 }
 
-async function statistics(engine) {
-  const begun = performance.now();
-  const { cursor } = await engine.statistics();
-  report("statistics of all sessions", `${((performance.now() - begun) / 1000).toFixed(1)} s`);
-  report("memory of the host then", `${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB`);
-  const again = performance.now();
-  await engine.statistics({ cursor });
-  report("statistics with the cursor", `${((performance.now() - again) / 1000).toFixed(1)} s`);
+/** Reports the sizes of a schema's tables, with what is stored out of line, and of its indexes. */
+async function sizes(pool, schema) {
+  const { rows } = await pool.query(
+    `SELECT relname AS name, pg_table_size(c.oid) AS bytes, pg_indexes_size(c.oid) AS indexes FROM pg_class c
+    JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relkind = 'r' ORDER BY bytes DESC LIMIT 3`,
+    [schema],
+  );
+  const size = (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+  for (const { name, bytes, indexes } of rows) report(name, `${size(bytes)}, its indexes ${size(indexes)}`);
 }
 
 const server = await startPostgres(SETTINGS);
 try {
-  await (await PostgresStorage.open({ url: server.url })).close();
   const filling = new pg.Pool({ connectionString: server.url, max: AT_ONCE });
   // A connection may still be closing when the server stops.
   filling.on("error", () => undefined);
-  const begun = performance.now();
-  const commits = await fill(filling);
+  for (const [schema, count] of [
+    ["few", FEW],
+    ["many", MANY],
+  ]) {
+    await (await PostgresStorage.open({ url: server.url, schema })).close();
+    const commits = await fill(filling, schema, count);
+    console.log(`${schema}: ${count} sessions with ${commits} commits`);
+  }
   await filling.end();
-  report(
-    `${SESSIONS} sessions with ${commits} commits`,
-    `filled in ${((performance.now() - begun) / 1000).toFixed(0)} s`,
-  );
   await server.halt();
   await server.resume(MEASURED);
   const pool = new pg.Pool({ connectionString: server.url });
+  // What the server does by itself within minutes.
   await pool.query("VACUUM ANALYZE");
-  const { rows } = await pool.query(`SELECT relname, relkind, pg_relation_size(c.oid) + CASE relkind WHEN 'r'
-      THEN coalesce(pg_total_relation_size(nullif(reltoastrelid, 0)), 0) ELSE 0 END AS bytes FROM pg_class c
-    JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'phasegate' AND relkind IN ('r', 'i') ORDER BY bytes DESC`);
-  for (const { relname, relkind, bytes } of rows) {
-    report(relkind === "r" ? `table ${relname}` : `index ${relname}`, `${(bytes / 2 ** 20).toFixed(1)} MiB`);
-  }
-  const storage = await PostgresStorage.open({ url: server.url });
-  const engine = createEngine({ storage, content, limits });
-  const ids = [];
-  const workflowType = `bench_${PHASES}`;
-  const start = async (index) => {
-    ids.push((await engine.start({ workflowType, target: `src/new-${index}.ts` })).sessionId);
-  };
-  const evidence = evidenceOf(512);
-  report("start", await timed(start));
-  report("complete", await timed((index) => engine.completePhase(ids[index], { phase: 1, evidence })));
-  report("list, first page of 20", await timed(() => engine.listSessions({ limit: 20 })));
-  report(
-    "list, first page of 20 active ones",
-    await timed(() => engine.listSessions({ limit: 20, status: ["active"] })),
-  );
-  report("count of active sessions up to 100", await timed(() => storage.countActive(100)));
-  const old = createEngine({ storage, content, limits });
-  report(
-    "complete, on a session that the host has not seen",
-    await timed((index) => old.completePhase(ids[index], { phase: 2, evidence })),
-  );
-  for await (const { sessionId } of samples(storage)) {
-    if (!(await engine.audit(sessionId)).intact) throw new Error(`${sessionId} is not as an engine writes it`);
-  }
-  if (process.argv[3] === "statistics") await statistics(engine);
-  await engine.close();
+  await sizes(pool, "many");
+  const [few, many] = [await calls(server.url, "few"), await calls(server.url, "many")];
+  for (const name of Object.keys(many.tasks)) report(name, await timed(few.tasks[name], many.tasks[name]));
+  const begun = performance.now();
+  const { cursor } = await few.engine.statistics();
+  const whole = performance.now();
+  await few.engine.statistics({ cursor });
+  const [first, next] = [whole - begun, performance.now() - whole].map((time) => `${(time / 1000).toFixed(1)} s`);
+  report(`statistics of ${FEW} sessions`, `${first}; again with the cursor ${next}`);
+  await few.engine.close();
+  await many.engine.close();
   await pool.end();
 } finally {
   await server.remove();
