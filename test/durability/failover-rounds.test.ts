@@ -136,7 +136,6 @@ function appendTo(url: string, schema: string, id: string) {
       if (error !== undefined) break;
       acknowledged.push({ id, version: commit.version, hash: commit.hash });
       newest = commit;
-      // A standby that gets more than it can apply is promoted late.
       await delay(10);
     }
     await storage.close();

@@ -245,8 +245,11 @@ class WakeableTimer {
 }
 
 interface FeedRow extends CommitRow {
+  readonly until: string;
   readonly xid: string;
 }
+
+type FoundRow = FeedRow | (Record<string, unknown> & { readonly until: string; readonly xid: null });
 
 /** The position of a reader of all commits. */
 export interface FeedPosition {
@@ -256,8 +259,6 @@ export interface FeedPosition {
   readonly snapshot: string;
   /** The newest transaction of a commit that was seen. */
   readonly lastSeen: string;
-  /** Within a batch of new commits: its snapshot, and the last commit that was read. */
-  readonly within?: { readonly until: string; readonly after: FeedPlace };
 }
 
 type FeedPlace = Pick<FeedRow, "xid" | "session_id" | "version">;
@@ -292,39 +293,48 @@ export class CommitFeed {
     return { snapshot: positionAfter(snapshot, last), lastSeen: last };
   }
 
-  /** Yields the commits since a position in pages, each with the position after it. */
+  /** Yields the commits since a position in pages, each with the position after it: after the last page a new one. */
   async *since(from: FeedPosition): AsyncGenerator<{ readonly commits: readonly Commit[]; readonly to: FeedPosition }> {
-    // Read what this snapshot shows. Later commits belong to the next call.
-    const until = from.within?.until ?? (await this.#snapshot());
     let { lastSeen } = from;
-    let after = from.within?.after ?? BEGINNING;
+    let until: string | undefined;
+    let after = BEGINNING;
     for (let full = true; full; ) {
-      const rows = await this.#retrier.rows<FeedRow>("watch", this.#page(from.snapshot, until, after));
+      const found = await this.#retrier.rows<FoundRow>("watch", this.#page(from.snapshot, until, after));
+      until ??= found[0]?.until ?? from.snapshot;
+      const rows = found.filter(isFeedRow);
       full = rows.length === PAGE;
       after = rows.at(-1) ?? after;
       if (BigInt(after.xid) > BigInt(lastSeen)) lastSeen = after.xid;
-      const { snapshot } = from;
-      const behind = { snapshot: positionAfter(until, lastSeen), lastSeen };
-      yield { commits: rows.map(commitOf), to: full ? { snapshot, lastSeen, within: { until, after } } : behind };
+      const to = full ? from : { snapshot: positionAfter(until, lastSeen), lastSeen };
+      yield { commits: rows.map(commitOf), to };
     }
   }
 
-  async #snapshot(): Promise<string> {
-    const [now] = await this.#retrier.rows<{ snapshot: string }>("watch", { text: `SELECT ${SNAPSHOT}` });
-    return now?.snapshot ?? "";
-  }
-
-  // A session's next commit starts after the previous one is done, so transaction order is also its commit order.
-  #page(from: string, until: string, after: FeedPlace): PgQuery {
+  /**
+   * Returns the statement for a page. The first one also takes the snapshot that it ends with; later commits belong to the
+   * next call. It is one statement because two could reach different servers, if the primary fails in between, and each
+   * gives its own meaning to transaction numbers that the other one lacks.
+   *
+   * A session's next commit starts after the previous one is done, so transaction order is also its commit order.
+   */
+  #page(from: string, until: string | undefined, after: FeedPlace): PgQuery {
     return {
-      text: `SELECT ${COMMIT_COLUMNS}, c.xid::text AS xid FROM ${this.#schema}.commits c
-        WHERE c.xid >= pg_snapshot_xmin($1::pg_snapshot) AND c.xid < pg_snapshot_xmax($2::pg_snapshot)
-          AND NOT pg_visible_in_snapshot(c.xid, $1::pg_snapshot) AND pg_visible_in_snapshot(c.xid, $2::pg_snapshot)
-          AND (c.xid, c.session_id, c.version) > ($3::xid8, $4, $5)
-        ORDER BY c.xid, c.session_id, c.version LIMIT ${PAGE}`,
+      text: `SELECT now.snapshot AS until, page.* FROM (SELECT coalesce($2::text, snapshot) AS snapshot FROM (SELECT ${SNAPSHOT}) s) now
+        LEFT JOIN LATERAL (SELECT ${COMMIT_COLUMNS}, c.xid FROM ${this.#schema}.commits c
+          WHERE c.xid >= pg_snapshot_xmin($1::pg_snapshot) AND c.xid < pg_snapshot_xmax(now.snapshot::pg_snapshot)
+            AND NOT pg_visible_in_snapshot(c.xid, $1::pg_snapshot)
+            AND pg_visible_in_snapshot(c.xid, now.snapshot::pg_snapshot)
+            AND (c.xid, c.session_id, c.version) > ($3::xid8, $4, $5)
+          ORDER BY c.xid, c.session_id, c.version LIMIT ${PAGE}) page ON true
+        ORDER BY page.xid, page.session_id, page.version`,
       values: [from, until, after.xid, after.session_id, after.version],
     };
   }
+}
+
+/** Returns true for a row with a commit. Without any commit, there is one row with the snapshot alone. */
+function isFeedRow(row: FoundRow): row is FeedRow {
+  return row.xid !== null;
 }
 
 const FIRST_PAGE = 16;
