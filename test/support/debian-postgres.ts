@@ -103,13 +103,15 @@ export class PairedServer {
     return [primary, standby];
   }
 
-  /** Ends all processes of the server with SIGKILL. */
+  /**
+   * Ends all processes of the server with SIGKILL, as the loss of a machine does. The first process is suspended and ended
+   * last: the others would see its end, and stop waiting for the standby.
+   */
   async kill(): Promise<void> {
     const pid = this.#pid();
-    // A suspended server starts no further process.
     process.kill(pid, "SIGSTOP");
     const { stdout } = await run("ps", ["-o", "pid=", "--ppid", String(pid)]);
-    const all = [pid, ...stdout.split("\n").map(Number).filter(Boolean)];
+    const all = [...stdout.split("\n").map(Number).filter(Boolean), pid];
     for (const each of all) signal(each, "SIGKILL");
     await within(STOP_MS, "be killed", () => !all.some(isRunning));
     this.#process = undefined;
