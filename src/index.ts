@@ -51,11 +51,11 @@ export type { SessionDecisions } from "./phased/session-decisions.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { OperatorNote } from "./phased/state/commands.js";
 export type { AttemptNote, GateFailure, PhaseAttempt } from "./phased/state/history.js";
+export type { LastNote, PhaseTask, TaskWord } from "./phased/state/task-notes.js";
 export type {
   DocumentView,
   FullStateView,
   PhaseSkip,
-  PhaseTask,
   PhaseView,
   SessionFacts,
   StateView,
@@ -73,6 +73,7 @@ export type { SessionStatus, SessionSummary, StorageAdapter } from "./ports/stor
 export type { Listener } from "./runtime/notifier.js";
 export type { OperationMetrics } from "./runtime/operations.js";
 export { MemoryStorage } from "./storage/memory/storage.js";
+export type { FilledText, OwnText } from "./template/template.js";
 export type { Action, DispatchOptions, WorkflowResponse } from "./tools/phased/actions.js";
 export { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "./tools/phased/workflow-tool.js";
 export type { ObjectSchema } from "./tools/wire.js";

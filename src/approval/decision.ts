@@ -84,7 +84,7 @@ export async function checkDecision(
   return refused("signature", phase, `the signature is not by ${by}, or not for the request of phase ${phase}`, remedy);
 }
 
-/** The same, for a decision that is about to be recorded. Throws `APPROVAL_REFUSED` if it does not count. */
+/** Checks a decision that is about to be recorded, and throws `APPROVAL_REFUSED` if it does not count. */
 export async function requireDecision(
   options: ApprovalOptions,
   question: AskedApproval,

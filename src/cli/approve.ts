@@ -7,6 +7,7 @@ import { dirname } from "node:path";
 import { Command, Option } from "commander";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
+import { errnoOf } from "../errors.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
 import { openSession } from "./state.js";
@@ -234,7 +235,7 @@ export function keygenCommand(terminal: Terminal, setExitCode: SetExitCode): Com
 async function writeNew(file: string, text: string): Promise<void> {
   await makeFolder(dirname(file));
   const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
-    const exists = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
+    const exists = errnoOf(cause) === "EEXIST";
     const message = exists ? `${file} already exists, and was not changed` : `${file} can't be written`;
     const hint = exists ? "Name a new file." : "Name a file in a folder that you may write to.";
     throw new CommandFailure(message, EXIT.environment, hint, { cause });

@@ -56,6 +56,7 @@ const NOTED: Readonly<Record<AttemptNote["event"], string>> = {
   waiver_granted: "waived",
   waiver_denied: "no waiver",
   task_completed: "done",
+  task_given_up: "given up",
   paused: "paused",
   resumed: "resumed",
   retried: "retried",

@@ -4,12 +4,12 @@
  */
 import { Command, Option } from "commander";
 import type { Logger } from "pino";
-import { createEngine, type Engine } from "../phased/engine.js";
+import type { Engine } from "../phased/engine.js";
 import { LIVING, type LivingStatus } from "../phased/options.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { byOption } from "./operate.js";
 import { age, jsonOption, logLevelOption, notEmpty, stateOption } from "./options.js";
-import { NO_WORKFLOWS, openState } from "./state.js";
+import { openPhased } from "./state.js";
 import { counted, print, printable, printJson, type Terminal } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
@@ -25,7 +25,10 @@ interface CleanupOptions extends TrustOptions {
 
 const CLEANUP_HELP = `
 Deletes phased sessions that have had no commit for --older-than; those of routed workflows and workspaces are kept. Each
-deletion is recorded with your name. Back the state up first if you may need the logs: phasegate backup.`;
+deletion is recorded with your name. Back the state up first if you may need the logs: phasegate backup.
+
+Instances of routed workflows are deleted by their ids:
+  phasegate delete --by ann $(phasegate sessions --workflow DEPLOY --status completed --older-than 30d --ids)`;
 
 /** Creates `phasegate cleanup`. */
 export function cleanupCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
@@ -48,8 +51,7 @@ export function cleanupCommand(terminal: Terminal, setExitCode: SetExitCode): Co
     .addOption(logLevelOption())
     .addHelpText("after", CLEANUP_HELP)
     .action(async ({ state, olderThan, status, preview: only, by, note, json, ...trust }: CleanupOptions) => {
-      const storage = await openState(state);
-      const engine = createEngine({ storage, content: NO_WORKFLOWS, ...(await readTrust(trust)) });
+      const engine = await openPhased(state, await readTrust(trust));
       const kept: string[] = [];
       const preview = only === true;
       engine.on("security", ({ message }) => void kept.push(message));

@@ -5,6 +5,7 @@ import { open, rm } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { Command } from "commander";
+import { errnoOf } from "../errors.js";
 import { asRefusal, checkCommit, LogRefusal, newestVersion, withPayloads } from "../phased/log-check.js";
 import { chosenSessions, type SessionChoice, unlistedSessions } from "../phased/log-copy.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
@@ -142,7 +143,24 @@ async function lastOf(storage: StorageAdapter, sessionId: SessionId, options: Ex
 async function writeToStream(lines: AsyncIterable<string>, stream: Writable): Promise<void> {
   for await (const line of lines) {
     if (stream.destroyed) return;
-    if (!stream.write(line)) await Promise.race([once(stream, "drain"), once(stream, "close")]);
+    if (!stream.write(line) && !(await acceptsMore(stream))) return;
+  }
+}
+
+/** Waits until a stream accepts more. Returns false if its reader has gone, which is no failure: `phasegate export | head`. */
+async function acceptsMore(stream: Writable): Promise<boolean> {
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  const drained = once(stream, "drain", { signal }).then(() => true);
+  const closed = once(stream, "close", { signal }).then(() => false);
+  try {
+    return await Promise.race([drained, closed]);
+  } catch (error) {
+    if (errnoOf(error) === "EPIPE") return false;
+    throw error;
+  } finally {
+    // Removes the listeners of both.
+    waiting.abort();
   }
 }
 

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
+import { errnoOf } from "../errors.js";
 import { createHttpApi, type HttpApi } from "../http/api.js";
 import { REFUSALS } from "../http/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -73,6 +74,8 @@ export async function serveHttp(
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => reject(portFailure(port, cause))).listen(port, HOST, resolve);
   });
+  // From now on these are connections that could not be accepted, for example because too many files are open.
+  server.on("error", (err) => log.warn({ err }, "connection"));
   const address = server.address();
   log.info({ url: `http://${HOST}:${isAddress(address) ? address.port : port}` }, "listening");
   return { ended: connections.ended, close: () => connections.end() };
@@ -137,7 +140,7 @@ class Connections {
 }
 
 function portFailure(port: number, cause: Error): CommandFailure {
-  const isTaken = "code" in cause && cause.code === "EADDRINUSE";
+  const isTaken = errnoOf(cause) === "EADDRINUSE";
   const message = isTaken ? `port ${port} is in use` : `port ${port} is not available`;
   return new CommandFailure(message, EXIT.environment, "Give another port, or --http 0 for any free one.", {
     cause,

@@ -5,6 +5,7 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
+import { errnoOf } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import type { ContentProvider } from "../ports/content-provider.js";
@@ -125,12 +126,14 @@ export class RotatingFile {
   }
 
   #rotate(): void {
-    closeSync(this.#file);
     for (let number = this.#rotation.kept; number > 0; number -= 1) {
       moveIfThere(number === 1 ? this.#path : `${this.#path}.${number - 1}`, `${this.#path}.${number}`);
     }
+    const full = this.#file;
     this.#file = open(this.#path);
     this.#bytes = 0;
+    // Last: after a failure, the number of a closed file could belong to another one, which would be closed next.
+    closeSync(full);
   }
 }
 
@@ -144,7 +147,7 @@ function moveIfThere(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    if (errnoOf(error) !== "ENOENT") throw error;
   }
 }
 
@@ -170,6 +173,7 @@ const PHASED: Levels<keyof EngineNotifications> = {
   waiverDenied: "info",
   stepRefused: "warn",
   taskCompleted: "debug",
+  taskGivenUp: "info",
   gateOverridden: "info",
   phaseSkipped: "info",
   paused: "info",

@@ -29,10 +29,13 @@ async function main(): Promise<void> {
   module.enableCompileCache?.();
   const { runCli } = await import("./cli.js");
 
-  // The reader of our output may stop early: `phasegate sessions | head` is not a failure.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
+  // The reader of our output may stop early: `phasegate sessions | head` is not a failure, nor is a client of `serve`
+  // that reads no log.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
 
   // No process.exit(): output to a pipe must be written first.
   process.exitCode = await runCli(process.argv.slice(2), process);

@@ -87,7 +87,14 @@ server asks the decider with the next call.`,
       const text = `phase ${view.currentPhase} may be tried again`;
       return { json: { status: view.status, phase: view.currentPhase }, text };
     },
-    routed: async (engine, id, { by, note }) => released(engine, id, "FAILED", by, note),
+    routed: async (engine, id, { by, note, phase, reset }) => {
+      if (phase !== undefined || reset) {
+        const hint = "Leave it out: an instance is tried again at its step, and nothing is merged.";
+        const option = phase === undefined ? "--reset" : "--phase";
+        throw new CommandFailure(`${option} is for phased sessions: ${id} is an instance`, EXIT.usage, hint);
+      }
+      return released(engine, id, "FAILED", by, note);
+    },
   },
   resume: {
     summary: "resume sessions that are paused or suspended",
@@ -359,7 +366,8 @@ function commandOf(operation: string): string | undefined {
 function refusalOf(sessionId: string, error: Refused["error"]): Refused {
   if (error instanceof CommandFailure) {
     const { message, hint } = error;
-    return { sessionId, code: "UNSUPPORTED", message, ...(hint === undefined ? {} : { remedy: hint }), error };
+    const code = error.exitCode === EXIT.usage ? "INVALID_INPUT" : "UNSUPPORTED";
+    return { sessionId, code, message, ...(hint === undefined ? {} : { remedy: hint }), error };
   }
   const operation = /^\w+(?= is not possible)|(?<=does not allow )\w+(?= in phase \d+$)/;
   const message = error.message.replace(operation, (name) => commandOf(name) ?? name);
@@ -369,7 +377,9 @@ function refusalOf(sessionId: string, error: Refused["error"]): Refused {
 function remedyOf(error: AnyPhasegateError): string {
   if (!isPhasegateError(error, "INVALID_TRANSITION")) return error.remedy;
   const { status, allowed } = error.details;
-  const commands = [...new Set(allowed.flatMap((operation) => commandOf(operation) ?? []))];
+  // An agent may ask for a running instance by resume; the command has nothing to do there.
+  const operations = allowed.filter((operation) => status !== "RUNNING" || operation !== "resume");
+  const commands = [...new Set(operations.flatMap((operation) => commandOf(operation) ?? []))];
   if (status === "completed" || status === "COMPLETED" || commands.length === 0) return error.remedy;
   const more = status === "active" || status === "failed" ? "; skip and override, if the workflow allows them" : "";
   return `Possible now: ${commands.map((name) => `phasegate ${name}`).join(", ")}${more}.`;

@@ -29,9 +29,9 @@ export function wholeNumber(least: number): (value: string) => number {
   };
 }
 
-/** Returns a text that is not empty: an empty path would mean the current folder. */
+/** Returns a text that is not blank: an empty path would mean the current folder, a blank name nobody. */
 export function notEmpty(value: string): string {
-  if (value !== "") return value;
+  if (value.trim() !== "") return value;
   throw new InvalidArgumentError("It must not be empty.");
 }
 

@@ -16,7 +16,7 @@ import {
   stateOption,
 } from "./options.js";
 import { openState } from "./state.js";
-import { counted, print, printable, sizeText, type Terminal } from "./terminal.js";
+import { counted, print, printable, printJson, sizeText, type Terminal } from "./terminal.js";
 
 interface RepairOptions {
   readonly state: string;
@@ -40,19 +40,17 @@ export function repairCommand(terminal: Terminal, setExitCode: SetExitCode): Com
     .action(async ({ state, json }: RepairOptions) => {
       const storage = await openState(state);
       try {
-        if (storage.repair === undefined) {
-          print(terminal, "nothing to do: this kind of state keeps no lists next to its logs");
-          setExitCode(EXIT.ok);
-          return;
-        }
-        const report = await storage.repair();
-        for (const line of json ? [JSON.stringify(report, undefined, 2)] : linesOf(report)) print(terminal, line);
-        setExitCode(report.damaged.length === 0 ? EXIT.ok : EXIT.problems);
+        const report = await storage.repair?.();
+        if (json) printJson(terminal, report ?? { repaired: [], damaged: [], note: NOTHING_TO_REPAIR });
+        else for (const line of report === undefined ? [NOTHING_TO_REPAIR] : linesOf(report)) print(terminal, line);
+        setExitCode((report?.damaged ?? []).length === 0 ? EXIT.ok : EXIT.problems);
       } finally {
         await storage.close?.();
       }
     });
 }
+
+const NOTHING_TO_REPAIR = "nothing to do: this kind of state keeps no lists next to its logs";
 
 function linesOf({ sessions, repaired, damaged }: RepairReport): string[] {
   const what = repaired.map((one) => `${one.what}: ${one.count}`);

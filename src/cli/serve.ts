@@ -165,14 +165,19 @@ function limit(flags: string, description: string, name: string, preset: number,
 
 /** Reads one age for sessions of every status, or ages by status. */
 function retention(value: string): Retention {
-  const parts = value.split(",").map((part) => part.trim());
-  if (!value.includes("=")) return Object.fromEntries(LIVING.map((status) => [status, age(value)]));
-  const ages = parts.map((part): [LivingStatus, number] => {
-    const [name, given = ""] = part.split("=");
-    const status = LIVING.find((known) => known === name?.trim());
-    if (status !== undefined) return [status, age(given)];
-    throw new InvalidArgumentError(`Write STATUS=AGE, with one of ${LIVING.join(", ")}, or a single age.`);
-  });
+  const parts = value.includes("=") ? value.split(",") : LIVING.map((status) => `${status}=${value}`);
+  const ages = new Map<LivingStatus, number>();
+  for (const part of parts) {
+    const [name = "", given = "", ...more] = part.split("=");
+    const status = LIVING.find((known) => known === name.trim());
+    if (status === undefined || more.length > 0 || ages.has(status)) {
+      throw new InvalidArgumentError(`Write STATUS=AGE once for each of ${LIVING.join(", ")}, or a single age.`);
+    }
+    ages.set(status, age(given));
+  }
+  if (ages.get("active") === 0 || ages.get("paused") === 0) {
+    throw new InvalidArgumentError("Of age 0 are also sessions at work. Leave the option out to delete none.");
+  }
   return Object.fromEntries(ages);
 }
 

@@ -184,13 +184,13 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     ...(awaitingWaiver === undefined ? {} : { awaitingWaiver }),
     ...(waiverDenied === undefined ? {} : { waiverDenied }),
     ...(waived === undefined ? {} : { waived }),
-    ...(tasks.length === 0 ? {} : { tasks: tasks.map(({ number, name, done }) => ({ number, name, done })) }),
+    ...(tasks.length === 0 ? {} : { tasks: tasks.map(({ ready: _, ...task }) => task) }),
     ...(lastNote === undefined ? {} : { lastNote }),
     ...{ createdAt, updatedAt },
     phases: phases.map((one) => ({ ...one, attempts: one.attempts.map((attempt) => attemptJson(attempt, full)) })),
   };
   const fields: Field[] = [
-    ["workflow", `${printable(structure.name)} (${workflowType}, revision ${printable(revision)})`],
+    ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
     ["target", printable(target)],
     ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
     ["created", timeText(createdAt)],
@@ -198,9 +198,10 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
     ["tasks", tasksText(tasks)],
     [
       "last note",
-      lastNote && `${lastNote.task === undefined ? "" : `task ${lastNote.task}: `}${printable(lastNote.note)}`,
+      lastNote &&
+        `${lastNote.task === undefined ? "" : `task ${lastNote.task}: `}${printable(lastNote.note)}${age(lastNote)}`,
     ],
-    ["note", note && printable(note)],
+    ["note", note && `${printable(note)}${head.status === "paused" ? age(head) : ""}`],
     ["approval", unapproved && printable(unapproved.message)],
     ...awaitingFields(awaiting),
     ...waiverFields(view),
@@ -209,12 +210,27 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   return { json, fields, lines, isUnapproved: unapproved !== undefined };
 }
 
-/** Returns which tasks of the current phase are done; undefined if none is. */
+/** Says of a note that it does not know what a person has decided since. */
+function age({ beforeDecision }: { readonly beforeDecision?: true | undefined }): string {
+  return beforeDecision ? " (before the decision on the waiver)" : "";
+}
+
+/** Returns which tasks of the current phase are done, given up or waived; undefined if none is. */
 function tasksText(tasks: StateView["tasks"]): string | undefined {
-  const done = tasks.filter((task) => task.done).map(({ number }) => number);
-  if (done.length === 0) return undefined;
-  const next = tasks.find((task) => !task.done);
-  return `${done.length} of ${tasks.length} done (${done.join(", ")})${next === undefined ? "" : `, next is ${next.number}: ${printable(next.name)}`}`;
+  const numbers = (chosen: StateView["tasks"]) => chosen.map(({ number }) => number).join(", ");
+  const done = tasks.filter((task) => task.done);
+  const closed = (how: "given_up" | "waived", word: string) => {
+    const chosen = tasks.filter((task) => task.closed === how);
+    return chosen.length === 0 ? [] : [`${word}: ${numbers(chosen)}`];
+  };
+  const parts = [
+    ...(done.length === 0 ? [] : [`${done.length} of ${tasks.length} done (${numbers(done)})`]),
+    ...closed("given_up", "given up"),
+    ...closed("waived", "waived"),
+  ];
+  if (parts.length === 0) return undefined;
+  const next = tasks.find(({ ready }) => ready) ?? tasks.find((task) => !task.done && task.closed === undefined);
+  return [...parts, ...(next === undefined ? [] : [`next is ${next.number}: ${printable(next.name)}`])].join(", ");
 }
 
 const MARKS = {

@@ -136,13 +136,25 @@ export type OpenedSession =
 
 /** Opens an engine over the phased sessions of a state. It starts nothing. */
 export async function openPhased(state: string, trust: Trust = {}): Promise<Engine> {
-  return createEngine({ storage: await openState(state), content: NO_WORKFLOWS, ...trust });
+  const storage = await openState(state);
+  return orClosed(storage, async () => createEngine({ storage, content: NO_WORKFLOWS, ...trust }));
 }
 
 /** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */
 export async function openSession(state: string, sessionId: string, trust: Trust = {}): Promise<OpenedSession> {
   parseSessionId(sessionId);
-  return sessionIn(await openState(state), sessionId, trust);
+  const storage = await openState(state);
+  return orClosed(storage, () => sessionIn(storage, sessionId, trust));
+}
+
+/** Closes a storage if what is to use it can't be opened: open connections would keep the process alive. */
+async function orClosed<T>(storage: StorageAdapter, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    await storage.close?.();
+    throw error;
+  }
 }
 
 /** Returns an engine for a session in an open storage, by the kind of session that it is. */
@@ -202,7 +214,7 @@ function unknownKind(kind: string): PhasegateError<"UNSUPPORTED"> {
 }
 
 /** Moving a session returns its phase with its text, which no command shows. */
-export const NO_WORKFLOWS: ContentProvider = {
+const NO_WORKFLOWS: ContentProvider = {
   list: async () => [],
   definition: async () => undefined,
   text: async () => ({ text: "", revision: "", sources: [], tokens: 0 }),

@@ -17,7 +17,7 @@ import { barred, EVIDENCE_MAX, evidenceLines, resultLines } from "./attempts.js"
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { headLines } from "./show.js";
 import type { OpenedSession } from "./state.js";
-import { printable, styled, timeText } from "./terminal.js";
+import { counted, printable, styled, timeText } from "./terminal.js";
 
 /** The commands: `deny` answers a request of either kind. */
 export type Decision = "approve" | "waive" | "deny";
@@ -122,7 +122,8 @@ function notWaiting(sessionId: string, wanted: "approval" | "waiver", where: str
 
 function phaseOutcome(result: ApprovalResult): string {
   if (!result.passed) {
-    const left = result.status === "failed" ? "the session has failed" : `${result.attemptsLeft} attempts left`;
+    const left =
+      result.status === "failed" ? "the session has failed" : `${counted(result.attemptsLeft, "attempt")} left`;
     return `Denied by ${printable(result.by)}: phase ${result.phase} needs to be fixed, ${left}.`;
   }
   const next = result.nextPhase === null ? "the workflow is complete" : `phase ${result.nextPhase.number} is next`;

@@ -173,8 +173,12 @@ const NO_TEXT: ReadonlySet<string> = new Set(["FILE_NOT_FOUND", "PATH_REFUSED", 
 
 function tooMany(folder: string): PhasegateError<"TOO_LARGE"> {
   const limit = 10_000;
-  return new PhasegateError("TOO_LARGE", "there are too many files below the folder of workflows", {
-    remedy: "Give a folder that contains only workflows and the files that they include.",
-    details: { file: folder === "" ? "." : folder, bytes: limit, limit },
-  });
+  return new PhasegateError(
+    "TOO_LARGE",
+    `there are more than ${limit} files and folders below the folder of workflows`,
+    {
+      remedy: "Give a folder that contains only workflows and the files that they include.",
+      details: { file: folder === "" ? "." : folder, bytes: limit, limit },
+    },
+  );
 }

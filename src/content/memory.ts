@@ -147,9 +147,9 @@ export class MemoryContent implements ContentProvider {
   private async readSource(type: string): Promise<ReadWorkflow | undefined> {
     const source = this.sources.get(type);
     if (source === undefined) return undefined;
-    const files = Object.entries(source).map(([path, text]) => ({ path, text }));
     const known = this.reads.get(type);
     if (known !== undefined) return known;
+    const files = Object.entries(source).map(([path, text]) => ({ path, text }));
     const read = readFiles(type, files);
     this.reads.set(type, read);
     // The module that reads folders may have failed to load. The next call tries again.

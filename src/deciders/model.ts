@@ -296,7 +296,8 @@ function withProblem(request: DecisionRequest, { facts: { problem } }: RequestFa
   return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; then: ${problem}` };
 }
 
-function requireNumber(field: string, value: number, least: number, most: number): void {
+/** Throws `INVALID_INPUT` for an option that is no number in a range. */
+export function requireNumber(field: string, value: number, least: number, most: number): void {
   if (typeof value === "number" && value >= least && value <= most) return;
   throw invalidOption(field, `a number from ${least} to ${most}`);
 }

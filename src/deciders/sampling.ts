@@ -11,6 +11,7 @@ import {
   type ModelReply,
   type ModelSettings,
   modelSettings,
+  requireNumber,
 } from "./model.js";
 
 /** The parameters of `sampling/createMessage`. */
@@ -41,13 +42,17 @@ export interface SamplingDeciderOptions extends ModelDeciderOptions {
   readonly maxTokens?: number;
 }
 
+/** The default size of an answer, in tokens. */
+const MAX_TOKENS = 2000;
+
 /**
  * Asks the model of the connected MCP client by a sampling request. It needs no key, and the client's user pays. Most
  * clients ask their user first, so allow enough time (`timeoutMs`, and the engine's `limits.deciderDeadlineMs`). Sampling
  * exists up to protocol version 2025-11-25; from 2026-07-28 on, servers send no requests to clients.
  */
 export class SamplingDecider implements StepDecider {
-  readonly #options: SamplingDeciderOptions;
+  readonly #server: SamplingDeciderOptions["server"];
+  readonly #maxTokens: number;
   readonly #settings: ModelSettings;
 
   /**
@@ -56,7 +61,10 @@ export class SamplingDecider implements StepDecider {
    * @throws {PhasegateError} `INVALID_INPUT` when an option is out of range.
    */
   constructor(options: SamplingDeciderOptions) {
-    this.#options = options;
+    const { maxTokens = MAX_TOKENS } = options;
+    requireNumber("maxTokens", maxTokens, 1, Number.MAX_SAFE_INTEGER);
+    this.#maxTokens = maxTokens;
+    this.#server = options.server;
     this.#settings = modelSettings(options, []);
   }
 
@@ -73,7 +81,7 @@ export class SamplingDecider implements StepDecider {
   }
 
   async #ask({ system, user }: DecisionPrompt, signal: AbortSignal): Promise<ModelReply> {
-    const { server: given, maxTokens = 2000 } = this.#options;
+    const given = this.#server;
     const server = typeof given === "function" ? given() : given;
     const alone = server !== undefined && "transport" in server && server.transport === undefined;
     if (server === undefined || alone) throw cannotAsk("no MCP client is connected");
@@ -85,7 +93,7 @@ export class SamplingDecider implements StepDecider {
     const params: SamplingParams = {
       messages: [{ role: "user", content: { type: "text", text: user } }],
       systemPrompt: system,
-      maxTokens,
+      maxTokens: this.#maxTokens,
     };
     try {
       // The deadline of the decider counts; the timeout of the SDK must not come first.

@@ -161,8 +161,10 @@ function fieldProblems({ fields }: FieldGate, evidence: JsonObject): Problem[] {
   const unknownKeys = () => {
     searches += 1;
     if (searches > SUGGESTIONS_MAX) return [];
-    const names = new Set(fields.map(({ name }) => name));
-    found ??= Object.keys(evidence).filter((key) => !names.has(key));
+    if (found === undefined) {
+      const names = new Set(fields.map(({ name }) => name));
+      found = Object.keys(evidence).filter((key) => !names.has(key));
+    }
     return found;
   };
   for (const field of fields) {

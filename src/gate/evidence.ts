@@ -26,32 +26,31 @@ export interface SafeEvidence {
 /**
  * Checks that a value is plain, finite, bounded JSON: an object without keys that reach a prototype,
  * without NaN, infinities or cycles, not too deep and not too large. Refused evidence never reaches the
- * gate and does not count as an attempt.
+ * gate and does not count as an attempt. `name` is what errors call the value: options and the like are checked, too.
  * @throws {PhasegateError} `EVIDENCE_UNSAFE` with the path of every problem, when the value is not plain
  *   JSON.
  * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `maxBytes`.
  */
-export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits): SafeEvidence {
-  const walk: Walk = { limits, problems: [], above: new Set(), path: [], characters: 0 };
+export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits, name = "evidence"): SafeEvidence {
+  const walk: Walk = { name, limits, problems: [], above: new Set(), path: [], characters: 0 };
   if (!isPlainObject(value)) {
-    throw unsafe([{ path: "evidence", reason: `it must be an object, got ${kindOf(value)}` }]);
+    throw unsafe(name, [{ path: name, reason: `it must be an object, got ${kindOf(value)}` }]);
   }
   const evidence = copyObject(walk, value);
-  if (walk.problems.length > 0) throw unsafe(walk.problems);
+  if (walk.problems.length > 0) throw unsafe(name, walk.problems);
   checkSize(evidence, walk);
   return { evidence, characters: walk.characters };
 }
 
 /** The state of a walk through one value. */
 interface Walk {
+  readonly name: string;
   readonly limits: EvidenceLimits;
-  readonly problems: {
-    /** The keys that lead to the current value. */ path: string;
-    reason: string;
-  }[];
+  /** What is wrong so far, with the keys that lead to it. */
+  readonly problems: { path: string; reason: string }[];
   /** The objects and lists that contain the current value. */
   readonly above: Set<object>;
-  /** The keys that lead to the value at hand. */
+  /** The keys that lead to the current value. */
   readonly path: (string | number)[];
   /** The length of the JSON so far without escapes: never more than its bytes. */
   characters: number;
@@ -64,15 +63,20 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-function unsafe(problems: { path: string; reason: string }[]): PhasegateError<"EVIDENCE_UNSAFE"> {
+function unsafe(name: string, problems: { path: string; reason: string }[]): PhasegateError<"EVIDENCE_UNSAFE"> {
   const list = problems.map(({ path, reason }) => `${path}: ${reason}`).join("; ");
   const isUnfilled = problems.every(({ reason }) => reason === PLACEHOLDER_REFUSED);
-  return new PhasegateError("EVIDENCE_UNSAFE", `the evidence is refused: ${list}`, {
+  return new PhasegateError("EVIDENCE_UNSAFE", `${named(name)} refused: ${list}`, {
     remedy: isUnfilled
       ? "Do the work first, then put what it gave in place of each placeholder."
       : "Send evidence as plain JSON: an object of strings, finite numbers, booleans, lists and objects.",
     details: { problems },
   });
+}
+
+/** Returns the beginning of a sentence: `the evidence is`, `the options are`. */
+function named(name: string): string {
+  return `the ${name} ${name.endsWith("s") ? "are" : "is"}`;
 }
 
 const PLACEHOLDER_REFUSED = "it is a placeholder of a proposed call, not a value";
@@ -138,7 +142,7 @@ function enter(walk: Walk, value: object, size: number): boolean {
 }
 
 function refuse(walk: Walk, reason: string): void {
-  walk.problems.push({ path: walk.path.reduce<string>(below, "evidence"), reason });
+  walk.problems.push({ path: walk.path.reduce<string>(below, walk.name), reason });
 }
 
 function below(path: string, key: string | number): string {
@@ -207,7 +211,7 @@ function checkSize(evidence: JsonObject, walk: Walk): void {
   const bytes = whole ? new TextEncoder().encode(JSON.stringify(evidence)).length : walk.characters;
   if (bytes <= maxBytes) return;
   const size = `${whole ? "" : "more than "}${bytes} bytes`;
-  throw new PhasegateError("EVIDENCE_TOO_LARGE", `the evidence is ${size} of JSON; ${maxBytes} are allowed`, {
+  throw new PhasegateError("EVIDENCE_TOO_LARGE", `${named(walk.name)} ${size} of JSON; ${maxBytes} are allowed`, {
     remedy: "Save large results to files, and submit their paths and a summary.",
     details: { bytes, limit: maxBytes },
   });

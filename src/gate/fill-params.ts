@@ -196,10 +196,7 @@ function checkedText(value: string, name: string): string {
 }
 
 function refused(what: string, reason: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${what} is refused: ${reason}`, {
-    remedy,
-    details: { expected: reason },
-  });
+  return new PhasegateError("INVALID_INPUT", `${what} is refused: ${reason}`, { remedy, details: {} });
 }
 
 function fillItem(item: JsonValue, fill: Fill): JsonValue {

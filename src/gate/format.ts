@@ -17,6 +17,7 @@ import { PROOF_FORMAT, proofFormat } from "./backed-claims.js";
 import { revealOf } from "./check-gate.js";
 import { ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import { exampleOfGate } from "./schema-hints.js";
+import type { Problem } from "./verdict.js";
 
 /** Returns what a gate expects as a JSON Schema, as far as the gate reveals it. */
 export function requiredFormat(gate: GateDefinition): JsonObject {
@@ -58,6 +59,13 @@ export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
 export function exampleWithoutClaims(gate: GateDefinition): JsonObject | undefined {
   const example = gate.kind === "plan" ? undefined : exampleEvidence(gate);
   return example === undefined || holdsClaim(example) ? undefined : example;
+}
+
+/** Returns problems without the examples that hold a claim: it would be copied. */
+export function withoutClaims(problems: readonly Problem[]): Problem[] {
+  return problems.map(({ example, ...problem }) =>
+    example === undefined || holdsClaim(example) ? problem : { ...problem, example },
+  );
 }
 
 /** Returns true if a value is `true`, or has that inside. */
@@ -181,7 +189,7 @@ const ITEMS_FORMAT = "whether each item holds, by its number: a boolean";
 /** Describes the validation items by number, which is how they are claimed. */
 function planFormat(gate: PlanGate): JsonObject {
   const byNumber = requiredItems(gate);
-  const description = "the ids of all tasks of this phase";
+  const description = "the ids of the tasks that are done: all of this phase, but for optional and waived ones";
   const proven = gate.proofs === undefined ? {} : { each: PROOF_FORMAT };
   return {
     [TASKS_FIELD]: { type: "list", required: true, description },

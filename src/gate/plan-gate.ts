@@ -88,7 +88,7 @@ function noList(given: JsonValue): Problem {
 }
 
 function listed(evidence: JsonObject): readonly JsonValue[] {
-  const given = Object.hasOwn(evidence, TASKS_FIELD) ? evidence[TASKS_FIELD] : undefined;
+  const given = own(evidence, TASKS_FIELD);
   return Array.isArray(given) ? given : [];
 }
 

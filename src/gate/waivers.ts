@@ -88,6 +88,18 @@ export function requirementText(gate: GateDefinition, name: string): string | un
   return said.length === 0 ? undefined : said.join("; ");
 }
 
+/**
+ * Returns the fields of evidence that a gate does not ask for any more, since all that it requires of them is waived: what
+ * is submitted in them is kept, but counts for nothing.
+ */
+export function unaskedFields(gate: GateDefinition, names: readonly string[]): readonly string[] {
+  if (gate.kind !== "plan") return names;
+  return [TASKS_FIELD, ITEMS_FIELD].filter((field) => {
+    const required = planNames(gate).filter((name) => name.startsWith(`${field}.`));
+    return required.length > 0 && required.every((name) => names.includes(name));
+  });
+}
+
 /** Returns a gate without what is waived. */
 export function waive(gate: GateDefinition, names: readonly string[]): GateDefinition {
   if (names.length === 0 || gate.kind === "open") return gate;
@@ -154,7 +166,7 @@ function excludedProperties(gate: SchemaGate): string[] {
 }
 
 /** Begins the names of checks that belong to the gate as a whole. */
-const WHOLE = "verified_by.";
+export const WHOLE = "verified_by.";
 
 /** Returns the field of a check; for one of the gate as a whole, its number among these. */
 function checkName(gate: FieldGate | SchemaGate, check: VerifyDefinition): string {

@@ -177,15 +177,14 @@ export function checkPayload(
 export function tampered(
   place: { readonly sessionId: SessionId; readonly version: number },
   reason: string,
+  cause?: unknown,
 ): PhasegateError<"TAMPERED"> {
-  return new PhasegateError(
-    "TAMPERED",
-    `commit ${place.version} of session ${place.sessionId} was changed: ${reason}`,
-    {
-      remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
-      details: { sessionId: place.sessionId, version: place.version, reason },
-    },
-  );
+  const { sessionId, version } = place;
+  return new PhasegateError("TAMPERED", `commit ${version} of session ${sessionId} was changed: ${reason}`, {
+    remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
+    details: { sessionId, version, reason },
+    cause,
+  });
 }
 
 /**
@@ -256,11 +255,7 @@ function parseJson(commit: Commit): unknown {
   try {
     return JSON.parse(commit.body);
   } catch (cause) {
-    throw new PhasegateError("TAMPERED", `commit ${commit.version} of session ${commit.sessionId} is no JSON`, {
-      remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
-      details: { sessionId: commit.sessionId, version: commit.version, reason: "its body is no JSON" },
-      cause,
-    });
+    throw tampered(commit, "its body is no JSON", cause);
   }
 }
 
@@ -273,9 +268,7 @@ function parse<Event, Head>(
     const { events, head } = upcast(stored, commit.schema, machine.schema, machine.upcasts ?? {});
     return machine.parse(events, head);
   } catch (cause) {
-    const error = tampered(commit, "its events are none that this library writes");
-    error.cause = cause;
-    throw error;
+    throw tampered(commit, "its events are none that this library writes", cause);
   }
 }
 
@@ -283,8 +276,6 @@ function parse<Event, Head>(
 function activeSinceOf({ version, summary: { activeSince } }: Commit): number {
   return Number.isInteger(activeSince) && activeSince >= 1 && activeSince <= version ? activeSince : version;
 }
-
-/** A cached fold over the logs of sessions: only commits that were added since the last call are read. */
 
 /** The value of a fold, and the last commit in it. */
 interface Folded<T> {

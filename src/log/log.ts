@@ -78,6 +78,7 @@ export type Prepare<Command, Head, Answer = never> = (
 
 /** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
+
 /** Limits how many heads are cached, so that a commit need not be parsed and hashed again. */
 const HEADS_KEPT = 256;
 
@@ -315,6 +316,7 @@ export class SessionLog<Event, Head> {
     }
   }
 
+  /** Checks a whole log; see {@link Kernel.audit}. */
   async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
     // Read before the log: a commit that is appended meanwhile must not look missing.
     const hinted = (await this.#source.storage.hint?.(id)) ?? 0;

@@ -28,7 +28,10 @@ const RESULT_LENGTH = 200;
 /** The key of a client's capabilities in a request. */
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
-const answerSchema = z.object({ decision: z.enum(["approve", "deny"]), note: z.string().max(2000).optional() });
+/** The longest note, in characters. */
+const NOTE_MAX = 2000;
+
+const answerSchema = z.object({ decision: z.enum(["approve", "deny"]), note: z.string().max(NOTE_MAX).optional() });
 const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() });
 
 /** A request that a person decides. */
@@ -106,7 +109,7 @@ function formFor(request: Asked, message: string): InputRequiredResult {
       type: "object",
       properties: {
         decision: { type: "string", title: "Decision", enum: ["approve", "deny"] },
-        note: { type: "string", title: "Note", description: "What to do instead, if you deny" },
+        note: { type: "string", title: "Note", description: "What to do instead, if you deny", maxLength: NOTE_MAX },
       },
       required: ["decision"],
     },

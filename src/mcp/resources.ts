@@ -14,6 +14,7 @@ import {
 import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
+import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
 import type { StateView } from "../phased/views.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
@@ -257,15 +258,13 @@ function isMissing(code: string): boolean {
   return code === "SESSION_NOT_FOUND" || code === "WORKFLOW_NOT_FOUND" || code === "INVALID_INPUT";
 }
 
-/**
- * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling
- * finds changed workflows.
- */
-
 /** The notifications after which the list of sessions is different. */
 const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed", "failed", "deleted"];
 
-/** Notifies the client of changes. Returns a function that stops it. */
+/**
+ * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling
+ * finds changed workflows. Returns a function that stops it.
+ */
 export function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {
   const notify = () => void sendListChanged(server);
   const stops = CHANGES.map((name) => engine.on(name, notify));
@@ -308,7 +307,7 @@ function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void)
     if (seen !== undefined && seen !== found) onChange();
     seen = found;
   };
-  const timer = setInterval(() => void poll(), everyMs);
+  const timer = setInterval(() => void poll(), Math.min(everyMs, TIMER_MAX));
   letProcessEnd(timer);
   void poll();
   return () => {

@@ -10,7 +10,7 @@ import type { SessionId } from "../workflow/names.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
 import { readingRefusal } from "./state/commands.js";
-import type { EvidenceRef, ValueRef } from "./state/events.js";
+import type { EvidenceRef, ValueRef, Waived } from "./state/events.js";
 import { artifacts, type PhaseAttempt, type RecordedEvent, submittedAttempts } from "./state/history.js";
 import type { VerifyContext } from "./verify/run-verifiers.js";
 
@@ -22,6 +22,8 @@ export interface ArtifactView {
   readonly at: string;
   /** The output of the gate's schema, or the evidence itself. */
   readonly artifact: JsonValue;
+  /** What was not required, since a person had waived it: what the evidence says of that, nothing has checked. */
+  readonly waived?: readonly Waived[];
   /** The evidence's field `outputs`, if it has one. */
   readonly outputs?: JsonValue;
   /** The evidence's field `commands_executed`, if it has one. */
@@ -47,7 +49,7 @@ export async function loadArtifacts(
   const { sessionId } = session;
   const found = artifacts(await readEvents(context, session));
   const views: ArtifactView[] = [];
-  for (const { phase, at, version, evidence, output } of found.values()) {
+  for (const { phase, at, version, evidence, output, waived } of found.values()) {
     if (only !== undefined && phase !== only) continue;
     const object = await loadEvidence(context, { sessionId, version }, evidence);
     const { outputs, commands_executed: commandsExecuted } = object;
@@ -55,6 +57,7 @@ export async function loadArtifacts(
       phase,
       at,
       artifact: output === undefined ? object : await loadValue(context, { sessionId, version }, output),
+      ...(waived === undefined ? {} : { waived }),
       ...(outputs === undefined ? {} : { outputs }),
       ...(commandsExecuted === undefined ? {} : { commandsExecuted }),
     });
@@ -117,15 +120,15 @@ export async function loadValue(
   return JSON.parse(text);
 }
 
-/** Returns a value that JSON preserves; undefined for any other. */
+/** Returns a value as JSON has it; undefined if JSON would change it, other than -0 to 0. */
 export function asJson(value: unknown): JsonValue | undefined {
   const through = throughJson(value);
   return through !== undefined && isSame(value, through) ? through : undefined;
 }
 
-/** Returns true if a value survived JSON unchanged. Keys with undefined count as missing. */
+/** Returns true if two values are the same in JSON, which knows no -0. Keys with undefined count as missing. */
 export function isSame(before: unknown, after: unknown): boolean {
-  if (typeof before !== "object" || before === null) return Object.is(before, after);
+  if (typeof before !== "object" || before === null) return before === after;
   if (Array.isArray(before)) {
     return Array.isArray(after) && before.length === after.length && before.every((v, i) => isSame(v, after[i]));
   }
@@ -137,7 +140,7 @@ export function isSame(before: unknown, after: unknown): boolean {
     if (value === undefined) continue;
     keys += 1;
     const other = after[key];
-    if (!Object.is(value, other) && !isSame(value, other)) return false;
+    if (value !== other && !isSame(value, other)) return false;
   }
   return keys === Object.keys(after).length;
 }

@@ -4,13 +4,13 @@
  * read: otherwise the call would change the session and then fail.
  */
 
-import { isPhasegateError } from "../errors.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
-import { parseSessionId, type SessionId } from "../workflow/names.js";
+import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
-import { viewWaivers } from "./approval/waivers.js";
-import { executeCommand, loadPlanned, loadSession, phaseAsked, requirePhase, sessionNow } from "./context.js";
+import { phaseNow } from "./approval/waivers.js";
+import { executeCommand, loadPlanned, loadSession, requirePhase, sessionNow } from "./context.js";
 import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
@@ -20,11 +20,10 @@ import { requireRules } from "./start-options.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
-import type { TaskPairs } from "./state/task-notes.js";
+import type { PhaseTask, TaskPairs, TaskWord } from "./state/task-notes.js";
 import { requireVerifiers } from "./verify/run-verifiers.js";
 import {
   factsOf,
-  type PhaseTask,
   type PhaseView,
   phaseTasks,
   type SessionFacts,
@@ -61,6 +60,8 @@ export interface ResumeResult {
   readonly pausedSeconds: number;
   /** The note of the pause. Missing if it had none, and in a repeated answer. */
   readonly note?: string;
+  /** True if a person has decided on a waiver since that note was written. */
+  readonly beforeDecision?: true;
   /** The current phase. */
   readonly phase: PhaseView;
   /** True if an earlier call with the same key did it; `phase` shows the session as it is now. */
@@ -101,9 +102,9 @@ export interface RollbackResult {
 
 /** Passes or skips a phase on behalf of the host; name and reason are recorded. */
 export interface MoveRequest extends Keyed {
-  /** The name of the person or program that decided it. */
+  /** The name of the person or program that decided it, at most 200 characters. */
   readonly by: string;
-  /** Why. */
+  /** Why, in at most 2,000 characters. */
   readonly reason: string;
 }
 
@@ -119,13 +120,10 @@ export interface MoveResult {
   readonly skipped?: readonly SkippedPhase[];
 }
 
-/** Notes a task as done. */
-export interface TaskRequest extends Keyed {
-  /** What whoever continues should know; at most 2,000 characters. */
-  readonly note?: string;
-}
+/** Notes a task as done or given up. */
+export interface TaskRequest extends Keyed, TaskWord {}
 
-/** A task that is noted as done. */
+/** A task that is noted as done or given up. */
 export interface TaskResult extends SessionFacts {
   /** The task's phase, without what is waived. */
   readonly phase: PhaseDefinition;
@@ -144,40 +142,55 @@ export interface DeleteResult {
 }
 
 /**
- * Notes a task of the current phase as done, in one commit. If that is noted already, with the same note or without a
- * new one, nothing is written. A task that may not be read yet can't be done.
+ * Notes a task of the current phase as done or given up, in one commit. If that is noted already, with the same note or
+ * without a new one, nothing is written. A task that may not be read yet can't be done.
  */
 export async function completeTask(
   context: EngineContext,
   id: string,
-  { phase, task, note, idempotencyKey }: TaskRequest & { readonly phase: number; readonly task: number },
+  request: TaskRequest & { readonly phase: number; readonly task: number },
 ): Promise<TaskResult> {
+  const { phase, task, note, outcome = "done", idempotencyKey } = request;
+  if (outcome !== "done" && outcome !== "given_up") throw wrongOutcome(outcome);
   const loaded = await loadSession(context, id);
   const { session, structure, unapproved } = loaded;
   if (unapproved !== undefined) throw notAccepted(unapproved);
   const current = structure.phases[session.head.position];
   const found = current?.number === phase ? current.tasks.find(({ number }) => number === task) : undefined;
-  if (found?.plan !== undefined)
-    await (await loadPlanned()).viewPlannedTask(context, loaded, requirePhase(structure, phase), found);
-  const command = { type: "completeTask", phase, task, ...(note === undefined ? {} : { note }) } as const;
+  if (current !== undefined && found?.plan !== undefined)
+    await (await loadPlanned()).viewPlannedTask(context, loaded, await phaseNow(context, loaded, current), found);
+  const said = { ...(note === undefined ? {} : { note }), ...(outcome === "done" ? {} : { outcome }) };
+  const command = { type: "completeTask", phase, task, ...said } as const;
   const isNew = ({ head }: PhasedSession) =>
-    head.phase !== phase || head.status !== "active" || !isNoted(head, task, note);
-  const outcome = await executeCommand(context, id, command, idempotencyKey, isNew);
+    head.phase !== phase || head.status !== "active" || !isNoted(head, task, { note, outcome });
+  const executed = await executeCommand(context, id, command, idempotencyKey, isNew);
   const now = await loadSession(context, id);
-  const { waived } = await viewWaivers(context, now.session, now.structure);
-  const noted = phaseAsked(context, now.session.head, requirePhase(now.structure, phase), waived);
+  const noted = await phaseNow(context, now, requirePhase(now.structure, phase));
   return {
     ...factsOf(context, now.session),
     phase: noted,
     task,
     tasks: await phaseTasks(context, now, noted),
-    replayed: outcome?.replayed ?? true,
+    replayed: executed?.replayed ?? true,
   };
 }
 
-/** Returns true if a task is noted as done, and its note is the last one or missing. */
-function isNoted({ tasks }: SessionHead, task: number, note: string | undefined): boolean {
-  if (!inRanges(tasks?.done ?? [], task)) return false;
+/** Returns the error for an outcome that there isn't: types don't reach plain JavaScript. */
+function wrongOutcome(outcome: unknown): PhasegateError<"INVALID_INPUT"> {
+  const expected = "done or given_up";
+  return new PhasegateError("INVALID_INPUT", `'outcome' must be ${expected}, not ${shown(outcome)}`, {
+    remedy: "Give up a task that can't be done, with a note that says why.",
+    details: { field: "outcome", expected },
+  });
+}
+
+/** Returns true if a task is noted like this, and its note is the last one or missing. */
+function isNoted(
+  { tasks }: SessionHead,
+  task: number,
+  { note, outcome }: { [K in keyof TaskWord]: TaskWord[K] | undefined },
+): boolean {
+  if (!inRanges((outcome === "given_up" ? tasks?.givenUp : tasks?.done) ?? [], task)) return false;
   return note === undefined || (tasks?.last?.task === task && tasks.last.note === note);
 }
 
@@ -212,8 +225,13 @@ export async function resume(
   const outcome = await executeCommand(context, id, { type: "resume", ...wordOf(said) }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
   const { sessionId, replayed } = outcome;
-  const note = head.status === "paused" && head.note !== undefined ? { note: head.note } : {};
-  return { sessionId, replayed, pausedSeconds, ...note, phase: await currentPhase(context, outcome) };
+  const { note, beforeDecision }: { note?: string | undefined; beforeDecision?: true | undefined } =
+    head.status === "paused" ? head : {};
+  const noted = {
+    ...(note === undefined ? {} : { note }),
+    ...(beforeDecision === undefined ? {} : { beforeDecision }),
+  };
+  return { sessionId, replayed, pausedSeconds, ...noted, phase: await currentPhase(context, outcome) };
 }
 
 export async function retryPhase(

@@ -128,8 +128,8 @@ function dependenciesOf({ head }: PhasedSession, { gate }: PhaseDefinition): str
   const merged = submission?.merge === true ? submission.version : 0;
   // Rules can read the attempt's number.
   const attempt = gate.kind === "fields" && hasRules(gate) ? attempts : "";
-  // After a rollback the artifacts and snapshots are other ones.
   const waived = head.waived?.map(({ version }) => version) ?? "";
+  // After a rollback the artifacts and snapshots are other ones: each entry has a baseline of its own.
   return `${structureVersion} ${merged} ${baseline} ${attempt} ${waived}`;
 }
 

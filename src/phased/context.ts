@@ -298,7 +298,7 @@ export async function sessionNotFound(
 /** Returns session ids for a hint; a failing list must not hide the actual error. */
 async function newestSessions({ options, notifications }: EngineContext): Promise<readonly string[]> {
   try {
-    return (await options.storage.list({ limit: 50 })).items.map((summary) => summary.sessionId);
+    return (await options.storage.list({ kind: "phased", limit: 50 })).items.map((summary) => summary.sessionId);
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
     notifications.report("list sessions", error);
@@ -334,7 +334,7 @@ type Planned = typeof import("./plan/planned.js");
 let planned: Planned | undefined;
 
 /**
- * Returns the operations; not a promise once they are loaded. They are cached here, since `import()` of a
+ * Returns the operations on plans; not a promise once they are loaded. They are cached here, since `import()` of a
  * loaded module costs as much as half a call.
  */
 export function loadPlanned(): Planned | Promise<Planned> {

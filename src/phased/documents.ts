@@ -1,15 +1,16 @@
 /**
- * The texts of phases and tasks as an agent reads them, with their placeholders filled, and documents.
- *
- * Which documents of its workflow a session may read: files outside of `phases/`, and files beside the texts of the
- * current phase and of completed ones. Only a file that the provider lists, by exactly this path, is read, so that no
+ * The texts of phases and tasks as an agent reads them, with their placeholders filled, and the documents that a session
+ * may read: files of its workflow outside of `phases/`, and files beside the texts of the current phase and of completed
+ * ones. Only a file that the provider lists, by exactly this path, is read, so that no
  * other spelling of a path leads anywhere. Every path of a file must be allowed: a link to a text of a later phase is
  * refused like the text itself.
  */
+
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { fillOptions } from "../gate/fill-params.js";
 import type { Content, WorkflowDocument } from "../ports/content-provider.js";
 import { RecentMap } from "../runtime/cache.js";
+import type { FilledText, OwnText } from "../template/template.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
@@ -20,6 +21,7 @@ import { loadPlanned, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import { readingRefusal } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
+
 /** A document that a text names and that the session may read. */
 export interface NamedDocument {
   /** Its path, relative to the workflow's folder. */
@@ -269,8 +271,6 @@ function refused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
   });
 }
 
-/** The texts of phases and tasks as an agent reads them: with their placeholders filled, and the facts in them. */
-
 /** A text with the facts that were read from it. */
 export interface TextView {
   /** The text with its revision. */
@@ -285,7 +285,9 @@ export interface TextView {
    * For a task from a plan: its text without what the phase's other tasks share. For a phase: its text without what it
    * shares with the plan's first phase. Missing where little is shared.
    */
-  readonly own?: string;
+  readonly own?: OwnText;
+  /** For a phase from a plan: what the texts of its tasks share, with placeholders for what is a task's own. */
+  readonly shared?: FilledText;
 }
 
 /** Limits how many texts' facts are cached, by revision. */
@@ -303,7 +305,13 @@ export async function viewText(
 ): Promise<TextView> {
   const view = await readText(context, structure, session.head.target, phase, task);
   const content = await withOptions(context, session.sessionId, view.content);
-  return content === view.content ? view : { ...view, content, facts: readMarkdownFacts(content.text) };
+  // What the tasks share is not in the text of their phase.
+  const parts = { own: view.own, shared: view.shared };
+  const named = Object.entries(parts).filter(([, part]) => part?.text.includes("{options."));
+  if (content === view.content && named.length === 0) return view;
+  const options = await context.pinned.options(session.sessionId);
+  const given = named.map(([name, part]) => [name, part && { ...part, text: fillOptions(part.text, options) }]);
+  return { ...view, content, facts: readMarkdownFacts(content.text), ...Object.fromEntries(given) };
 }
 
 /** Returns a text with the options in it that its session was started with. */

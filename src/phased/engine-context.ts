@@ -107,7 +107,7 @@ export class WorkflowList {
     let type = "?";
     try {
       if (isListing(listing)) {
-        type = String(listing.type);
+        type = listing.type;
         if (listing.status === "broken") return listing;
         if (this.#sound.has(listing.definition.structure)) return listing;
         structureSchema.parse(listing.definition.structure);

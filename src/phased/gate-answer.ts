@@ -7,7 +7,7 @@ import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";
 import { type Problem, type RuleSurroundings, rulesOf } from "../gate/verdict.js";
-import { waivableProblems } from "../gate/waivers.js";
+import { unaskedFields, waivableProblems } from "../gate/waivers.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
@@ -41,7 +41,7 @@ export type CompleteResult = {
 } & (
   | {
       readonly passed: true;
-      /** The names of the accepted evidence. */
+      /** The names of the accepted evidence, without what was waived. */
       readonly evidenceAccepted: readonly string[];
       /** The problems that do not block. */
       readonly warnings: readonly Problem[];
@@ -114,11 +114,12 @@ export function describe(
     const { evidence, warnings = [], waived } = event;
     const entered = events.at(-1);
     const nextPhase = entered?.type === "phase_entered" ? (structure.phases[entered.position] ?? null) : null;
-    const evidenceAccepted = namesOf(evidence, submitted);
+    const names = namesOf(evidence, submitted);
     const passed = {
       passed: true,
       ...answered(outcome, structure, event),
-      evidenceAccepted,
+      evidenceAccepted:
+        waived === undefined ? names : withoutWaived(names, requirePhase(structure, event.phase), waived),
       warnings,
       nextPhase,
     } as const;
@@ -180,6 +181,18 @@ function isGateEvent(event: SessionEvent): event is GateEvent {
 /** The log has not all names of large evidence, so the submitted names are used where they are known. */
 function namesOf(evidence: EvidenceRef, submitted: readonly string[] | undefined): readonly string[] {
   return "inline" in evidence ? Object.keys(evidence.inline) : (submitted ?? evidence.names);
+}
+
+function withoutWaived(
+  names: readonly string[],
+  { gate }: PhaseDefinition,
+  waived: readonly { readonly fields: readonly string[] }[],
+): readonly string[] {
+  const unasked = unaskedFields(
+    gate,
+    waived.flatMap(({ fields }) => fields),
+  );
+  return names.filter((name) => !unasked.includes(name));
 }
 
 function answered(

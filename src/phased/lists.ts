@@ -39,12 +39,12 @@ export interface ListedSession extends SessionSummary {
 }
 
 /** A page of a list. Every session is shown as its log has it. */
-export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "total"> {
+export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "total" | "hashes"> {
   /** The sessions of this page that can't be shown, each with the reason; missing if there are none. */
   readonly broken?: readonly BrokenSession[];
   /**
-   * The number of matches on all pages, with those that can't be shown. Missing if there are more than 200, unless the
-   * storage knows it without a scan.
+   * The number of matches on all pages, with those that can't be shown. Unless the storage knows it without a scan, it is
+   * missing if there are more than 10,000, and on a page with a cursor if there are more than 200.
    */
   readonly total?: number;
 }
@@ -63,18 +63,28 @@ export async function listSessions(context: EngineContext, query: SessionQuery):
   return checkedPage(page, query, lookAt, (error) => notifications.report("listSessions", error));
 }
 
-/** The most sessions that are counted for a list: a storage may have to read each of them. */
-const COUNTED_MAX = 200;
+/**
+ * What is counted for a first page, and for later ones, of which a host may ask for hundreds: how many pages of which size.
+ * A storage may have to read each session.
+ */
+const COUNTED = { first: { pages: 10, limit: 1000 }, later: { pages: 1, limit: 200 } } as const;
 
-/** Adds the number of all matches to a page, on every storage. Costs one more list, if there is another page. */
+/** Adds the number of all matches to a page, on every storage. Lists them, if there is another page. */
 export async function withTotal(storage: StorageAdapter, query: SessionQuery, page: SessionPage): Promise<SessionPage> {
   if (page.total !== undefined) return page;
   if (query.cursor === undefined && page.cursor === undefined) {
     return { ...page, total: page.items.length + (page.broken?.length ?? 0) };
   }
-  const { cursor: _, ...whole } = query;
-  const { items, damaged = [], cursor } = await storage.list({ ...whole, limit: COUNTED_MAX });
-  return cursor === undefined ? { ...page, total: items.length + damaged.length } : page;
+  const { cursor: later, ...whole } = query;
+  const { pages, limit } = later === undefined ? COUNTED.first : COUNTED.later;
+  let from: SessionQuery = { ...whole, limit };
+  for (let [total, counted] = [0, 0]; counted < pages; counted += 1) {
+    const { items, damaged = [], cursor } = await storage.list(from);
+    total += items.length + damaged.length;
+    if (cursor === undefined) return { ...page, total };
+    from = { ...from, cursor };
+  }
+  return page;
 }
 
 /**
@@ -128,7 +138,7 @@ const AT_ONCE = 16;
 
 /** Checks a page against the sessions' logs. Calls `onBroken` for each session that can't be shown. */
 export async function checkedPage(
-  { items, damaged = [], ...page }: Page<SessionSummary>,
+  { items, damaged = [], hashes: _, ...page }: Page<SessionSummary>,
   query: SessionQuery,
   lookAt: LookAt,
   onBroken: (error: AnyPhasegateError) => void = () => {},

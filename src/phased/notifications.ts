@@ -77,6 +77,12 @@ export interface EngineNotifications {
     readonly task: number;
     readonly note?: string | undefined;
   };
+  /** A task of the current phase was noted as given up: it could not be done. The note says why. */
+  taskGivenUp: SessionNotification & {
+    readonly phase: number;
+    readonly task: number;
+    readonly note?: string | undefined;
+  };
   /** The host has passed a gate without evidence. */
   gateOverridden: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
   /** The host, or a rule of the workflow (`by` is `skip_when`), has skipped a phase. */

@@ -214,8 +214,8 @@ function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: En
 }
 
 function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `retention.${shown(status)} is nothing that a session can be`, {
-    remedy: `Name ${LIVING.join(", ")}, as many as are to be cleaned up.`,
+  return new PhasegateError("INVALID_INPUT", `retention.${shown(status)} is no status of a session`, {
+    remedy: `Use ${LIVING.join(", ")}.`,
     details: { field: `retention.${shown(status)}`, expected: LIVING.join(", ") },
   });
 }

@@ -10,12 +10,13 @@
  *   those in the log; the rules that routed sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), what they compare with (beginnings.ts), and when that is
  *   recorded (snapshots.ts)
- * - views.ts: what can be read of a session; a phase ahead is refused; documents.ts: how its texts are filled
- * - documents.ts: which files of its workflow's folder a session may read
+ * - views.ts: what can be read of a session; a phase ahead is refused
+ * - documents.ts: how its texts are filled, and which files of its workflow's folder it may read
  * - gate-answer.ts: what a submission is answered
  * - pinned.ts: which definition a session is bound to
  * - plan/: what a session pins of its plan (pin.ts) and how the plan is read (source.ts), which changes a sync accepts
- *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts), and what is shown of it (view.ts)
+ *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts, tick-text.ts), and what is shown of it
+ *   (view.ts)
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked; start-options.ts: which options a start can have, and that the workflow's rules can run
  * - commands.ts: every command but a start and a submission, such as rollback and pause
@@ -164,6 +165,8 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
     }
     case "task_completed":
       return notifications.notify("taskCompleted", { ...of, phase: event.phase, task: event.task, note: event.note });
+    case "task_given_up":
+      return notifications.notify("taskGivenUp", { ...of, phase: event.phase, task: event.task, note: event.note });
     case "gate_overridden":
       return notifications.notify("gateOverridden", { ...of, phase: event.phase, by: event.by, reason: event.reason });
     case "phase_skipped":

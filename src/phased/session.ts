@@ -258,6 +258,7 @@ export class Session<
 
   /**
    * Passes the current phase without evidence, where its gate allows it. For the host only.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `reason` is too long.
    * @throws {PhasegateError} `NOT_ALLOWED` when the gate does not allow it.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
@@ -271,6 +272,7 @@ export class Session<
 
   /**
    * Skips the current phase, where the definition allows it. For the host only.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `reason` is too long.
    * @throws {PhasegateError} `NOT_ALLOWED` when the definition does not allow it.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`

@@ -25,11 +25,11 @@ const OPTIONS_MAX_BYTES = 64 * 1024;
 /** Checks options by the rules of evidence; errors name them as options. */
 export function checkOptions(options: unknown): JsonObject {
   try {
-    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
+    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }, "options").evidence;
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
-      remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
+    throw new PhasegateError("INVALID_INPUT", error.message, {
+      remedy: `Give options as plain JSON, with a value in place of each placeholder, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
       details: { field: "options" },
       cause: error,
     });
@@ -44,7 +44,8 @@ export async function acceptedOptions(definition: WorkflowDefinition, given: Jso
   const { optionsSchema, dynamic, type } = definition.structure;
   if (definition.options === undefined && optionsSchema === undefined) return given;
   const key = dynamic?.sourcePathKey;
-  const isDeclared = (name: string) => isJsonObject(optionsSchema?.properties) && name in optionsSchema.properties;
+  const isDeclared = (name: string) =>
+    isJsonObject(optionsSchema?.properties) && Object.hasOwn(optionsSchema.properties, name);
   const isApart = ([name]: readonly [string, JsonValue]) => name === key && !isDeclared(name);
   const own = Object.fromEntries(Object.entries(given).filter((entry) => !isApart(entry)));
   const checked =
@@ -72,7 +73,7 @@ async function checkInCode(
   const result = await schema["~standard"].validate(given);
   if (result.issues) {
     // What is wrong with a name is said better above.
-    const isOther = ({ path = [] }: StandardSchemaV1.Issue) => path.some((key) => String(key) in given);
+    const isOther = ({ path = [] }: StandardSchemaV1.Issue) => path.some((key) => Object.hasOwn(given, String(key)));
     const issues = naming.length === 0 ? result.issues : result.issues.filter(isOther);
     return { ok: false, problems: [...naming, ...issueProblems(issues)] };
   }

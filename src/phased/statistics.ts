@@ -40,6 +40,7 @@ export interface StatisticsRequest {
 export interface StatisticsCursor {
   /** The version of its format. */
   readonly version: number;
+  /** What it counts on from. */
   readonly [member: string]: unknown;
 }
 
@@ -157,7 +158,7 @@ export async function computeStatistics(
   const approvers = digest(JSON.stringify([[...approvals.approvers].sort(), approvals.unsigned]));
   const known = given === undefined ? undefined : readCursor(given, approvers);
   const tallies = new Map(known?.sessions.map((tally) => [tally.sessionId, tally]));
-  const { sessionIds, position } = await changedSessions(storage, known);
+  const { sessionIds, position } = await changedSessions(storage, known, tallies);
   const broken: BrokenSession[] = [];
   let begun = performance.now();
   for (let start = 0; start < sessionIds.length; start += AT_ONCE) {
@@ -182,15 +183,15 @@ export async function computeStatistics(
   return { ...sumUp(chosen), ...(broken.length === 0 ? {} : { broken }), cursor };
 }
 
-/** Returns the sessions that may have changed since the cursor: all of them, if the storage can't tell. */
+/** Returns the sessions that may have changed since the cursor: all of them, if neither `changes` nor a list can tell. */
 async function changedSessions(
   storage: StorageAdapter,
   known: Cursor | undefined,
+  tallies: ReadonlyMap<SessionId, SessionTally>,
 ): Promise<Partial<Changes> & Pick<Changes, "sessionIds">> {
   const ids = new Set(known?.again);
   // Without positions, sessions that are gone are named by nobody.
-  const named = storage.changes !== undefined && known?.position !== undefined;
-  for (const { sessionId } of named ? [] : (known?.sessions ?? [])) ids.add(sessionId);
+  if (storage.changes === undefined || known?.position === undefined) for (const id of tallies.keys()) ids.add(id);
   if (storage.changes !== undefined) {
     const { sessionIds, position } = await storage.changes("phased", known?.position);
     return { sessionIds: [...new Set([...ids, ...sessionIds])], position };
@@ -198,7 +199,11 @@ async function changedSessions(
   let cursor: string | undefined;
   do {
     const page = await storage.list({ kind: "phased", limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
-    for (const { sessionId } of page.items) ids.add(sessionId);
+    for (const [index, { sessionId }] of page.items.entries()) {
+      const hash = page.hashes?.[index];
+      if (hash !== undefined && hash === tallies.get(sessionId)?.hash) ids.delete(sessionId);
+      else ids.add(sessionId);
+    }
     for (const id of page.damaged ?? []) if (isSessionId(id)) ids.add(id);
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -303,11 +308,7 @@ function sumUp(tallies: readonly SessionTally[]): Pick<Statistics, "sessions" | 
   const types = groupBy(tallies, ({ workflowType }) => workflowType);
   const workflows = [...types]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([workflowType, sessions]) => ({
-      workflowType,
-      sessions: countsOf(sessions),
-      phases: phasesOf(sessions),
-    }));
+    .map(([workflowType, sessions]) => ({ workflowType, sessions: countsOf(sessions), phases: phasesOf(sessions) }));
   return { sessions: countsOf(tallies), workflows, unapproved: tallies.filter(({ unapproved }) => unapproved).length };
 }
 

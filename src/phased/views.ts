@@ -10,7 +10,7 @@ import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type AwaitedApproval, type Denial, notAccepted, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
-import { viewWaivers, type WaiversView } from "./approval/waivers.js";
+import { phaseNow, viewWaivers, type WaiversView } from "./approval/waivers.js";
 import { type ArtifactView, loadArtifacts, readEvents } from "./artifacts.js";
 import { loadPlanned, phaseAsked, requirePhase } from "./context.js";
 import {
@@ -25,11 +25,12 @@ import {
   withOptions,
 } from "./documents.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
-import type { PlannedPhaseView, PlannedTaskView, PlanView, TaskProgress } from "./plan/view.js";
+import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
+import { type LastNote, type PhaseTask, tasksOf } from "./state/task-notes.js";
 import { knownGaps, snapshotGaps } from "./verify/beginnings.js";
 
 /** The facts about a session that decide what is possible. */
@@ -48,6 +49,8 @@ export interface SessionFacts {
   readonly awaitingApproval: boolean;
   /** True if a request for a waiver waits for a person. */
   readonly waitsForWaiver: boolean;
+  /** True if a person has denied the last request for a waiver, and nothing was submitted since. */
+  readonly waiverRefused: boolean;
   /**
    * Verifiers without the snapshot that they compare with, and why taking it has failed; a retry of the phase takes it.
    * Missing if there are none.
@@ -71,26 +74,12 @@ export interface DocumentView extends SessionFacts {
   readonly task?: number;
 }
 
-/** A task of a phase, for whoever continues the work. */
-export interface PhaseTask {
-  /** The task's number in its phase. */
-  readonly number: number;
-  /** The task's name. */
-  readonly name: string;
-  /** True if it is noted as done; in a plan, also if it is ticked there, or its phase has passed. */
-  readonly done: boolean;
-  /** True if it can be done now: it is not done, and no dependency is open. */
-  readonly ready: boolean;
-}
-
 /** A phase as an agent may see it. */
 export interface PhaseView extends SessionFacts, TextView, WaiversView {
   /** The documents that its text names and that the session may read; at most 50. */
   readonly documents: readonly NamedDocument[];
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
-  /** What the texts of its tasks share, with placeholders for what is a task's own. Missing if that is little. */
-  readonly shared?: string;
   /** The type of the session's workflow. */
   readonly workflowType: string;
   /** The requested phase: the current one, or a completed one. The current one without what is waived. */
@@ -145,8 +134,8 @@ export interface StateView extends SessionFacts, WaiversView {
   readonly waivedPhases: readonly number[];
   /** The tasks of the current phase, and which of them are done. */
   readonly tasks: readonly PhaseTask[];
-  /** The last note on a task of the current phase; without the task if a sync has changed it. */
-  readonly note?: { readonly task?: number | undefined; readonly note: string };
+  /** The last note on a task of the current phase. */
+  readonly note?: Readonly<LastNote>;
   /** The plan that its phases come from, if they do. */
   readonly plan?: PlanView;
   /** The approval that the session waits for, if it does. */
@@ -191,9 +180,10 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   await context.approvalGuard.check(session, structure);
   await snapshotGaps(context, session, structure);
   const phase = requirePhase(structure, number);
-  const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
-  const awaiting = await viewAwaited(context, session);
   const waivers = await viewWaivers(context, session, structure);
+  const asked = phaseAsked(context, head, phase, waivers.waived);
+  const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, asked));
+  const awaiting = await viewAwaited(context, session);
   const text = await viewText(context, session, structure, phase);
   return {
     ...waivers,
@@ -201,7 +191,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
     ...(awaiting === undefined ? {} : { awaiting }),
     ...factsOf(context, session),
     workflowType: head.workflowType,
-    phase: phaseAsked(context, head, phase, waivers.waived),
+    phase: asked,
     tasks: tasksOf(head, structure, phase, plan?.tasks),
     artifacts: await context.artifactNames.before(session, number),
     ...text,
@@ -224,13 +214,13 @@ export async function viewTask(
   const phase = requirePhase(structure, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
-  const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
+  const asked = await phaseNow(context, loaded, phase);
+  const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, asked, task));
   const text = await viewText(context, session, structure, phase, task);
-  const { waived } = await viewWaivers(context, session, structure);
   return {
     ...(plan === undefined ? {} : { plan }),
     ...factsOf(context, session),
-    phase: phaseAsked(context, session.head, phase, waived),
+    phase: asked,
     tasks: tasksOf(session.head, structure, phase, plan?.tasks),
     task,
     ...text,
@@ -252,16 +242,14 @@ export async function viewDocument(
   const values = { target: session.head.target, plan: structure.plan?.path };
   const content = isText ? await withOptions(context, session.sessionId, filled(read, values)) : read;
   const documents = await namedDocuments(context, loaded, document.path, content);
-  const current = requirePhase(structure, session.head.phase);
-  const { waived } = await viewWaivers(context, session, structure);
-  const phase = phaseAsked(context, session.head, current, waived);
-  const tasks = await phaseTasks(context, loaded, current);
+  const phase = await phaseNow(context, loaded, requirePhase(structure, session.head.phase));
+  const tasks = await phaseTasks(context, loaded, phase);
   const task = await taskThatNames(context, loaded, { phase, tasks, path: document.path });
   const about = { path: document.path, content, documents, phase, tasks };
   return { ...factsOf(context, session), ...about, ...(task === undefined ? {} : { task }) };
 }
 
-/** Returns the tasks of a phase, by the session and its current plan. */
+/** Returns the tasks of a phase, without what is waived, by the session and its current plan. */
 export async function phaseTasks(
   context: EngineContext,
   loaded: LoadedSession,
@@ -328,6 +316,7 @@ export function factsOf(
     totalPhases: head.total,
     awaitingApproval: head.status === "active" && head.awaiting !== undefined,
     waitsForWaiver: isWaiverOpen(head),
+    waiverRefused: head.waiver?.denied === true,
     exhausted: head.status !== "completed" && exhausted(head, context.options.limits) !== undefined,
     ...(unrecorded.length === 0 ? {} : { unrecorded }),
   };
@@ -353,30 +342,13 @@ function stateOf(context: EngineContext, { session, structure }: LoadedSession):
   };
 }
 
-/** Returns the tasks of a phase; `planned` is what its plan says of them. */
-function tasksOf(
-  head: SessionHead,
-  { phases }: WorkflowStructure,
-  phase: PhaseDefinition,
-  planned: readonly TaskProgress[] = [],
-): readonly PhaseTask[] {
-  if (planned.length > 0) {
-    return planned.map(({ number, name, state, ready }) => ({ number, name, done: state === "done", ready }));
-  }
-  const isCurrent = phase.number === head.phase && !inRanges(head.completed, head.position);
-  const isPassed = !isCurrent && inRanges(head.completed, phases.indexOf(phase));
-  return phase.tasks.map(({ number, name }) => {
-    const done = isPassed || (isCurrent && inRanges(head.tasks?.done ?? [], number));
-    return { number, name, done, ready: !done };
-  });
-}
-
 /** Adds what the head does not have: the plan, the awaited approval and the last denial. */
 async function withMore(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
-  const state = loaded.structure.plan === undefined ? stateOf(context, loaded) : await withPlan(context, loaded);
+  const waivers = await viewWaivers(context, loaded.session, loaded.structure);
+  const state =
+    loaded.structure.plan === undefined ? stateOf(context, loaded) : await withPlan(context, loaded, waivers.waived);
   const awaiting = await viewAwaited(context, loaded.session);
   const denied = await viewDenial(context, loaded.session);
-  const waivers = await viewWaivers(context, loaded.session, loaded.structure);
   return {
     ...state,
     ...waivers,
@@ -385,11 +357,15 @@ async function withMore(context: EngineContext, loaded: LoadedSession): Promise<
   };
 }
 
-async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
+async function withPlan(
+  context: EngineContext,
+  loaded: LoadedSession,
+  waived: WaiversView["waived"],
+): Promise<StateView> {
   const { viewPlannedPhase } = await loadPlanned();
   const { head } = loaded.session;
   const state = stateOf(context, loaded);
-  const current = requirePhase(loaded.structure, head.phase);
+  const current = phaseAsked(context, head, requirePhase(loaded.structure, head.phase), waived);
   const live = await viewPlannedPhase(context, loaded, current);
   if (live === undefined) return state;
   const { tasks, ...plan } = live;

@@ -108,16 +108,18 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   let edges = 0;
   for (const phase of phases) {
     for (const task of phase.tasks) {
+      const named = task.named();
+      for (const one of named) reportUnread(one, task, report);
       const found = new Set<string>();
-      for (const named of task.named()) {
-        reportUnread(named, task, report);
-        for (const key of named.phases) {
+      // Beyond the limit nothing is looked up: a phase can mean thousands of tasks.
+      for (const { tasks: ids, phases: names } of edges > EDGES_MAX ? [] : named) {
+        for (const key of new Set(names)) {
           for (const id of tasksOfPhase(key, task, phase, keys, report)) found.add(id);
         }
-        for (const id of tasksNamed(named.tasks, task, known, report)) found.add(id);
+        for (const id of tasksNamed(ids, task, known, report)) found.add(id);
       }
       edges += found.size;
-      if (edges > EDGES_MAX && found.size > 0) {
+      if (edges > EDGES_MAX && named.some(({ tasks: ids, phases: names }) => ids.length + names.length > 0)) {
         const message = `the plan has more than ${EDGES_MAX} dependencies; those of task ${task.id} are ignored`;
         report.warn("DEPENDENCY_UNREAD", task.position, message, "Name fewer tasks and phases.");
       }

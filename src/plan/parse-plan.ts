@@ -38,6 +38,7 @@ import { findRegions, type Region, SourceText } from "./source.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";
 import { fieldOf, isGateTitle, mentionedPhase } from "./titles.js";
+
 /** The options of `parsePlan`. */
 export interface ParsePlanOptions {
   /** `praxis-os`, `spec-kit`, `openspec`, `kiro`, `spec-workflow`, `bmad` or `plain`. Default: recognised. */
@@ -94,8 +95,6 @@ function reportRegions(regions: readonly Region[], report: PlanReport): void {
  * Reads the rows of a plan into drafts of phases and tasks. A label or the heading of a gate opens a block, which gets the
  * list after it; for everything else, the nesting of a row decides.
  */
-
-/** Reads the rows of a plan into drafts of phases. */
 function readPhases(rows: readonly Row[], source: SourceText, dialect: Dialect, outline: Outline): ReaderState {
   const state = new ReaderState(source, dialect, outline);
   for (const [index, row] of rows.entries()) {
@@ -152,10 +151,8 @@ function startGate(state: ReaderState, row: Row, mentioned: string | undefined):
   }
 }
 
-/** The built-in parsers of plans, by name. */
-
 /**
- * The built-in parsers. `spec_tasks_parser`, `spec_tasks_md` and `markdown` recognise the dialect; the name of a dialect
+ * The built-in parsers of plans, by name. `spec_tasks_parser`, `spec_tasks_md` and `markdown` recognise the dialect; the name of a dialect
  * reads only that one. `task-master` reads a tasks.json.
  */
 export const builtInParsers: Readonly<Record<string, SourceParser>> = {

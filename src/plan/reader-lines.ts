@@ -60,7 +60,7 @@ export function readText(state: ReaderState, row: Row): void {
   const label = labelOf(row.text);
   const { phase, task, field } = state;
   if (label !== undefined) {
-    if (phase !== undefined || state.gates !== undefined || label.field === "gate") return readGroupedLabel(state, row);
+    if (phase !== undefined || state.gates !== undefined || label.field === "gate") readGroupedLabel(state, label, row);
     return;
   }
   if (field !== undefined) field(row.text);
@@ -230,9 +230,7 @@ function ofPhase(state: ReaderState, phase: PhaseDraft, label: Label, row: Row):
 }
 
 /** Reads a label. Below a heading for all gates, a line in bold may name the phase of the items after it. */
-function readGroupedLabel(state: ReaderState, row: Row): void {
-  const label = labelOf(row.text);
-  if (label === undefined) return;
+function readGroupedLabel(state: ReaderState, label: Label, row: Row): void {
   const mentioned = state.gates === undefined || !isBold(row.text) ? undefined : mentionedPhase(label.name);
   const phase = mentioned === undefined ? undefined : state.phaseOf(mentioned);
   if (phase !== undefined && label.field === "other" && !/^before\b/i.test(label.name)) {

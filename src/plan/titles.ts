@@ -200,7 +200,7 @@ function plain(name: string): string {
     .toLowerCase()
     .replace(/\([^()]*\)/g, " ")
     .replace(/[^\p{L}\p{N}-]+/gu, " ")
-    .replace(/\b(?:phase|task|final)(?: \d[\w.]*)?\b(?! gate)(?=.*\S)/g, " ")
+    .replace(/\b(?:phase|task|final)(?: \d[\w.]*)?\b(?! gate)(?! *$)/g, " ")
     .trim()
     .replace(/ +/g, " ");
 }

@@ -31,7 +31,7 @@ export interface SessionSummary {
   readonly total?: number;
   /** The time of its first commit: ISO 8601, UTC. */
   readonly createdAt: string;
-  /** The time of the last commit. */
+  /** The time of its last commit: ISO 8601, UTC. */
   readonly updatedAt: string;
   /** The time at which it was completed: ISO 8601, UTC; missing if it is not. */
   readonly completedAt?: string;
@@ -102,6 +102,11 @@ export interface Page<T> {
   readonly total?: number;
   /** The ids of sessions that belong on this page but are not in `items`, since their summary can't be read. */
   readonly damaged?: readonly string[];
+  /**
+   * The hash of each item's newest commit, if the adapter finds it with the summary. Statistics then read no session that
+   * has not changed, also without `changes`.
+   */
+  readonly hashes?: readonly string[];
 }
 
 /** The sessions that have changed since a position in the storage. */
@@ -205,7 +210,7 @@ export interface StorageAdapter {
   /**
    * Returns the sessions of a kind with commits after a position, or all sessions of the kind that there are; and the
    * sessions of any kind that were removed since. May name others too, but omits none whose commit was acknowledged
-   * before the call. Used by statistics; without it, they look at every session in each call.
+   * before the call. Used by statistics; without it, they list all sessions in each call.
    * @throws {PhasegateError} `CURSOR_INVALID` when this storage has given no such position, or is older than it.
    */
   changes?(kind: string, since?: string): Promise<Changes>;

@@ -145,7 +145,7 @@ function requireCurrent({ step_id: requested }: JsonObject, current: string, ste
   if (meant.length === 1 && meant[0] === current) return;
   throw new PhasegateError("STEP_NOT_CURRENT", `the report is on ${shown(requested)}; the current step is ${current}`, {
     remedy: `Report on ${current}, or call resume and say where you think you are.`,
-    details: { requested: String(requested), current },
+    details: { requested: typeof requested === "string" ? requested : shown(requested), current },
   });
 }
 
@@ -268,10 +268,10 @@ const DEPTH_MAX = 64;
 
 function plain(value: unknown, maxBytes: number): JsonObject {
   try {
-    return checkEvidenceSafety(value, { maxBytes, maxDepth: DEPTH_MAX }).evidence;
+    return checkEvidenceSafety(value, { maxBytes, maxDepth: DEPTH_MAX }, "report").evidence;
   } catch (cause) {
     if (!isPhasegateError(cause, "EVIDENCE_UNSAFE") && !isPhasegateError(cause, "EVIDENCE_TOO_LARGE")) throw cause;
-    throw new PhasegateError("INVALID_INPUT", cause.message.replaceAll("evidence", "report"), {
+    throw new PhasegateError("INVALID_INPUT", cause.message, {
       remedy: `Give the report as plain JSON, an object of at most ${maxBytes} bytes with a status.`,
       details: { field: "report", expected: "an object" },
       cause,

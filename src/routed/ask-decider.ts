@@ -81,12 +81,12 @@ export function mergeContext(
 ): { readonly context: JsonObject; readonly updates: JsonObject } {
   const limits = { maxBytes, maxDepth: DEPTH_MAX };
   try {
-    const read = checkEvidenceSafety(updates, limits).evidence;
+    const read = checkEvidenceSafety(updates, limits, "context").evidence;
     if (Object.keys(read).length === 0) return { context, updates: read };
-    return { context: checkEvidenceSafety({ ...context, ...read }, limits).evidence, updates: read };
+    return { context: checkEvidenceSafety({ ...context, ...read }, limits, "context").evidence, updates: read };
   } catch (error) {
     if (!isPhasegateError(error, "EVIDENCE_UNSAFE") && !isPhasegateError(error, "EVIDENCE_TOO_LARGE")) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "context"), {
+    throw new PhasegateError("INVALID_INPUT", error.message, {
       remedy: `Give plain JSON with ordinary keys; a context may have ${maxBytes} bytes in all.`,
       details: { field: "context_updates", expected: `an object, ${maxBytes} bytes of JSON at most` },
       cause: error,
@@ -238,7 +238,7 @@ const MODEL_MAX = 200;
  * Adds the usage of both answers. Values of the wrong type are dropped: a log that contains them could not
  * be read again.
  */
-function added(usage: DecisionUsage, earlier: DecisionUsage = {}): DecisionUsage {
+function added(usage: DecisionUsage, earlier: DecisionUsage): DecisionUsage {
   const { model } = usage;
   const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0);
   const sum = (name: "inputTokens" | "outputTokens" | "requests") => {

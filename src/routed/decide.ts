@@ -64,12 +64,11 @@ export async function loadTexts(
   throw unavailable(workflow, "there is no such workflow any more");
 }
 
-/** The instruction at the end. */
-const COMPLETE = "Workflow complete.";
-
 /** Returns a step's instructions. Throws `DEFINITION_UNAVAILABLE` if the step is gone. */
-export function instructionsOf(definition: RoutedDefinition, name: string): string {
-  return name === FINISH ? COMPLETE : requireStep(definition, name).instructions;
+export function instructionsOf({ name: workflow, steps }: RoutedDefinition, name: string): string {
+  const step = steps.find((one) => one.name === name);
+  if (step !== undefined) return step.instructions;
+  throw unavailable(workflow, `it has no step ${name} any more`);
 }
 
 /** The errors that fail an instance. An unreadable storage is not among them: the next call continues. */
@@ -230,10 +229,4 @@ async function recordFailure(
 
 function isPending(head: RoutedHead | undefined, { version }: PendingDecision): boolean {
   return head?.status === "RUNNING" && head.pending?.version === version;
-}
-
-function requireStep({ name: workflow, steps }: RoutedDefinition, name: string): RoutedStep {
-  const step = steps.find((one) => one.name === name);
-  if (step !== undefined) return step;
-  throw unavailable(workflow, `it has no step ${name} any more`);
 }

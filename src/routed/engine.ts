@@ -43,7 +43,15 @@ import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, reso
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
 import { type RoutedCommit, routedMachine } from "./state/machine.js";
 import type { AdvanceRequest, ResumeRequest, RoutedResult, RoutedView, StartRoutedRequest, StepView } from "./types.js";
-import { acceptedState, lookAtInstance, requireAccepted, requireInstance, stepView, viewInstance } from "./views.js";
+import {
+  acceptedState,
+  lookAtInstance,
+  noInstance,
+  requireAccepted,
+  requireInstance,
+  stepView,
+  viewInstance,
+} from "./views.js";
 
 /**
  * Runs routed workflows: after each report a decider chooses the next step, within the transitions and
@@ -245,7 +253,12 @@ export class RoutedEngine {
 
   /** Checks an instance's log, against a receipt if one is given, and each approval in it. */
   audit(instanceId: string, receipt?: Receipt): Promise<RoutedAudit> {
-    return this.#operations.run("audit", ({ approvals }) => approvals.audit(parseSessionId(instanceId), receipt));
+    return this.#operations.run("audit", async ({ approvals }) => {
+      const id = parseSessionId(instanceId);
+      const report = await approvals.audit(id, receipt);
+      if (report.versions === 0 && report.intact) throw noInstance(id);
+      return report;
+    });
   }
 
   /**

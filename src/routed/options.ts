@@ -14,7 +14,7 @@ import {
   resolveOptions,
 } from "../phased/options.js";
 import { Beginnings } from "../phased/verify/beginnings.js";
-import type { VerifyContext } from "../phased/verify/run-verifiers.js";
+import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { RecentMap } from "../runtime/cache.js";
@@ -121,7 +121,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
 export interface RoutedContext {
   readonly options: ResolvedRoutedOptions;
   readonly kernel: RoutedKernel;
-  readonly pinned: PinnedWays;
+  readonly pinned: PinnedStructures;
   readonly histories: Histories;
   readonly beginnings: VerifyContext["beginnings"];
   /** Asked before anything is shown or done behind a gate that requires an approval. */
@@ -146,7 +146,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     onConflict: (instanceId, version) => notifications.notify("conflict", { instanceId, version }),
   });
   const histories = new Histories(kernel, options.historyShown);
-  const pinned = new PinnedWays(kernel);
+  const pinned = new PinnedStructures(kernel);
   const approvals = new ApprovalGuard(kernel, options.approvals, ROUTED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
   return { options, kernel, pinned, histories, beginnings, approvals, notifications, asking: new Map() };
@@ -164,6 +164,7 @@ function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof R
     }
     limits[name] = limit;
   }
+  limits.deciderDeadlineMs = Math.min(limits.deciderDeadlineMs, TIMER_MAX);
   return limits;
 }
 
@@ -236,7 +237,7 @@ const STRUCTURES_KEPT = 256;
  * The structures that sessions are bound to, from their first commits: editing a workflow changes none of
  * them.
  */
-export class PinnedWays {
+export class PinnedStructures {
   readonly #kernel: RoutedKernel;
   readonly #known = new RecentMap<string, RoutedStructure>(STRUCTURES_KEPT);
 

@@ -115,7 +115,7 @@ export interface RoutedView {
   readonly unapproved?: UnapprovedStep;
   /** The operations that are possible now. */
   readonly allowed: readonly RoutedOperation[];
-  /** True if an earlier call with the same key suspended or cancelled it; this is its current state. */
+  /** True if an earlier call with the same key suspended, released or cancelled it; this is its current state. */
   readonly replayed?: boolean;
 }
 

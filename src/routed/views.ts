@@ -135,7 +135,12 @@ export async function requirePlace(context: RoutedContext): Promise<void> {
 /** Checks what the kernel has read; sessions of other kinds count as missing. */
 function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
   if (session !== undefined && session.head.status !== "DELETED") return session;
-  throw new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
+  throw noInstance(id);
+}
+
+/** Returns the error for an instance that does not exist. */
+export function noInstance(id: SessionId): PhasegateError<"SESSION_NOT_FOUND"> {
+  return new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
     remedy: "Use the instance_id as start gave it, or start a new instance.",
     details: { sessionId: id },
   });

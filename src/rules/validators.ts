@@ -72,6 +72,8 @@ const BETWEEN = new RegExp(
   `^(?:between|from|range|in_range)_(?:(${NUMBER})_(?:and|to)_(${NUMBER})|(-?\\d+)_(-?\\d+))$`,
 );
 
+const EQUALS_NUMBER = new RegExp(`^equals_${NUMBER}$`);
+
 /** Names of all built-in validators, with `N`, `M` and `X` for the parameters. */
 export const VALIDATOR_NAMES: readonly string[] = [
   ...new Set([...PLAIN.keys(), ...[...PATTERNED, ...COMPARISONS, ...LENGTHS].map(([name]) => name), "between_N_and_M"]),
@@ -80,10 +82,14 @@ export const VALIDATOR_NAMES: readonly string[] = [
 /** Validators that are replaced by a verifier. */
 export const VERIFYING_VALIDATORS: ReadonlySet<string> = new Set(["file_exists", "directory_exists"]);
 
-/** Returns the rule of a built-in validator in CEL; undefined if there is no validator of that name. */
+/**
+ * Returns the rule of a built-in validator in CEL; undefined if there is no validator of that name, or its number is
+ * unclear.
+ */
 export function namedValidator(name: string, type: FieldType): { readonly cel: string | undefined } | undefined {
   const plain = PLAIN.get(name);
   if (plain !== undefined) return { cel: plain(type) };
+  if (isNumber(type) && EQUALS_NUMBER.test(name) && hasUnclearNumber(name)) return undefined;
   for (const [, pattern, template] of PATTERNED) {
     const end = pattern.exec(name)?.[1];
     if (end !== undefined) return { cel: template(end)(type) };
@@ -103,6 +109,11 @@ export function comparisonValidator(name: string, type: FieldType): { readonly c
   const bounds = boundsIn(name);
   if (bounds === undefined) return undefined;
   if (type === "boolean") return { cel: undefined };
+  if (name.startsWith("not_")) {
+    // Of a text, it could mean the text as well as its length.
+    const is = type === "any" ? "type(value) in [int, double] && " : "";
+    return { cel: isNumber(type) ? `${is}value != ${bounds[0]?.[1]}` : undefined };
+  }
   const of = (value: string) => bounds.map(([sign, number]) => `${value} ${sign} ${number}`).join(" && ");
   const size = "size(visible(value))";
   if (type !== "any") return { cel: of(isNumber(type) ? "value" : size) };
@@ -119,7 +130,7 @@ export function hasUnclearNumber(name: string): boolean {
 export const UNCLEAR_NUMBER = "Write a rule, such as value > 1000: 1_000 in a name could be a thousand or 1.";
 
 function namesComparison(name: string): boolean {
-  return BETWEEN.test(name) || COMPARISONS.some(([, , pattern]) => pattern.test(name));
+  return BETWEEN.test(name) || EQUALS_NUMBER.test(name) || COMPARISONS.some(([, , pattern]) => pattern.test(name));
 }
 
 /** Returns the signs and numbers of a comparison; undefined for another name, or if a number is unclear. */

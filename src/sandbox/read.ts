@@ -5,7 +5,8 @@
 import { type BigIntStats, constants, fstatSync, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { codeOf, isMissing, notFound, pathRefused, tooLarge } from "./refusals.js";
+import { errnoOf } from "../errors.js";
+import { isMissing, notFound, pathRefused, tooLarge } from "./refusals.js";
 import { isInside, type Resolve, resolveInside } from "./resolve.js";
 
 /** An open regular file that is inside the root. */
@@ -128,11 +129,11 @@ async function linkTarget(place: string): Promise<string> {
 }
 
 /** Returns undefined for a path that is gone, or has become a link, since it was checked. */
-async function unlessGone<T>(step: Promise<T>): Promise<T | undefined> {
+export async function unlessGone<T>(step: Promise<T>): Promise<T | undefined> {
   try {
     return await step;
   } catch (error) {
-    if (isMissing(error) || codeOf(error) === "ELOOP") return undefined;
+    if (isMissing(error) || errnoOf(error) === "ELOOP") return undefined;
     throw error;
   }
 }

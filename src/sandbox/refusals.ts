@@ -2,7 +2,7 @@
  * The errors of the sandbox. A message names the path as it was given, relative to the root, and never the root's
  * location.
  */
-import { PhasegateError } from "../errors.js";
+import { errnoOf, PhasegateError } from "../errors.js";
 import { shown } from "../workflow/names.js";
 
 /** Builds the error for a path that must not be followed. */
@@ -39,7 +39,7 @@ export function notText(path: string): PhasegateError<"INVALID_INPUT"> {
 
 /** Builds the error for a failed read, such as missing rights, too many open files or a broken disk. */
 export function unreadable(path: string, error: unknown): PhasegateError<"STORAGE_FAILED"> {
-  const cause = codeOf(error) ?? "unknown";
+  const cause = errnoOf(error) ?? "unknown";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be read (${cause})`, {
     remedy: "Check that the process may read the file, then call again.",
     details: { operation: "read", cause },
@@ -48,7 +48,7 @@ export function unreadable(path: string, error: unknown): PhasegateError<"STORAG
 
 /** Builds the error for a failed write. */
 export function unwritable(path: string, error: unknown): PhasegateError<"STORAGE_FAILED"> {
-  const cause = codeOf(error) ?? "unknown";
+  const cause = errnoOf(error) ?? "unknown";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced (${cause})`, {
     remedy: "Check that the process may write into the file's folder, then call again.",
     details: { operation: "replace", cause },
@@ -75,14 +75,8 @@ export function claimBlocked(name: string, reason: string): PhasegateError<"STOR
   });
 }
 
-/** Returns the code of a file system error, such as `ENOENT`. */
-export function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
-}
-
 /** Returns true if a file system error means that the path does not exist. */
 export function isMissing(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = errnoOf(error);
   return code === "ENOENT" || code === "ENOTDIR";
 }

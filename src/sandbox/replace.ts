@@ -22,8 +22,9 @@ import {
 import { type FileHandle, lstat, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { isOpenInside, openChecked, readBounded } from "./read.js";
-import { claimBlocked, codeOf, isMissing, pathRefused, severalNames, tooLarge } from "./refusals.js";
+import { errnoOf } from "../errors.js";
+import { isOpenInside, openChecked, readBounded, unlessGone } from "./read.js";
+import { claimBlocked, isMissing, pathRefused, severalNames, tooLarge } from "./refusals.js";
 import { resolveInside } from "./resolve.js";
 
 /** A new text, and the hash of the text that it replaces. */
@@ -159,7 +160,7 @@ function isUnchanged(file: string, bytes: Uint8Array): boolean {
       closeSync(handle);
     }
   } catch (error) {
-    if (isMissing(error) || codeOf(error) === "ELOOP") return false;
+    if (isMissing(error) || errnoOf(error) === "ELOOP") return false;
     throw error;
   }
 }
@@ -217,7 +218,7 @@ function makeClaim(name: string): string | undefined {
     closeSync(handle);
     return key;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return undefined;
+    if (errnoOf(error) === "EEXIST") return undefined;
     throw error;
   }
 }
@@ -274,8 +275,8 @@ export async function sweepTemporary(file: string, now = Date.now()): Promise<vo
   const folder = dirname(file);
   const names = (await readdir(folder)).filter((name) => isTemporary(name, file));
   for (const path of names.map((name) => join(folder, name))) {
-    const stats = await lstat(path);
-    if (stats.isFile() && now - stats.mtimeMs > LEFT_BEHIND) await rm(path, { force: true });
+    const stats = await unlessGone(lstat(path));
+    if (stats?.isFile() && now - stats.mtimeMs > LEFT_BEHIND) await rm(path, { force: true });
   }
 }
 

@@ -7,8 +7,9 @@ import { randomBytes } from "node:crypto";
 import { type BigIntStats, constants, lstatSync, renameSync } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, rm } from "node:fs/promises";
 import { join, posix } from "node:path";
+import { errnoOf } from "../errors.js";
 import { HANDLES, isOpenInside, isSameFile } from "./read.js";
-import { codeOf, isMissing, notFound, pathRefused, tooLarge } from "./refusals.js";
+import { isMissing, notFound, pathRefused, tooLarge } from "./refusals.js";
 import { sha256, sweepTemporary, temporaryName, writeTemporary } from "./replace.js";
 import { resolveInside } from "./resolve.js";
 
@@ -99,11 +100,6 @@ function isUnchanged(before: BigIntStats | undefined, now: BigIntStats | undefin
   return isSameFile(before, now);
 }
 
-/**
- * Makes folders below a real root, and holds a folder open while something is written in it, so that swapping its
- * name for a link has no effect.
- */
-
 /** An open folder. Writes go to this folder even if its name is swapped meanwhile. */
 interface HeldFolder {
   /** A path to the open folder, valid until it is closed. */
@@ -136,7 +132,7 @@ export async function makeFolder(root: string, path: string, resolve = resolveIn
     await parent.sync();
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (errnoOf(error) === "EEXIST") return false;
     throw error;
   } finally {
     await parent.close();
@@ -179,8 +175,8 @@ async function openFolder(real: string, path: string): Promise<FileHandle> {
   try {
     return await open(real, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") throw notFound(path);
-    if (isMissing(error) || codeOf(error) === "ELOOP") throw pathRefused(path, "it is a file or a link, not a folder");
+    if (errnoOf(error) === "ENOENT") throw notFound(path);
+    if (isMissing(error) || errnoOf(error) === "ELOOP") throw pathRefused(path, "it is a file or a link, not a folder");
     throw error;
   }
 }

@@ -249,6 +249,7 @@ export async function embedTexts(
   for (let from = 0; from < texts.length; from += BATCH) {
     const batch = texts.slice(from, from + BATCH);
     const given = await called(embed, batch);
+    if (!Array.isArray(given) || !given.every(isVector)) throw failed("it returned something else than vectors");
     if (given.length !== batch.length) throw failed(`it returned ${given.length} vectors for ${batch.length} texts`);
     vectors.push(...given.map(normalized));
   }
@@ -259,7 +260,13 @@ export async function embedTexts(
   return vectors;
 }
 
-async function called(embed: Embed, texts: readonly string[]) {
+/** Typed arrays are vectors too: many models return them. */
+function isVector(value: unknown): value is readonly number[] {
+  if (Array.isArray(value)) return value.every((number) => typeof number === "number");
+  return value instanceof Float32Array || value instanceof Float64Array;
+}
+
+async function called(embed: Embed, texts: readonly string[]): Promise<unknown> {
   try {
     return await embed(texts);
   } catch (error) {

@@ -1,8 +1,8 @@
 /** OramaRetriever: searches Markdown files in its own index, which follows the files and is saved between runs. */
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import { errnoOf } from "../errors.js";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
-import { codeOf } from "../sandbox/refusals.js";
 import { ChunkIndex, type Embed, embedTexts } from "./chunk-index.js";
 import { type FoundIndex, INDEX_FILE, readIndexFile, writeIndexFile } from "./index-file.js";
 import { SourceFiles } from "./source-files.js";
@@ -135,7 +135,7 @@ export class OramaRetriever implements Retriever {
       await writeIndexFile(folder, this.#settings, index.save());
       return [];
     } catch (error) {
-      const problem = { file: INDEX_FILE, message: `not saved (${codeOf(error) ?? String(error)})` };
+      const problem = { file: INDEX_FILE, message: `not saved (${errnoOf(error) ?? String(error)})` };
       this.#options.onProblem?.(problem);
       return [problem];
     }

@@ -78,6 +78,12 @@ export interface FilledText {
   readonly leftOut: readonly string[];
 }
 
+/** A part of a text from a template. */
+export interface OwnText extends FilledText {
+  /** The number of the phase whose text has what is missing here. */
+  readonly restIn: number;
+}
+
 /** Values by the names of placeholders; undefined for a known placeholder without a value. */
 type Values = Readonly<Record<string, TemplateValues[string] | undefined>>;
 
@@ -234,7 +240,7 @@ export function renderTask(
 }
 
 /** Returns the text that all tasks of a phase share, with the placeholders for what is a task's own as they are. */
-export function renderShared(template: string, { number, name }: PhaseDefinition, own: TextValues): string {
+export function renderShared(template: string, { number, name }: PhaseDefinition, own: TextValues): FilledText {
   const kept = Object.fromEntries(TASK_PLACEHOLDERS.map((placeholder) => [placeholder, `[${placeholder}]`]));
-  return fillTemplate(template, { ...kept, PHASE_NUMBER: number, PHASE_NAME: name }, own).text;
+  return fillTemplate(template, { ...kept, PHASE_NUMBER: number, PHASE_NAME: name }, own);
 }

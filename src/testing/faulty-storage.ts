@@ -4,6 +4,7 @@ import { PhasegateError } from "../errors.js";
 import type {
   Commit,
   Page,
+  RepairReport,
   SessionQuery,
   SessionSize,
   SessionSummary,
@@ -41,6 +42,8 @@ const DELAY_MS = 50;
 
 /** A storage that fails on request, in front of another one: for tests of how a host handles failures. */
 export class FaultyStorage implements StorageAdapter {
+  /** The inner storage's `begin`, if it has one. */
+  readonly begin?: (commits: readonly Commit[]) => Promise<void>;
   /** The inner storage's `makeDurable`, if it has one. */
   readonly makeDurable?: (id: SessionId) => Promise<void>;
   /** The inner storage's `watch`, if it has one. */
@@ -55,6 +58,8 @@ export class FaultyStorage implements StorageAdapter {
   readonly size?: (id: SessionId) => Promise<SessionSize | undefined>;
   /** The inner storage's `compact`, if it has one. */
   readonly compact?: (id: SessionId) => Promise<void>;
+  /** The inner storage's `repair`, if it has one. */
+  readonly repair?: () => Promise<RepairReport>;
   readonly #inner: StorageAdapter;
   readonly #calls = new Map<StorageMethod, number>();
   readonly #faults = new Map<string, StorageFault>();
@@ -67,9 +72,11 @@ export class FaultyStorage implements StorageAdapter {
   constructor(inner: StorageAdapter, faults: readonly StorageFault[] = []) {
     this.#inner = inner;
     for (const fault of faults) this.inject(fault);
-    const { makeDurable, watch, changes, hint, damaged, size, compact } = inner;
-    if (makeDurable !== undefined)
+    const { begin, makeDurable, watch, changes, hint, damaged, size, compact, repair } = inner;
+    if (begin !== undefined) this.begin = (commits) => this.#ask("begin", () => begin.call(inner, commits));
+    if (makeDurable !== undefined) {
       this.makeDurable = (id) => this.#ask("makeDurable", () => makeDurable.call(inner, id));
+    }
     if (watch !== undefined) {
       this.watch = (query, options) => this.#through("watch", () => watch.call(inner, query, options));
     }
@@ -80,6 +87,7 @@ export class FaultyStorage implements StorageAdapter {
     if (damaged !== undefined) this.damaged = () => this.#through("damaged", () => damaged.call(inner));
     if (size !== undefined) this.size = (id) => this.#ask("size", () => size.call(inner, id));
     if (compact !== undefined) this.compact = (id) => this.#ask("compact", () => compact.call(inner, id));
+    if (repair !== undefined) this.repair = () => this.#ask("repair", () => repair.call(inner));
   }
 
   /** The capabilities of the inner storage. */

@@ -24,7 +24,7 @@ export interface SearchToolOptions {
    * it.
    */
   readonly phases?: "hidden" | "shown";
-  /** Called with failures that are not shown to the agent. */
+  /** Called with failures that are not shown to the agent. Must not throw. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -190,7 +190,7 @@ async function find(
   { cursor: _, limit = DEFAULT_LIMIT, ...call }: SearchCall,
   visible: (chunk: Chunk) => boolean,
 ): Promise<readonly Chunk[]> {
-  const query: SearchQuery = { ...compactQuery(call) };
+  const query = compactQuery(call);
   let asked = limit;
   for (let round = 1; ; round += 1) {
     const found = await retriever.search({ ...query, limit: asked });

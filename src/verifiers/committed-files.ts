@@ -7,7 +7,8 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdtemp, open, readdir, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { codeOf, isMissing } from "../sandbox/refusals.js";
+import { errnoOf } from "../errors.js";
+import { isMissing } from "../sandbox/refusals.js";
 import type { RunGit } from "./git-repository.js";
 import type { ProcessResult } from "./run-process.js";
 
@@ -181,7 +182,7 @@ async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) =
     const stats = await file.stat();
     return stats.isFile() ? await use(file, stats) : undefined;
   } catch (error) {
-    if (isMissing(error) || ["EACCES", "EPERM", "ELOOP", "EISDIR", "ENXIO"].includes(codeOf(error) ?? ""))
+    if (isMissing(error) || ["EACCES", "EPERM", "ELOOP", "EISDIR", "ENXIO"].includes(errnoOf(error) ?? ""))
       return undefined;
     throw error;
   } finally {

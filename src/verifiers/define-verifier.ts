@@ -120,9 +120,9 @@ export async function loadVerifierRules(): Promise<VerifierRules> {
       const key = JSON.stringify([rule, variables]);
       const known = compiled.get(key) ?? language.forVariables(variables).compile(rule.trim());
       if (!known.ok) throw wrongParam(verifier, param, `${known.message}. ${known.hint}`);
-      const [oldest] = compiled.keys();
-      if (oldest !== undefined && compiled.size >= KEPT) compiled.delete(oldest);
       compiled.set(key, known);
+      const [oldest] = compiled.keys();
+      if (oldest !== undefined && compiled.size > KEPT) compiled.delete(oldest);
       const run = boundedRule(known);
       return {
         fault(given) {

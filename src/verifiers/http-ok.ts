@@ -6,10 +6,9 @@ import { lookup } from "node:dns/promises";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
-import { PhasegateError } from "../errors.js";
+import { errnoOf, PhasegateError } from "../errors.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
-import { codeOf } from "../sandbox/refusals.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { outputLines, sha256, shownPath } from "./subject.js";
 
@@ -269,7 +268,7 @@ function judge({ status, body, truncated }: HttpAnswer, given: Params): VerifyRe
 /** Returns the reason of a failure, without the addresses of a name. */
 function failureOf(error: unknown): string {
   if (error instanceof AddressRefused) return "this name has no public address, and the host allows only public ones";
-  return `no answer (${codeOf(error) ?? "the connection failed"})`;
+  return `no answer (${errnoOf(error) ?? "the connection failed"})`;
 }
 
 /** Returns the keys of a host as `URL` writes them: lower case, punycode, and addresses in their usual form. */

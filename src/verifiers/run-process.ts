@@ -3,8 +3,7 @@
  * killed at the end.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { PhasegateError } from "../errors.js";
-import { codeOf } from "../sandbox/refusals.js";
+import { errnoOf, PhasegateError } from "../errors.js";
 
 /** The result of a process. */
 export interface ProcessResult {
@@ -91,7 +90,7 @@ function start(executable: string, args: readonly string[], { cwd, env }: Pick<P
 
 /** Returns the error for a process that can't be started, without the system's message, which has absolute paths. */
 function notStarted(error: unknown): PhasegateError<"INTERNAL"> {
-  const cause = codeOf(error) ?? "unknown";
+  const cause = errnoOf(error) ?? "unknown";
   return new PhasegateError("INTERNAL", `the command can't be started (${cause})`, {
     remedy: "Ask the host to check its list of commands.",
     details: { cause },
@@ -112,7 +111,7 @@ function killGroup(child: ChildProcess): void {
     process.kill(-child.pid, "SIGKILL");
   } catch (error) {
     // EPERM: on macOS, a group in which only zombies are left.
-    const code = codeOf(error);
+    const code = errnoOf(error);
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
 }

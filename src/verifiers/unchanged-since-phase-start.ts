@@ -129,7 +129,7 @@ function storable(files: readonly FileState[]): JsonValue {
 async function statesOf(sandbox: Sandbox, given: Params, signal?: AbortSignal): Promise<readonly FileState[]> {
   const read = boundedReader(sandbox, signal);
   const states: FileState[] = [];
-  let room = TEXTS_MAX;
+  let left = TEXTS_MAX;
   for (const { path, kind } of await findNamed(sandbox, namedPaths(given), given.except?.map(plainPath))) {
     const bytes = kind === "file" || kind === "link" ? await bytesAt(read, path) : undefined;
     if (bytes === undefined) {
@@ -138,8 +138,8 @@ async function statesOf(sandbox: Sandbox, given: Params, signal?: AbortSignal): 
     }
     const text = bytes.length <= TEXT_MAX ? textOf(bytes) : undefined;
     const length = JSON.stringify(text)?.length ?? 0;
-    const isKept = text !== undefined && length <= Math.min(TEXT_MAX, room);
-    if (isKept) room -= length;
+    const isKept = text !== undefined && length <= Math.min(TEXT_MAX, left);
+    if (isKept) left -= length;
     states.push({
       ...{ path, kind: kind === "link" ? kind : "file", digest: sha256(bytes) },
       ...(isKept ? { text } : {}),

@@ -72,7 +72,7 @@ export const FORMATS: Readonly<Record<string, string>> = {
 /** The keywords that only describe. */
 const DESCRIBING = new Set([
   ...["$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "id", "title", "description", "default"],
-  ...["examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType"],
+  ...["examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType", "waivable"],
 ]);
 
 type Check = (value: JsonValue, wanted: JsonValue, schema: JsonObject, root: JsonObject) => boolean;
@@ -94,9 +94,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
     return meant !== undefined && isAccepted(value, meant, root);
   },
   anyOf: (value, wanted, _, root) => listOf(wanted).some((part) => by(value, part, root)),
-  oneOf: (value, wanted, _, root) => listOf(wanted).filter((part) => by(value, part, root)).length === 1,
+  oneOf: (value, wanted, _, root) =>
+    isCertain(wanted, root) && listOf(wanted).filter((part) => by(value, part, root)).length === 1,
   allOf: (value, wanted, _, root) => listOf(wanted).every((part) => by(value, part, root)),
-  not: (value, wanted, _, root) => !by(value, wanted, root),
+  not: (value, wanted, _, root) => isCertain(wanted, root) && !by(value, wanted, root),
   minimum: (value, wanted) => asNumber(value, (found) => found >= Number(wanted)),
   maximum: (value, wanted) => asNumber(value, (found) => found <= Number(wanted)),
   exclusiveMinimum: (value, wanted) => asNumber(value, (found) => found > Number(wanted)),
@@ -141,6 +142,14 @@ export function isAccepted(value: JsonValue, schema: JsonObject, root: JsonObjec
   });
 }
 
+/** Checks whether all keywords are known: only then is a schema known to refuse what it does not accept here. */
+function isCertain(schema: JsonValue, { $defs, definitions }: JsonObject): boolean {
+  const shared = [$defs, definitions].flatMap((defs) => (isJsonObject(defs) ? Object.values(defs) : []));
+  const isKnown = (key: string) => Object.hasOwn(CHECKS, key) || DESCRIBING.has(key);
+  const isShared = ({ $ref }: JsonObject) => $ref === undefined || /^#\/(?:\$defs|definitions)\//.test(String($ref));
+  return [...schemasIn([schema, ...shared])].every((part) => Object.keys(part).every(isKnown) && isShared(part));
+}
+
 function isOf(value: JsonValue, type: JsonValue): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
@@ -183,7 +192,7 @@ export function resolved(reference: string, root: JsonObject): JsonObject | unde
 
 /** Returns the schema that a schema refers to, which may be a reference too; undefined if it refers to none. */
 export function targetOf({ $ref: reference }: JsonObject, root: JsonObject): JsonObject | undefined {
-  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
+  if (typeof reference !== "string" || !/^#(?:\/|$)/.test(reference)) return undefined;
   let found: JsonValue | undefined = root;
   for (const key of reference.slice(1).split("/").slice(1))
     found = own(found, key.replace(/~1/g, "/").replace(/~0/g, "~"));

@@ -109,7 +109,8 @@ export function escapeHidden(text: string): string {
 /** Returns a value from outside for use in a message: one line, no hidden characters, at most 80 characters. */
 export function shown(value: unknown): string {
   const line = escapeHidden(jsonOf(value));
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+  // Half a character at the end would be a hidden one.
+  return line.length > 80 ? `${line.slice(0, 79).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
 }
 
 /** Maximum length of a path, in characters. */
@@ -162,6 +163,7 @@ export function nearest(
   most = Math.max(1, Math.floor(name.length / 3)),
 ): string | undefined {
   const wanted = normal(name);
+  if (wanted === "") return undefined;
   let best: string | undefined;
   let least = most + 1;
   let left = COMPARED_MAX;
@@ -189,7 +191,7 @@ function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(typeof value === "string" ? value.slice(0, 200) : value) ?? typeof value;
   } catch {
-    return `a ${typeof value}`;
+    return typeof value === "object" ? "an object" : `a ${typeof value}`;
   }
 }
 
@@ -204,7 +206,7 @@ function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED">
  * Returns a name without case and separators: `srdCreated`, `srd-created` and `SRD_CREATED` are the same to an author.
  */
 function normal(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  return name.toLowerCase().replace(/[^\p{L}\p{N}\p{M}]/gu, "");
 }
 
 /** Start of a name's telling part as a whole word: `prod.secrets.yaml`, `my_id_rsa`, but not `grid_rsa`. */

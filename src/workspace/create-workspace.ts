@@ -225,7 +225,8 @@ class ToolConnection implements Connection {
       return done;
     } catch (error) {
       if (!isPhasegateError(error)) throw error;
-      notifications.failed(tool.name, error, this.#sessionId === undefined ? {} : { sessionId: this.#sessionId });
+      const sessionId = namedSession(input) ?? this.#sessionId;
+      notifications.failed(tool.name, error, sessionId === undefined ? {} : { sessionId });
       return { success: false, error: error.message, remedy: error.remedy };
     } finally {
       notifications.notify("called", { tool: tool.name, milliseconds: performance.now() - begun, success });
@@ -243,6 +244,13 @@ class ToolConnection implements Connection {
       throw error;
     }
   }
+}
+
+/** Returns the session that a call names, if it has the form of an id. */
+function namedSession(input: unknown): string | undefined {
+  if (typeof input !== "object" || input === null || !("session_id" in input)) return undefined;
+  const { session_id: id } = input;
+  return typeof id === "string" && isSessionFolder(id) ? id : undefined;
 }
 
 function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {

@@ -75,7 +75,7 @@ export interface WorkspaceNotificationMap {
     readonly status: "completed" | "failed";
     readonly milliseconds: number;
   };
-  /** A call of a tool was refused. `sessionId` is the connection's session, if it has one. */
+  /** A call of a tool was refused. `sessionId` is the session that it names, else the connection's, if it has one. */
   refused: {
     readonly operation: string;
     readonly code: ErrorCode;

@@ -85,7 +85,10 @@ describe("phasegate repair", () => {
     const { state, backup } = await aState();
     await run("restore", state, "--state", `sqlite:${backup}.db`);
     const { stdout, code } = await run("repair", "--state", `sqlite:${backup}.db`);
-    expect([code, stdout]).toEqual([0, "nothing to do: this kind of state keeps no lists next to its logs\n"]);
+    const note = "nothing to do: this kind of state keeps no lists next to its logs";
+    expect([code, stdout]).toEqual([0, `${note}\n`]);
+    const json = await run("repair", "--state", `sqlite:${backup}.db`, "--json");
+    expect([json.code, JSON.parse(json.stdout)]).toEqual([0, { repaired: [], damaged: [], note }]);
   });
 
   it("reports damaged sessions", async () => {

@@ -76,6 +76,27 @@ describe("phasegate retry", () => {
     expect(await cli("retry", one, "--by", "ann")).toMatchObject({ code: 1, stdout: "" });
   });
 
+  it("grants more attempts after a rollback too, whatever limit the server has", async () => {
+    const { engine, cli } = await aState();
+    const { sessionId: id } = await engine.start({ workflowType: "two_phases", target: "a" });
+    await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.retryPhase(id, { phase: 1, by: "agent" });
+    await engine.completePhase(id, { phase: 1, evidence: {} });
+    await engine.skipPhase(id, { phase: 1, by: "ann", reason: "known" });
+    await engine.rollback(id, { to: 1 });
+    await expect(engine.completePhase(id, { phase: 1, evidence: built })).rejects.toMatchObject({
+      code: "ATTEMPTS_EXHAUSTED",
+    });
+    expect(await cli("retry", id, ...BY)).toMatchObject({ code: 0, stderr: "" });
+    expect(await engine.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect(await cli("retry", id, ...BY)).toMatchObject({ code: 1 });
+  });
+
+  it("wants the name of somebody", async () => {
+    const { failed, cli } = await aState();
+    expect(await cli("retry", await failed("a"), "--by", " ")).toMatchObject({ code: 2, stdout: "" });
+  });
+
   it("refuses another phase than the current one", async () => {
     const { failed, cli } = await aState();
     const id = await failed("a");
@@ -151,9 +172,16 @@ describe("an instance of a routed workflow", () => {
     expect(early.stderr).toContain("Possible now: phasegate resume, phasegate delete.");
     expect((await cli("resume", id, ...BY)).stdout).toBe(`${id}: runs again at Dig\n`);
     await engine.advance(id, { report: { status: "success", details: { depth: `deep ${ESC}` } } });
+    for (const option of [["--phase", "1"], ["--reset"]]) {
+      const phased = await cli("retry", id, ...BY, ...option);
+      expect(phased).toMatchObject({ code: 2, stderr: expect.stringContaining(`${option[0]} is for phased sessions`) });
+    }
     expect(JSON.parse((await cli("retry", id, ...BY, "--json")).stdout).done).toEqual([
       { sessionId: id, status: "RUNNING", step: "Dig" },
     ]);
+    const running = await cli("resume", id, ...BY);
+    expect(running).toMatchObject({ code: 1, stderr: expect.stringContaining("the workflow is RUNNING") });
+    expect(running.stderr).toContain("Possible now: phasegate suspend, phasegate delete.");
     const shown = await cli("show", id);
     expect(shown.stdout).toContain("Dig: SUSPENDED by ann\\u001b[31m");
     expect(shown.stdout).toContain("Dig: RETRIED by ann\\u001b[31m");

@@ -85,7 +85,16 @@ describe("an operator, next to a server", () => {
 
   it("is told which ages can be given", async () => {
     const { flags, state, workflows } = await folders();
-    for (const ages of ["7", "done=7d", "failed=soon", "failed"]) {
+    for (const ages of [
+      "7",
+      "done=7d",
+      "failed=soon",
+      "failed=1d,failed=7d",
+      "failed=7d=8d",
+      "0d",
+      "active=0s",
+      "paused=0h",
+    ]) {
       expect(await run("serve", ...flags, "--cleanup-after", ages)).toMatchObject({ code: 2 });
     }
     const routed = await run("serve", "--routed", workflows, "--state", state, "--cleanup-after", "7d");

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, rmdirSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -33,6 +33,22 @@ describe("a log file that rotates", () => {
     expect(text()).toBe("abc\n");
     expect(text("main.log.1")).toBe("äöü\n");
     second.close();
+  });
+
+  it("closes no other file if it could not be renamed", async () => {
+    const { folder, open } = await logIn(10, 1);
+    const file = open();
+    file.write("a full file\n");
+    mkdirSync(join(folder, "main.log.1"));
+    expect(() => file.write("next\n")).toThrow("EISDIR");
+    const other = openSync(join(folder, "other"), "w");
+    expect(() => file.write("next\n")).toThrow("EISDIR");
+    expect(fstatSync(other).size).toBe(0);
+    closeSync(other);
+    rmdirSync(join(folder, "main.log.1"));
+    file.write("next\n");
+    expect(readFileSync(join(folder, "main.log"), "utf8")).toBe("next\n");
+    file.close();
   });
 
   it("accepts a line that is longer than the limit, and only its owner can read it", async () => {

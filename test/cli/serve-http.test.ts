@@ -1,4 +1,4 @@
-import { connect, type Socket } from "node:net";
+import { connect, Server, type Socket } from "node:net";
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { serveHttp as serveInProcess } from "../../src/cli/http-server.js";
@@ -51,6 +51,17 @@ async function open(
   if (text !== "") await new Promise((resolve) => socket.write(text, resolve));
   return { socket, received: () => received, closed };
 }
+
+it("logs connections that could not be accepted, and continues", async () => {
+  const listen = vi.spyOn(Server.prototype, "listen");
+  const { port, lines } = await timed({});
+  const [server] = listen.mock.instances;
+  listen.mockRestore();
+  if (!(server instanceof Server)) throw new Error("no server was started");
+  for (const code of ["EMFILE", "ENFILE"]) server.emit("error", Object.assign(new Error(`accept ${code}`), { code }));
+  expect(lines.slice(1).map((line) => JSON.parse(line).err.message)).toEqual(["accept EMFILE", "accept ENFILE"]);
+  expect((await fetch(`http://127.0.0.1:${port}/workflows/list`)).status).toBe(200);
+});
 
 const POST = "POST /workflows/start HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
 const HALVES = [

@@ -115,6 +115,23 @@ describe("phasegate serve", () => {
     expect(parsed(stderr).at(-1)).toMatchObject({ level: "info", msg: "stopped", reason: "input ended" });
   });
 
+  it("answers although nobody reads its log", async () => {
+    const { flags } = await host();
+    const child = spawn(process.execPath, [BIN, "serve", ...flags]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let written = "";
+    child.stdout.on("data", (chunk) => {
+      written += String(chunk);
+    });
+    await new Promise((started) => child.stderr.once("data", started));
+    await new Promise((closed) => child.stderr.once("close", closed).destroy());
+    // A refused call is logged, and so is the end.
+    const refused = [1, 2].map((id) => toolCall(id, { action: "start", workflow_type: "none", target_file: "a.ts" }));
+    child.stdin.end(lines(INITIALIZE, { method: "notifications/initialized" }, ...refused));
+    expect(await new Promise((done) => child.on("close", done))).toBe(0);
+    expect(parsed(written)).toHaveLength(3);
+  });
+
   it.each(howOften(["SIGTERM"], ["SIGTERM", "SIGINT"]) satisfies NodeJS.Signals[])(
     "ends properly on %s: completed calls are answered",
     async (signal) => {

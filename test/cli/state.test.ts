@@ -53,6 +53,18 @@ describe("--state", () => {
     expect((await readFile(again)).equals(await readFile(lines))).toBe(true);
   });
 
+  it("is closed again if a command can't begin its work on it", async () => {
+    const { state, ids } = await aState();
+    await run("restore", state, "--state", `sqlite:${state}.db`);
+    const commands = [["show", ids.odd], ["stats"], ["cleanup", "--older-than", "1d", "--by", "ann"]];
+    for (const args of commands) {
+      const failed = await run(...args, "--state", `sqlite:${state}.db`, "--approver", "ann=none");
+      expect([args, failed.code, failed.stderr]).toEqual([args, 2, expect.stringContaining("no Ed25519 public key")]);
+      // SQLite deletes its log when the last connection is closed.
+      await expect(stat(`${state}.db-wal`)).rejects.toMatchObject({ code: "ENOENT" });
+    }
+  });
+
   it("suggests the `sqlite:` prefix for the path of a database", async () => {
     const file = join(await temporaryFolder(), "sessions.db");
     const hint = `hint: Write an SQLite database as sqlite:${file}`;

@@ -2,12 +2,15 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { type Commit, copySessions } from "phasegate/storage";
 import { describe, expect, it } from "vitest";
+import { runCli } from "../../src/cli/cli.js";
 import { exportLines, writeToFile } from "../../src/cli/export.js";
-import { checkLines, importBlock } from "../../src/cli/import.js";
+import { checkLines, importAll, importBlock } from "../../src/cli/import.js";
 import { commitHash } from "../../src/log/commit.js";
 import { wrapStorage } from "../../src/testing/broken.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -36,6 +39,13 @@ function ended(lines: readonly string[], counts?: { sessions: number; commits: n
   const all = lines.map((line) => `${line}\n`).join("");
   const digest = createHash("sha256").update(all).digest("hex");
   return `${all}${JSON.stringify({ end: { sessions, commits: commits.length, ...counts, digest } })}\n`;
+}
+
+/** Exports a state into a stream. */
+async function exportTo(stdout: Writable, state: string): Promise<{ code: number; stderr: string }> {
+  const stderr = new PassThrough();
+  const code = await runCli(["export", "--state", state], { stdin: new PassThrough(), stdout, stderr });
+  return { code, stderr: String(stderr.read() ?? "") };
 }
 
 async function expectSame(one: StorageAdapter, other: StorageAdapter, ids: readonly string[]): Promise<void> {
@@ -105,6 +115,58 @@ describe("phasegate export and import", () => {
     expect(unkeyed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^line 2: session \S+ is refused: /) });
     expect(unkeyed.stdout).toContain("If these logs are bound with a key, give it with --hash-key-file.");
     expect(await run("import", file, "--state", join(root, "other"), ...args)).toMatchObject({ code: 0 });
+  });
+
+  it("wait for a slow reader without piling up listeners, and end quietly if the reader has gone", async () => {
+    const { state, lines } = await exported();
+    let [written, left] = ["", 0];
+    const slow = new Writable({
+      highWaterMark: 1,
+      write(chunk, _, done) {
+        written += String(chunk);
+        left = Math.max(left, slow.listenerCount("close"), slow.listenerCount("error"));
+        setImmediate(done);
+      },
+    });
+    expect(await exportTo(slow, state)).toMatchObject({ code: 0, stderr: "exported 4 sessions, 14 commits\n" });
+    expect([written, left]).toEqual([`${lines.join("\n")}\n`, 0]);
+    // As stdout is, which no error destroys.
+    const gone = new Writable({
+      autoDestroy: false,
+      highWaterMark: 1,
+      write: (_chunk, _, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
+    });
+    gone.on("error", () => {});
+    expect(await exportTo(gone, state)).toEqual({ code: 0, stderr: "" });
+    const full = new Writable({
+      highWaterMark: 1,
+      write: (_chunk, _, done) => done(Object.assign(new Error("write ENOSPC"), { code: "ENOSPC" })),
+    });
+    full.on("error", () => {});
+    expect(await exportTo(full, state)).toMatchObject({ code: 3, stderr: expect.stringContaining("write ENOSPC") });
+  });
+
+  it("report the failure of a session in its turn, also if sessions before it take longer", async () => {
+    const { file } = await exported();
+    const blocks = await checkLines(file, undefined);
+    const memory = new MemoryStorage();
+    const failing = wrapStorage(memory, {
+      append: async (commit) => {
+        if (commit.sessionId !== blocks[0]?.sessionId) throw new Error("the disk is full");
+        await delay(50);
+        await memory.append(commit);
+      },
+    });
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    const imported: string[] = [];
+    const importing = async () => {
+      for await (const { block } of importAll(file, blocks, failing, undefined)) imported.push(block.sessionId);
+    };
+    await expect(importing()).rejects.toThrow("the disk is full");
+    process.off("unhandledRejection", note);
+    expect([imported, unhandled]).toEqual([[blocks[0]?.sessionId], []]);
   });
 
   it("copy only the selected sessions", async () => {

@@ -39,6 +39,12 @@ async function connected(answers: readonly Said[] | undefined, options: ModelDec
 }
 
 describe("SamplingDecider", () => {
+  it.each([0, Number.NaN, -1])("refuses %d as the maximum size of an answer", (maxTokens) => {
+    expect(() => new SamplingDecider({ server: () => undefined, maxTokens })).toThrow(
+      "maxTokens must be a number from 1",
+    );
+  });
+
   it("asks the client's own model", async () => {
     const { asked, exchanges, decide } = await connected([said("Sow")]);
     expect(await decide()).toMatchObject({ nextStep: "Sow", usage: { model: "client-model", requests: 1 } });

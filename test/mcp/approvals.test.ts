@@ -48,6 +48,8 @@ describe("a client with elicitation", () => {
     expect(asked).toHaveLength(1);
     expect(asked[0]?.message).toContain("Is the plan good enough to build?");
     expect(asked[0]?.message).toContain('"tests_pass": true');
+    // A longer note would not be taken, and the whole answer be lost with it.
+    expect(asked[0]).toMatchObject({ requestedSchema: { properties: { note: { maxLength: 2000 } } } });
     expect((await engine.audit(sessionId)).approvals).toMatchObject([
       { phase: 1, by: "ann", authenticated: true },
       { phase: 2, by: "client user", authenticated: false },

@@ -210,6 +210,18 @@ describe("list-changed notifications", () => {
     expect(most).toBe(1);
   });
 
+  it("are polled for once in an interval that no timer can have", async () => {
+    let looks = 0;
+    const list = async () => {
+      looks += 1;
+      return [];
+    };
+    const counted = Object.assign(new MemoryContent({}), { list });
+    await connectInMemory(makeEngine().engine, { poll: { content: counted, everyMs: 2 ** 31 } });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(looks).toBe(1);
+  });
+
   it("are sent when a polled provider has other workflows", async () => {
     const { engine } = makeEngine();
     const listings: WorkflowListing[] = [ready("1")];

@@ -237,6 +237,22 @@ describe("a step with a gate", () => {
     });
   });
 
+  it("is shown without an example that would be a claim, also once it is refused", async () => {
+    const fields = [...DEPTH_GATE.fields, { name: "dug", type: "boolean" as const, required: true }];
+    const workflows = gardenWith({ ...DEPTH_GATE, fields });
+    const { ask, start } = await connectRouted(routed(new Script("Sow"), { workflows }).engine);
+    const instance_id = await start();
+    const shown = await ask("get_workflow_status", { instance_id });
+    expect(shown).toMatchObject({ next_step: { report_details: { required: ["depth", "dug"] } } });
+    expect(Object(shown.next_step).report_details).not.toHaveProperty("example");
+    const refused = await ask("advance_workflow", { instance_id, report });
+    expect(refused).toMatchObject({
+      gate: { problems: [{ field: "depth", example: expect.any(Number) }, { field: "dug" }] },
+    });
+    const history = await ask("get_workflow_history", { instance_id });
+    for (const answer of [refused, history]) expect(JSON.stringify(answer)).not.toContain('"example":true');
+  });
+
   it("does not show in answers and history what its gate hides", async () => {
     const workflows = gardenWith({ ...DEPTH_GATE, reveal: "none" });
     const { ask, start } = await connectRouted(routed(new Script("Sow"), { workflows }).engine);

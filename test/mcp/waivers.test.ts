@@ -27,15 +27,22 @@ evidence_schema:
 };
 
 /** Serves a workflow on files, and starts a session, which is in its first phase. */
-async function served() {
+async function served(more: Record<string, string> = {}) {
   const root = await temporaryFolder();
-  await writeFiles(`${root}/workflows`, FILES);
+  await writeFiles(`${root}/workflows`, { ...FILES, ...more });
   const state = `${root}/state`;
-  const { ask } = await connectToServe(["--workflows", `${root}/workflows`, "--state", state]);
+  const { ask } = await connectToServe(["--workflows", `${root}/workflows`, "--state", state, "--project", root]);
   const { session_id } = await ask({ action: "start", workflow_type: "release", target_file: "src" });
   const sessionId = String(session_id);
   const call = (action: string, more = {}) => ask({ action, session_id: sessionId, ...more });
   return { call, state, sessionId };
+}
+
+/** Ann decides on the waiver that a session waits for. */
+async function decide(decision: string, state: string, sessionId: string, more: readonly string[] = []) {
+  const shown = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
+  const flags = ["--by", "ann", "--yes", "--request", String(shown.awaitingWaiver.request), ...more];
+  expect(await run(decision, sessionId, "--state", state, ...flags)).toMatchObject({ code: 0 });
 }
 
 describe("an agent that can't meet a requirement", () => {
@@ -124,6 +131,109 @@ describe("an agent that can't meet a requirement", () => {
     });
     expect((await run("show", sessionId, "--state", state)).stdout).toContain(`· ${line}`);
     expect((await run("audit", sessionId, "--state", state)).stdout).toContain(`phase 1 ${line}`);
+  });
+
+  it("is told to wait, too, if all that fails is a check of the gate as a whole which it has asked to waive", async () => {
+    const gate =
+      "evidence_schema:\n  built: {type: boolean, required: true}\nverify:\n  - {verifier: file_exists, path: out.txt}\n";
+    const { call } = await served({ "release/phases/1/gate-definition.yaml": gate });
+    const submit = { phase: 1, evidence: { built: true } };
+    expect(await call("complete_phase", submit)).toMatchObject({ if_impossible: { fields: ["verified_by.1"] } });
+    await call("request_waiver", { phase: 1, fields: ["verified_by.1"], reason: "no disk" });
+    const waits = await call("complete_phase", submit);
+    expect(waits).toMatchObject({
+      attempt: 2,
+      remediation: expect.stringContaining("must decide on the waiver first"),
+    });
+    expect(waits.next).toBeNull();
+  });
+
+  it("is told of no waived field that it was accepted, whatever was handed in, then and later", async () => {
+    const { call, state, sessionId } = await served();
+    await call("request_waiver", { phase: 1, fields: ["built", "coverage"], reason: "there is no compiler" });
+    await decide("waive", state, sessionId);
+    const evidence = { built: false, coverage: 100, licensed: true };
+    const line = "built, coverage waived by ann: there is no compiler";
+    expect(await call("complete_phase", { phase: 1, evidence })).toMatchObject({
+      ...{ checkpoint_passed: true, evidence_accepted: ["licensed"], waived: [line] },
+    });
+    expect(await call("get_state", { phase: 1 })).toMatchObject({ artifact: evidence, waived: [line] });
+  });
+
+  it.each([
+    ["waive", []],
+    ["deny", ["--note", "c8 is installed"]],
+  ])("sees of a note whether it is older than what a person has decided: %s", async (decision, more) => {
+    const { call, state, sessionId } = await served();
+    const older = "before a person decided on the waiver";
+    await call("complete_task", { phase: 1, task_number: 1, note: "coverage is missing" });
+    await call("request_waiver", { phase: 1, fields: ["coverage"], reason: "no tool" });
+    await call("pause", { checkpoint_note: "waiting for ann" });
+    const waiting = await call("get_state", { brief: true });
+    expect(waiting).toMatchObject({ note: "waiting for ann", last_note: { note: "coverage is missing" } });
+    expect(JSON.stringify(waiting)).not.toContain(older);
+    await decide(decision, state, sessionId, more);
+    for (const brief of [true, false]) {
+      expect(await call("get_state", { brief })).toMatchObject({
+        ...{ note: "waiting for ann", note_written: older },
+        last_note: { task: 1, note: "coverage is missing", written: older },
+        next: { action: "resume" },
+      });
+    }
+    expect((await run("show", sessionId, "--state", state)).stdout).toContain("waiting for ann (before the decision");
+    expect(await call("resume")).toMatchObject({ checkpoint_note: "waiting for ann", note_written: older });
+    const resumed = await call("get_state", { brief: true });
+    expect(resumed).not.toHaveProperty("note");
+    expect(resumed).toMatchObject({ last_note: { written: older } });
+    await call("complete_task", { phase: 1, task_number: 1, note: "done without it" });
+    expect((await call("get_state", { brief: true })).last_note).toEqual({ task: 1, note: "done without it" });
+    await call("pause", { checkpoint_note: "lunch" });
+    const paused = await call("get_state", { brief: true });
+    expect(paused).toMatchObject({ note: "lunch" });
+    expect(paused).not.toHaveProperty("note_written");
+  });
+
+  it("gives up a task with the reason, and is led on to what is left, as is whoever takes over", async () => {
+    const measure = { "release/phases/1/task-2-measure.md": "# Task 2: Measure\n\nMeasure it.\n" };
+    const { call, state, sessionId } = await served(measure);
+    const { next } = await call("get_task", { phase: 1, task_number: 1 });
+    const { action, session_id: _, ...proposed } = Object(next);
+    expect(await call(action, proposed)).toMatchObject({
+      code: "INVALID_INPUT",
+      remediation: expect.stringContaining("outcome given_up"),
+    });
+    const task = { phase: 1, task_number: 1, outcome: "given_up" };
+    expect(await call("complete_task", task)).toMatchObject({ code: "INVALID_INPUT", remediation: expect.any(String) });
+    expect(await call("complete_task", { ...task, outcome: "failed", note: "x" })).toMatchObject({
+      code: "INVALID_INPUT",
+      error: expect.stringContaining("must be one of done, given_up"),
+    });
+    expect(await call("complete_task", { ...task, note: "there is no compiler" })).toMatchObject({
+      ...{ tasks_done: "none", tasks_given_up: "1", tasks_left: 1, next: { action: "get_task", task_number: 2 } },
+    });
+    expect(await call("get_phase")).toMatchObject({
+      phase_content: { tasks_given_up: [1] },
+      next: { action: "get_task", task_number: 2 },
+    });
+    expect(await call("get_task", { phase: 1, task_number: 1 })).toMatchObject({ next: { task_number: 2 } });
+    await call("complete_task", { phase: 1, task_number: 2, note: "measured" });
+    expect(await call("get_state", { brief: true })).toMatchObject({
+      ...{ tasks_done: "2", tasks_given_up: "1", tasks_left: 0, next_task: null },
+    });
+    expect(await call("get_phase")).toMatchObject({ next: { action: "complete_phase" } });
+    const { stdout } = await run("show", sessionId, "--state", state);
+    expect(stdout).toContain("1 of 2 done (2), given up: 1\n");
+    expect(stdout).toMatch(/task 1 given up: there is no compiler/);
+    const refused = await call("complete_phase", { phase: 1, evidence: { coverage: 1, licensed: true, built: false } });
+    expect(refused).toMatchObject({ code: "GATE_FAILED", if_impossible: { fields: ["built"] } });
+  });
+
+  it("is led back to a task before the one that it has read", async () => {
+    const { call } = await served({ "release/phases/1/task-2-measure.md": "# Task 2: Measure\n\nMeasure it.\n" });
+    await call("complete_task", { phase: 1, task_number: 2 });
+    expect(await call("get_task", { phase: 1, task_number: 2 })).toMatchObject({
+      next: { action: "get_task", task_number: 1 },
+    });
   });
 
   it("learns what to do instead if a person denies the waiver", async () => {

@@ -28,7 +28,7 @@ import { countMatches } from "../../src/verifiers/lines.js";
 import { headingsBelow, headingsOf } from "../../src/verifiers/markdown-headings.js";
 import { outputLines, shownCommand } from "../../src/verifiers/subject.js";
 import { readGate } from "../../src/workflow/files/choose-gate.js";
-import { warnMissingDocuments } from "../../src/workflow/files/documents.js";
+import { missingDocuments } from "../../src/workflow/files/documents.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { readRoutedWorkflow } from "../../src/workflow/files/routed-workflow.js";
 import { findRequirements } from "../../src/workflow/infer/document-gate.js";
@@ -270,8 +270,7 @@ export const READERS: readonly Reader[] = [
   {
     name: "the documents that a text names",
     words: ["a/b.md ", "`a/b.md` ", "MUST-READ: ", "see the ", "../", "[a](b.md) ", "`", "a.", "((", "[a]: b.md\n"],
-    read: (text) =>
-      warnMissingDocuments("phases/1/phase.md", text, { paths: ["a/c.md", "b.txt"], report: createReport() }),
+    read: (text) => missingDocuments(["a/c.md", "b.txt"], createReport())("phases/1/phase.md", text),
   },
   {
     name: "a rule in CEL",

@@ -23,6 +23,7 @@ const NOTIFICATIONS = {
   stepRefused: 1,
   refused: 1,
   taskCompleted: 1,
+  taskGivenUp: 1,
   gateOverridden: 1,
   phaseSkipped: 1,
   paused: 1,

@@ -118,6 +118,15 @@ describe("completePhase", () => {
     expect((await engine.getFullState(sessionId)).artifacts[0]?.artifact).toEqual({ count: 3, note: "none" });
   });
 
+  it("takes -0, from an agent or a schema, as 0", async () => {
+    const schema = z.object({ given: z.number(), made: z.number().transform(Math.round), list: z.array(z.number()) });
+    const { engine, sessionId } = await startGated(schema);
+    const evidence = { given: -0, made: -0.2, list: [-0] };
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
+    const { artifacts } = await engine.getFullState(sessionId);
+    expect(artifacts[0]?.artifact).toEqual({ given: 0, made: 0, list: [0] });
+  });
+
   it("refuses a schema whose output is not JSON, and writes nothing", async () => {
     for (const output of [
       new Date(0),

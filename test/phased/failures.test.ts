@@ -135,6 +135,30 @@ describe("other failures", () => {
     expect(heard).toEqual(expect.arrayContaining(["BUSY", "CONTENT_UNAVAILABLE", "FORMAT_TOO_NEW"]));
   });
 
+  it("of one session hide no question of another: a newer format", async () => {
+    class Newer extends MemoryStorage {
+      newer = "";
+      override async read(...args: Parameters<MemoryStorage["read"]>) {
+        const commit = await super.read(...args);
+        return commit && (args[0] === this.newer ? { ...commit, schema: 99 } : commit);
+      }
+    }
+    const storage = new Newer();
+    const { engine: first } = makeEngine({ storage });
+    const waits = await startTwoPhases(first, "src/b.ts");
+    await first.requestWaiver(waits, { phase: 1, fields: ["tests_pass"], reason: "there are none" });
+    storage.newer = await startTwoPhases(first);
+    const { engine } = makeEngine({ storage });
+    const heard: unknown[] = [];
+    engine.on("internalError", ({ operation, error }) => void heard.push([operation, error]));
+    expect(await engine.waivers()).toMatchObject([{ sessionId: waits }]);
+    expect(await engine.approvals()).toEqual([]);
+    expect(heard).toMatchObject([
+      ["approvals", { code: "FORMAT_TOO_NEW" }],
+      ["approvals", { code: "FORMAT_TOO_NEW" }],
+    ]);
+  });
+
   it("are not reported to the host if the caller made the mistake", async () => {
     const { engine } = makeEngine();
     const id = await startTwoPhases(engine);

@@ -58,6 +58,12 @@ describe("who asks on behalf of the host", () => {
     }
     const note = await failure(engine.retryPhase(id, { phase: 1, note: "x".repeat(2001) }));
     expect(note).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
+    for (const move of ["skipPhase", "overrideGate"] as const) {
+      const by = await failure(engine[move](id, { phase: 1, by: "x".repeat(201), reason: "known" }));
+      expect(by).toMatchObject({ code: "INVALID_INPUT", details: { field: "by" } });
+      const reason = await failure(engine[move](id, { phase: 1, by: "ann", reason: "x".repeat(2001) }));
+      expect(reason).toMatchObject({ code: "INVALID_INPUT", details: { field: "reason" } });
+    }
     const wrong: { operator: string } = JSON.parse('{"operator": 5}');
     expect(await failure(engine.retryPhase(id, { phase: 1, ...wrong }))).toMatchObject({ code: "INVALID_INPUT" });
     expect((await engine.getState(id)).status).toBe("failed");
@@ -174,7 +180,7 @@ describe("a list", () => {
       const { total: _, ...page } = await list(query);
       return page;
     };
-    const { engine } = makeEngine({ storage });
+    const { engine } = makeEngine({ storage, limits: { maxActiveSessions: 2000 } });
     for (const name of "abc") await startTwoPhases(engine, name);
     const first = await engine.listSessions({ limit: 2 });
     expect([first.items.length, first.total]).toEqual([2, 3]);
@@ -184,6 +190,11 @@ describe("a list", () => {
     });
     expect([second.items.length, second.total]).toEqual([1, 3]);
     expect((await engine.listSessions({ status: ["failed"] })).total).toBe(0);
+    for (let index = 0; index < 1200; index += 1) await startTwoPhases(engine, `more/${index}`);
+    const large = await engine.listSessions();
+    expect([large.items.length, large.total]).toEqual([50, 1203]);
+    const { total } = await engine.listSessions(large.cursor === undefined ? {} : { cursor: large.cursor });
+    expect(total).toBeUndefined();
     const many = makeEngine({ storage: Object.assign(storage, { list: async () => ({ items: [], cursor: "x" }) }) });
     expect(await many.engine.listSessions()).not.toHaveProperty("total");
   });

@@ -1,5 +1,6 @@
 import { defineWorkflow, type EngineNotifications, MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
@@ -46,6 +47,13 @@ describe("reading", () => {
     const later = makeEngine({ storage }, [living(() => text)]);
     const changed = await later.engine.getPhase(sessionId);
     expect(changed).toMatchObject({ contentChanged: true, content: { text } });
+  });
+
+  it("names no session of another kind", async () => {
+    const { engine, storage } = makeEngine();
+    const garden = routed(new Script(), { storage, newId: () => "garden_of_peas" }).engine;
+    await garden.start({ workflow: "GARDEN" });
+    expect((await failure(engine.getState("garden_of_pea"))).details).toEqual({ sessionId: "garden_of_pea" });
   });
 
   it("names the nearest session if the id is unknown", async () => {

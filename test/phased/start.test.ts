@@ -14,6 +14,18 @@ describe("start", () => {
     expect(started).toMatchObject({ openSessions: [], replayed: false, target: "src/My File.ts" });
   });
 
+  it("names options that are no JSON as the caller has named them", async () => {
+    const { engine } = makeEngine();
+    const start = (options: Record<string, unknown>) =>
+      failure(engine.start({ workflowType: "two_phases", target: "a", options }));
+    expect((await start({ evidence_dir: Number.NaN })).message).toBe(
+      "the options are refused: options.evidence_dir: NaN is not a JSON number",
+    );
+    expect((await start({ text: "x".repeat(100_000) })).message).toMatch(
+      /^the options are 1\d* bytes of JSON; 65536 are/,
+    );
+  });
+
   it("gives sessions of the same second different ids, and names the open one", async () => {
     const { engine } = makeEngine();
     const first = await engine.start({ workflowType: "two_phases", target: "a" });

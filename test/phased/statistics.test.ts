@@ -306,6 +306,34 @@ describe("the cursor of statistics", () => {
     },
   );
 
+  it.each(["FileStorage", "PostgresStorage"] as const)("reads no session on %s that has not changed", async (name) => {
+    const folder = await temporaryFolder();
+    const place = name === "FileStorage" ? join(folder, "state") : `${await postgresUrl()}#${await newSchema()}`;
+    const inner = await openStorage(place);
+    onTestFinished(() => inner.close?.());
+    const read: string[] = [];
+    const storage = wrapStorage(inner, {
+      read: (id) => {
+        read.push(id);
+        return inner.read(id);
+      },
+    });
+    const engine = createEngine({ storage, content: new MemoryContent({ workflows: [twoPhases] }) });
+    const [a, b] = [await startTwoPhases(engine, "a"), await startTwoPhases(engine, "b")];
+    const first = await engine.statistics();
+    read.length = 0;
+    const same = await engine.statistics({ cursor: first.cursor });
+    expect([same.sessions.active, read]).toEqual([2, []]);
+    await engine.pause(b);
+    await engine.deleteSession(a);
+    read.length = 0;
+    const last = await engine.statistics({ cursor: same.cursor });
+    expect([last.sessions, [...new Set(read)].sort()]).toEqual([
+      { active: 0, paused: 1, completed: 0, failed: 0 },
+      [a, b].sort(),
+    ]);
+  });
+
   it("of another storage is refused, whether or not the storage knows what has changed", async () => {
     for (const kind of ["storage", "bare"] as const) {
       const [one, other] = [makeEngine({ storage: counting()[kind] }), makeEngine({ storage: counting()[kind] })];

@@ -53,6 +53,18 @@ describe("a task that is done", () => {
     expect(await session.state()).toMatchObject({ version: version + 2, note: { task: 1, note: "two" } });
   });
 
+  it("is answered with the tasks as they are now, also once its phase has passed", async () => {
+    const { engine } = makeEngine({ claims: "backed" });
+    const sessionId = await startTwoPhases(engine);
+    const keyed = { phase: 1, task: 1, idempotencyKey: "k" };
+    await engine.completeTask(sessionId, keyed);
+    const evidence = { ...built, tests_pass: { claim: true, proof: "npm test" } };
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence })).toMatchObject({ passed: true });
+    const again = await engine.completeTask(sessionId, keyed);
+    expect(again).toMatchObject({ replayed: true, currentPhase: 2 });
+    expect(done(again.tasks)).toEqual([1, 2]);
+  });
+
   it("is no claim: the gate judges the evidence alone, with and without it", async () => {
     const { engine } = makeEngine();
     const sessionId = await startTwoPhases(engine);
@@ -159,6 +171,103 @@ describe("a task that is done", () => {
       }),
       { numRuns: 20 },
     );
+  });
+});
+
+describe("a task that is given up", () => {
+  const closed = (tasks: readonly { readonly number: number; readonly closed?: string }[]) =>
+    tasks.flatMap((task) => (task.closed === "given_up" ? [task.number] : []));
+
+  it("is not done and not left to do, says why, and is told apart from one that is done", async () => {
+    const { engine, storage } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const told: unknown[] = [];
+    engine.on("taskGivenUp", ({ task, note }) => told.push([task, note]));
+    engine.on("taskCompleted", () => told.push("done"));
+    const note = "there is no compiler";
+    const answer = await engine.completeTask(sessionId, { phase: 1, task: 1, outcome: "given_up", note });
+    expect(answer.tasks).toMatchObject([
+      { number: 1, done: false, ready: false, closed: "given_up" },
+      { number: 2, done: false, ready: true },
+    ]);
+    const again = await makeEngine({ storage }).engine.getState(sessionId);
+    expect(again).toMatchObject({ note: { task: 1, note }, head: { attempts: 0 } });
+    expect(closed(again.tasks)).toEqual([1]);
+    expect(told).toEqual([[1, note]]);
+    expect((await engine.history(sessionId)).at(-1)?.notes).toMatchObject([{ event: "task_given_up", task: 1, note }]);
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+  });
+
+  it("may be done later, and a task that is done may be given up: the last word counts, and its reason goes", async () => {
+    const { engine } = makeEngine();
+    const session = engine.session(twoPhases, await startTwoPhases(engine));
+    const given = { outcome: "given_up", note: "no compiler" } as const;
+    expect(await session.completeTask(1, 1, given)).toMatchObject({ replayed: false });
+    expect(await session.completeTask(1, 1, given)).toMatchObject({ replayed: true });
+    await session.completeTask(1, 1);
+    const later = await session.state();
+    expect([done(later.tasks), closed(later.tasks), later.note]).toEqual([[1], [], undefined]);
+    await session.completeTask(1, 1, { ...given, note: "it broke" });
+    const last = await session.state();
+    expect([done(last.tasks), closed(last.tasks), last.note?.note]).toEqual([[], [1], "it broke"]);
+  });
+
+  it.each([
+    ["without a reason", { outcome: "given_up" }],
+    ["with an empty reason", { outcome: "given_up", note: " " }],
+    ["as anything else", { outcome: "skipped", note: "no time" }],
+  ])("is refused %s", async (_, request) => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const refused = await failure(engine.completeTask(sessionId, { phase: 1, task: 1, ...Object(request) }));
+    expect(refused).toMatchObject({ code: "INVALID_INPUT" });
+    expect((await engine.getState(sessionId)).head.tasks).toBeUndefined();
+  });
+
+  it("opens no task that depends on it, is no tick, and stays through a sync", async () => {
+    const { engine, start, text, edit } = makePlanned({ config: { enforce_dependencies: true } });
+    const sessionId = await start(1);
+    await engine.completeTask(sessionId, { phase: 1, task: 1, outcome: "given_up", note: "no grammar" });
+    const locked = await failure(engine.getTask(sessionId, 1, 2));
+    expect(locked).toMatchObject({ code: "TASK_LOCKED", details: { open: ["1.1"], ready: [3] } });
+    expect(text()).toBe(PLAN);
+    edit((plan) => plan.replace("- [ ] **Task 1.1**", "- [ ] **Task 1.0**: Think\n- [ ] **Task 1.1**"));
+    await engine.syncPlan(sessionId);
+    expect(closed((await engine.getState(sessionId)).tasks)).toEqual([2]);
+    edit((plan) => plan.replace("Knows all tokens", "Knows most tokens"));
+    await engine.syncPlan(sessionId);
+    expect(closed((await engine.getState(sessionId)).tasks)).toEqual([]);
+  });
+});
+
+describe("a task of a plan that is waived", () => {
+  it("blocks no other task, even where the order is kept, and is not left to do", async () => {
+    const allowed = { allowUnsignedApprovals: true };
+    const { engine, start, pass } = makePlanned({ config: { enforce_dependencies: true }, engine: allowed });
+    const sessionId = await start(1);
+    expect(await failure(engine.getTask(sessionId, 1, 2))).toMatchObject({ code: "TASK_LOCKED" });
+    const { request } = await engine.requestWaiver(sessionId, { phase: 1, fields: ["1.1"], reason: "no grammar" });
+    await engine.waive(sessionId, { by: "ann", request });
+    expect((await engine.getTask(sessionId, 1, 2)).plan?.task).toMatchObject({ open: [], ready: true });
+    const { tasks, plan } = await engine.getPhase(sessionId);
+    expect(tasks).toMatchObject([{ closed: "waived", ready: false }, { ready: true }, { ready: true }]);
+    expect(plan?.tasks[0]).toMatchObject({ state: "pending", closed: "waived", ready: false });
+    expect((await engine.getState(sessionId)).tasks).toEqual(tasks);
+    await engine.completeTask(sessionId, { phase: 1, task: 2 });
+    const { evidenceAccepted } = Object(
+      await pass(sessionId, 1, { tasks_completed: ["1.2", "1.3"], validation_gate: { 1: true, 2: true } }),
+    );
+    expect(evidenceAccepted).toEqual(["tasks_completed", "validation_gate"]);
+  });
+
+  it("is no accepted evidence if nothing else of its field is left", async () => {
+    const { engine, start, pass } = makePlanned({ engine: { allowUnsignedApprovals: true } });
+    const sessionId = await start(1);
+    const fields = ["validation_gate.1", "validation_gate.2"];
+    const { request } = await engine.requestWaiver(sessionId, { phase: 1, fields, reason: "nobody reads" });
+    await engine.waive(sessionId, { by: "ann", request });
+    const evidence = { tasks_completed: ["1.1", "1.2", "1.3"], validation_gate: { 1: false, 2: true } };
+    expect(await pass(sessionId, 1, evidence)).toMatchObject({ passed: true, evidenceAccepted: ["tasks_completed"] });
   });
 });
 

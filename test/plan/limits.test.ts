@@ -115,4 +115,24 @@ describe("texts that are made to take long", () => {
     for (let part = 0; text.length < howOften(50_000, 100_000); part += 1) text += `${piece.repeat(20)}\n### ${part}\n`;
     expect(parsePlan(text).plan.phases.length).toBeGreaterThan(0);
   });
+
+  it("are read in linear time: a long heading of words that are left out of labels", GUARD, () => {
+    const heading = "phase ".repeat(10_000);
+    const sections = Array.from({ length: howOften(20, 40) }, (_, part) => `### ${part} ${heading}\n`);
+    expect(parsePlan(`${PHASE}${sections.join("")}`).plan.phases).toHaveLength(1);
+  });
+
+  it("are read in linear time: each task depends on a phase with as many tasks", GUARD, () => {
+    const tasks = (phase: number, rest: string) =>
+      Array.from({ length: howOften(6_000, 9_000) }, (_, task) => `### Task ${phase}.${task + 1}: ${rest}\n\n`).join(
+        "",
+      );
+    const depends = tasks(2, "depends on all before it (depends on Phase 1)");
+    const text = `## Phase 1: A\n\n${tasks(1, "a name that is as long as usual")}## Phase 2: B\n\n${depends}`;
+    const { plan, diagnostics } = parsePlan(text);
+    const counts = plan.phases[1]?.tasks.map(({ dependencies }) => dependencies.length) ?? [];
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(500_000);
+    expect(counts[0]).toBe(plan.phases[0]?.tasks.length);
+    expect(diagnostics.length).toBe(counts.filter((count) => count === 0).length);
+  });
 });

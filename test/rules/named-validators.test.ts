@@ -47,7 +47,9 @@ const CASES: readonly Case[] = [
   ["integer", "at_least_3", undefined, [3], [2]],
   ["integer", "max_7", undefined, [7], [8]],
   ["integer", "not_equals_0", undefined, [1, -1], [0]],
+  ["any", "not_equals_5", undefined, [4, 0.5], [5, "4", [1], true]],
   ["integer", "equals_5", undefined, [5], [4, 50]],
+  ["string", "equals_1_000", undefined, ["1_000"], ["1", "1000"]],
   ["number", "equals_0_5", undefined, [0.5], [0, 5]],
   ["string", "equals_0_5", undefined, ["0_5"], ["0.5"]],
   ["number", "percent_gte_99_5", undefined, [99.5, 100], [99.4, 101]],
@@ -80,6 +82,8 @@ describe("named validators", () => {
       ["string", "equals_\ud800"],
       ["boolean", "greater_than_or_equal_4"],
       ["integer", "max_length_3"],
+      ["string", "not_equals_5"],
+      ["list", "not_equals_5"],
     ] as const) {
       await expect(validated(type, name)).rejects.toThrow(`doesn't go with a field of type ${type}`);
     }
@@ -94,8 +98,10 @@ describe("named validators", () => {
   });
 
   it("are not read if a number could be a thousand or one", async () => {
-    for (const name of ["greater_than_1_000", "between_1_000_and_2_000", "at_most_999_999"])
+    for (const name of ["greater_than_1_000", "between_1_000_and_2_000", "at_most_999_999", "equals_1_000"])
       await expect(validated("integer", name)).rejects.toThrow("1_000 in a name could be a thousand or 1");
+    expect(await complaints(await validated("string", "equals_1_000"), { x: "1_000" })).toEqual([]);
+    expect(await complaints(await validated("any", "equals_v_1_000"), { x: "v_1_000" })).toEqual([]);
     expect(await complaints(await validated("number", "at_least_0_125"), { x: 0.125 })).toEqual([]);
   });
 

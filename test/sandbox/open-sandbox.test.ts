@@ -3,9 +3,9 @@ import { renameSync, symlinkSync } from "node:fs";
 import { chmod, link, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { isPhasegateError } from "../../src/errors.js";
+import { errnoOf, isPhasegateError } from "../../src/errors.js";
 import { byPath, entryOf } from "../../src/sandbox/list.js";
-import { codeOf, unreadable, unwritable } from "../../src/sandbox/refusals.js";
+import { unreadable, unwritable } from "../../src/sandbox/refusals.js";
 import type { Sandbox } from "../../src/sandbox/sandbox.js";
 import { isFolder, openIfThere, openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
@@ -346,7 +346,7 @@ describe("errors of the sandbox", () => {
   it("are created from any failure, even one without a code", () => {
     expect(unreadable("a", new Error("x")).details).toEqual({ operation: "read", cause: "unknown" });
     expect(unwritable("a", new Error("x")).details).toEqual({ operation: "replace", cause: "unknown" });
-    expect(codeOf(Object.assign(new Error("x"), { code: 5 }))).toBeUndefined();
-    expect(codeOf("x")).toBeUndefined();
+    expect(errnoOf(Object.assign(new Error("x"), { code: 5 }))).toBeUndefined();
+    expect(errnoOf("x")).toBeUndefined();
   });
 });

@@ -1,13 +1,13 @@
 import type * as fs from "node:fs/promises";
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { sha256 } from "../../src/sandbox/replace.js";
+import { sha256, sweepTemporary, temporaryName } from "../../src/sandbox/replace.js";
 import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-/** Makes a call on a temporary file fail. */
-const faults = vi.hoisted(() => ({ open: false, sync: false }));
+/** Makes a call on a temporary file fail, or removes it after its folder was listed. */
+const faults = vi.hoisted(() => ({ open: false, sync: false, remove: "" }));
 
 vi.mock("node:fs/promises", async (original) => {
   const real = await original<typeof fs>();
@@ -21,7 +21,22 @@ vi.mock("node:fs/promises", async (original) => {
       if (isTemporary && faults.sync) handle.sync = () => Promise.reject(failure("EIO"));
       return handle;
     },
+    readdir: async (folder: string) => {
+      const names = await real.readdir(folder);
+      if (faults.remove !== "") await real.rm(faults.remove);
+      return names;
+    },
   };
+});
+
+it("sweepTemporary accepts that another process removes the same files", async () => {
+  const file = join(await temporaryFolder(), "file");
+  const [gone, left] = ["a1", "b2"].map((digits) => temporaryName(file, digits));
+  for (const path of [gone, left]) await writeFile(path ?? "", "");
+  faults.remove = gone ?? "";
+  await sweepTemporary(file, Date.now() + 3_600_000);
+  faults.remove = "";
+  expect(await readdir(dirname(file))).toEqual([]);
 });
 
 it.each([

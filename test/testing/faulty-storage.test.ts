@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
+import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { FileStorage } from "../../src/storage/files/storage.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { wrapStorage } from "../../src/testing/broken.js";
 import { commitChain, makeCommit, nextCommit } from "../../src/testing/commits.js";
 import { collect, present } from "../../src/testing/contract.js";
-import { FaultyStorage, type StorageFault } from "../../src/testing/faulty-storage.js";
+import { FaultyStorage, type StorageFault, type StorageMethod } from "../../src/testing/faulty-storage.js";
 import { markedEngine, markedEvidence, markersIn } from "../../src/testing/storage-contract/children.js";
 import { runStorageContract } from "../../src/testing/storage-contract/contract.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { FullStorage } from "./full-storage.js";
 
 const commit = makeCommit();
@@ -22,6 +25,40 @@ describe("FaultyStorage", () => {
       report.broken,
       report.results.some(({ name, outcome }) => name.startsWith("watch") && outcome === "kept"),
     ]).toEqual([0, true]);
+  });
+
+  it("has every method of the inner storage, and makes each of them fail", async () => {
+    const folder = await FileStorage.open(await temporaryFolder());
+    const optional = { changes: async () => ({ sessionIds: [], position: "" }), makeDurable: async () => {} };
+    const inner = Object.assign(folder, optional);
+    const calls: { [M in StorageMethod]: (storage: StorageAdapter) => unknown } = {
+      read: (storage) => storage.read(commit.sessionId),
+      append: (storage) => storage.append(commit),
+      begin: (storage) => storage.begin?.([commit]),
+      makeDurable: (storage) => storage.makeDurable?.(commit.sessionId),
+      log: (storage) => collect(storage.log(commit.sessionId)),
+      payload: (storage) => storage.payload(commit.sessionId, commit.hash),
+      list: (storage) => storage.list({}),
+      countActive: (storage) => storage.countActive(1),
+      remove: (storage) => storage.remove(commit.sessionId),
+      watch: (storage) => collect(present(storage.watch?.({}, { signal: AbortSignal.abort() }), "watch")),
+      changes: (storage) => storage.changes?.("phased"),
+      hint: (storage) => storage.hint?.(commit.sessionId),
+      damaged: (storage) => collect(present(storage.damaged?.(), "damaged")),
+      size: (storage) => storage.size?.(commit.sessionId),
+      compact: (storage) => storage.compact?.(commit.sessionId),
+      repair: (storage) => storage.repair?.(),
+      close: (storage) => storage.close?.(),
+    };
+    for (const [method, call] of Object.entries(calls) as [StorageMethod, (typeof calls)[StorageMethod]][]) {
+      const storage = new FaultyStorage(inner, [{ method, fault: "fail" }]);
+      const failed = Promise.resolve(call(storage)).then(
+        () => "done",
+        (error: Error) => error.message,
+      );
+      expect(await failed).toBe(`${method} failed on request`);
+    }
+    await inner.close();
   });
 
   it("fails at the n-th call of a method, with nothing done, and counts calls", async () => {

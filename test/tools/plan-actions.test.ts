@@ -105,6 +105,95 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("leads from a task that was given up to a waiver, waits for it, and leads back if it is denied", async () => {
+    const { call, refused, start, engine } = makeTool({ engine: { allowUnsignedApprovals: true } });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1 };
+    for (const task_number of [2, 3]) await call({ ...task, task_number });
+    const given = await call({ ...task, task_number: 1, outcome: "given_up", note: "no grammar" });
+    expect(given).toMatchObject({ next: { action: "request_waiver", phase: 1, fields: ["1.1"] } });
+    expect(await refused(Object(given.next))).toMatchObject({ error: expect.stringContaining("'reason'") });
+    expect((await call({ action: "get_phase", session_id })).next).toEqual(given.next);
+    expect((await call({ action: "get_task", session_id, phase: 1, task_number: 1 })).next).toEqual(given.next);
+    await call({ ...Object(given.next), reason: "nobody has the grammar" });
+    const phase = await call({ action: "get_phase", session_id });
+    expect(phase).toMatchObject({
+      awaiting_waiver: true,
+      blocked: expect.stringContaining("end your turn"),
+      next: null,
+    });
+    const evidence = { tasks_completed: ["1.2", "1.3"], validation_gate: { 1: true, 2: true } };
+    expect(await refused({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
+      ...{ remediation: expect.stringContaining("A person must decide on the waiver first"), next: null },
+    });
+    const request = (await engine.getWaiver(session_id))?.request ?? "";
+    await engine.denyWaiver(session_id, { by: "ann", note: "it is in docs/", request });
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      ...{ waiver_denied: { do_instead: "it is in docs/" }, next: { action: "get_task", task_number: 1 } },
+    });
+    expect(await call({ action: "get_task", session_id, phase: 1, task_number: 1 })).toMatchObject({
+      next: { action: "complete_task", task_number: 1 },
+    });
+    expect(await call({ ...task, task_number: 1, note: "found it" })).toMatchObject({
+      ...{ tasks_done: "1-3", next: { action: "complete_phase" } },
+    });
+  });
+
+  it("leads to a waiver, not to a task that is locked, if the order is kept and the task before was given up", async () => {
+    const config = { enforce_dependencies: true };
+    const { call, refused, start } = makeTool({ config, engine: { allowUnsignedApprovals: true } });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1 };
+    await call({ ...task, task_number: 3 });
+    const given = await call({ ...task, task_number: 1, outcome: "given_up", note: "no grammar" });
+    expect(given).toMatchObject({ tasks_left: 1, next: { action: "request_waiver", fields: ["1.1"] } });
+    const locked = await refused({ action: "get_task", session_id, phase: 1, task_number: 2 });
+    expect(locked).toMatchObject({
+      code: "TASK_LOCKED",
+      remediation: expect.stringContaining("a person has waived it"),
+    });
+    expect((await call(Object(locked.next))).next).toEqual(given.next);
+    await call({ ...Object(given.next), reason: "nobody has it" });
+    expect(await call(Object(locked.next))).toMatchObject({ blocked: expect.any(String), next: null });
+  });
+
+  it("lets an optional task be given up, which then blocks no other one", async () => {
+    const plan = PLAN.replace("Task 1.1**: Write the lexer", "Task 1.1**: Write the lexer (optional)");
+    const { call, start } = makeTool({ plan, config: { enforce_dependencies: true } });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1 };
+    const given = await call({ ...task, task_number: 1, outcome: "given_up", note: "not worth it" });
+    expect(given).toMatchObject({ next: { action: "get_task", task_number: 2 } });
+    expect(await call(Object(given.next))).toMatchObject({ id: "1.2", next: { action: "complete_task" } });
+    for (const task_number of [2, 3]) await call({ ...task, task_number });
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({ next: { action: "complete_phase" } });
+  });
+
+  it("leads past a task that a person has waived", async () => {
+    const { call, start, engine } = makeTool({ engine: { allowUnsignedApprovals: true } });
+    const session_id = await start(1);
+    await call({ action: "request_waiver", session_id, phase: 1, fields: ["1.1"], reason: "no grammar" });
+    await engine.waive(session_id, { by: "ann", request: (await engine.getWaiver(session_id))?.request ?? "" });
+    expect(await call({ action: "get_state", session_id, brief: true })).toMatchObject({
+      ...{ tasks_done: "none", tasks_waived: "1", tasks_left: 2, next_task: 2 },
+    });
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      phase_content: { tasks: [{ closed: "waived" }, { ready: true }, { ready: true }] },
+      next: { action: "get_task", task_number: 2 },
+    });
+    const task = { session_id, phase: 1 };
+    expect(await call({ action: "get_task", ...task, task_number: 1 })).toMatchObject({
+      ...{ closed: "waived", next: { action: "get_task", task_number: 2 } },
+    });
+    await call({ action: "complete_task", ...task, task_number: 2 });
+    expect(await call({ action: "complete_task", ...task, task_number: 3 })).toMatchObject({
+      next: {
+        action: "complete_phase",
+        evidence: { tasks_completed: ["<1.2 once it is done>", "<1.3 once it is done>"] },
+      },
+    });
+  });
+
   it("shows the requirements of a task, and that it is optional, only if the plan has them", async () => {
     const words = "a sentence that goes on and on, ".repeat(10).trim();
     const plan = PLAN.replace("Task 1.3**: Write the docs", "Task 1.3**: Write the docs (optional)").replace(

@@ -85,7 +85,10 @@ describe("what comes next", () => {
     const { call, session_id } = await begin({ fields: { report: text } }, { tasks: TASKS });
     const first = await call({ action: "get_task", session_id, phase: 1, task_number: 1 });
     const done = { action: "complete_task", session_id, phase: 1, task_number: 1 };
-    expect(first.next).toEqual({ ...done, note: expect.stringMatching(/^<once it is done: .*>$/) });
+    expect(first.next).toEqual({
+      ...done,
+      note: expect.stringMatching(/^<once it is done, .*outcome given_up, and why>$/),
+    });
     expect(await call(done)).toMatchObject({ next: { action: "get_task", task_number: 2 } });
     // Read again, it is done already.
     const again = await call({ action: "get_task", session_id, phase: 1, task_number: 1 });

@@ -10,8 +10,8 @@ const files = {
   "phases/dynamic/task-template.md": `# Task [TASK_ID]: [TASK_NAME]\n\n[ACCEPTANCE_CRITERIA]\n\n## Rules\n\nIN ALL. ${RULES}\n`,
 };
 
-function makeTool(actions?: readonly "get_task"[]) {
-  const made = makePlanned({ files });
+function makeTool(actions?: readonly "get_task"[], more: Partial<typeof files> = {}) {
+  const made = makePlanned({ files: { ...files, ...more } });
   const tool = workflowTool(made.engine, actions === undefined ? {} : { actions });
   const ask = async (input: Answer): Promise<Answer> => await tool.dispatch(input);
   return { ...made, ask };
@@ -28,13 +28,40 @@ describe("answers give shared text once", () => {
     expect(contentOf(phase)).toMatch(/ONE BY ONE.*For each task of this phase.*IN ALL/s);
     const task = await ask({ action: "get_task", session_id, phase: 1, task_number: 1 });
     expect(contentOf(task)).toBe("# Task 1.1: Write the lexer\n\n- [ ] Knows all tokens\n- [ ] Says where they stand");
-    expect(task).toMatchObject({ task_content: { shared: "see get_phase" } });
+    expect(task).toMatchObject({ task_content: { shared: "see get_phase with phase 1" } });
     expect((await engine.getTask(session_id, 1, 1)).content.text).toContain("IN ALL");
     await pass(session_id, 1);
     const second = await ask({ action: "get_phase", session_id });
     expect(contentOf(second)).not.toContain("ONE BY ONE");
     expect(contentOf(second)).toMatch(/^# Phase 2: Print\n\nWrite the output\n.*IN ALL/s);
-    expect(second).toMatchObject({ phase_content: { shared: "see get_phase of the plan's first phase" } });
+    expect(second).toMatchObject({ phase_content: { shared: "see get_phase with phase 1" } });
+  });
+
+  it("what is left out of the shared text is noted once, and options are filled in each part", async () => {
+    const shared = "## Rules\n\nIN ALL {options.mood}. [TASK_STEPS or guidance]\n";
+    const { ask, engine, pass } = makeTool(undefined, {
+      "phases/dynamic/phase-template.md": files["phases/dynamic/phase-template.md"].replace(
+        "# Phase",
+        "# {options.mood} Phase",
+      ),
+      "phases/dynamic/task-template.md": `# Task [TASK_ID]: {options.mood}\n\n[ACCEPTANCE_CRITERIA]\n\n${shared}\n${RULES}\n`,
+    });
+    const options = { mood: "calm" };
+    const { sessionId: session_id } = await engine.start({ workflowType: "spec", target: "specs/one", options });
+    for (const phase of [0, 1]) await pass(session_id, phase);
+    const phase = await ask({ action: "get_phase", session_id });
+    expect(contentOf(phase)).toMatch(/^# calm Phase 2: Print\n.*IN ALL calm\./s);
+    expect(phase).toMatchObject({ phase_content: { note: expect.stringContaining("[TASK_STEPS or guidance]") } });
+    const task = await ask({ action: "get_task", session_id, phase: 2, task_number: 1 });
+    expect(contentOf(task)).toMatch(/^# Task 2\.1: calm\n/);
+    expect(Object(task.task_content)).not.toHaveProperty("note");
+    const whole = makeTool(["get_task"], {
+      "phases/dynamic/task-template.md": `# Task [TASK_ID]\n\n${shared}\n${RULES}\n`,
+    });
+    const other = await whole.start(1);
+    expect(await whole.ask({ action: "get_task", session_id: other, phase: 1, task_number: 1 })).toMatchObject({
+      task_content: { note: expect.stringContaining("[TASK_STEPS or guidance]") },
+    });
   });
 
   it("a task has its whole text if agents have no get_phase", async () => {

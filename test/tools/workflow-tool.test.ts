@@ -112,6 +112,48 @@ describe("every action", () => {
     expect(unknown).toMatchObject({ count: 1, warning: expect.stringContaining("testing") });
   });
 
+  it("list_workflows names what a start must have, whichever workflow is chosen", async () => {
+    const common = {
+      revision: "1",
+      name: "W",
+      description: "D",
+      phases: [{ number: 1, name: "One", content: "# One" }],
+    };
+    const ticket = defineWorkflow({ ...common, type: "ticket", options: z.object({ id: z.string() }) });
+    const plain = defineWorkflow({ ...common, type: "plain" });
+    const { call, refused } = makeTool({}, [ticket, plain]);
+    const { next } = await call({ action: "list_workflows" });
+    expect(next).toMatchObject({
+      options: { "<each option that its entry requires, and its plan_option>": "<value>" },
+    });
+    const start = { ...Object(next), workflow_type: "ticket", target_file: "src/a.ts" };
+    expect(await refused(start)).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await call({ ...start, options: { id: "T-1" } })).toMatchObject({ current_phase: 1 });
+    const only = makeTool({}, [ticket]);
+    const { next: one } = await only.call({ action: "list_workflows" });
+    expect(one).toMatchObject({ workflow_type: "ticket", options: { id: expect.any(String) } });
+    expect(await only.refused({ ...Object(one), target_file: "src/a.ts" })).toMatchObject({
+      ...{
+        code: "INVALID_INPUT",
+        error: expect.stringMatching(/^the options are refused: options\.id: it is a placeholder/),
+      },
+      remediation: expect.stringContaining("with a value in place of each placeholder"),
+    });
+  });
+
+  it("a completed session is nothing to delete: a call that comes too late has no next one", async () => {
+    const phases = [{ number: 1, name: "One", content: "# One", tasks: [{ name: "a", content: "# A" }] }];
+    const one = defineWorkflow({ type: "one", revision: "1", name: "O", description: "D", phases });
+    const { call, refused } = makeTool({}, [one]);
+    const { session_id } = await call({ action: "start", workflow_type: "one", target_file: "a" });
+    expect(await refused({ action: "resume", session_id })).toMatchObject({
+      remediation: expect.not.stringContaining("delete_session"),
+    });
+    await call({ action: "complete_phase", session_id, phase: 1, evidence: { summary: "all of it" } });
+    const late = await refused({ action: "complete_task", session_id, phase: 1, task_number: 1 });
+    expect(late).toMatchObject({ remediation: "The session is completed: nothing is left to do in it.", next: null });
+  });
+
   it("start asks for a target unless the workflow declares that it has none", async () => {
     const phases = [{ number: 1, name: "One", content: "# One" }];
     const none = defineWorkflow({ type: "tidy", revision: "1", name: "T", description: "D", target: "none", phases });
@@ -583,6 +625,11 @@ describe("the budget", () => {
     for (const wrong of ["nonsense", "", "bnVsbA==", cursor]) {
       const action = wrong === cursor ? "get_errors" : "get_phase";
       expect(await refused({ action, session_id: id, cursor: wrong })).toMatchObject({ code: "CURSOR_INVALID" });
+    }
+    for (const call of [{ action: "get_state" }, { action: "get_state", phase: 1 }, { action: "get_session" }]) {
+      for (const wrong of ["nonsense", "€", "bnVsbA==", cursor]) {
+        expect(await refused({ ...call, session_id: id, cursor: wrong })).toMatchObject({ code: "CURSOR_INVALID" });
+      }
     }
     const task = { action: "get_task", session_id: id, phase: 1, task_number: 1, cursor };
     expect(await refused(task)).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("changed") });

@@ -214,6 +214,32 @@ describe("defineWorkflow", () => {
     );
   });
 
+  it("reports values that a session's log could not hold, and texts that are none", () => {
+    const plain = (changes: object) => () => defineWorkflow(Object.assign(input({ phases: [phase(1)] }), changes));
+    const task = { name: "a", content: "", purpose: 3 };
+    for (const [changes, said] of [
+      [{ name: 5 }, "the workflow.name must be a text, not 5"],
+      [{ description: null }, "the workflow.description must be a text, not null"],
+      [{ revision: 5 }, "the workflow.revision must be a text, not 5"],
+      [{ version: 2 }, "the workflow.version must be a text, not 2"],
+      [{ tags: "abc" }, 'the workflow.tags must be a list of texts, not "abc"'],
+      [{ prerequisites: [1] }, "the workflow.prerequisites must be a list of texts, not [1]"],
+      [{ documents: "abc" }, 'the workflow.documents must be an object, not "abc"'],
+      [{ documents: { "a.md": 5 } }, "documents.a.md must be a text, or a function that returns one, not 5"],
+      [{ phases: [{ ...phase(1), name: 7 }] }, "phases[0].name must be a text, not 7"],
+      [
+        { phases: [{ ...phase(1), keyDeliverables: "ab" }] },
+        'phases[0].keyDeliverables must be a list of texts, not "ab"',
+      ],
+      [{ phases: [{ ...phase(1), tasks: [task] }] }, "phases[0].tasks[0].purpose must be a text, not 3"],
+    ] as const) {
+      expect(plain(changes)).toThrow(said);
+    }
+    for (const changes of [{ description: "", tags: [] }, { documents: { "a.md": () => "a" } }]) {
+      expect(plain(changes)).not.toThrow();
+    }
+  });
+
   it("reports a `since` that names no earlier phase", () => {
     const since = (given: JsonValue, verifier = "unchanged_since_phase_start") => {
       const gate = { evidence: z.object({}), verify: [{ verifier, params: { path: "a", since: given } }] };

@@ -78,6 +78,17 @@ describe("names", () => {
     expect(nearest("zz", ["o", "phase"])).toBeUndefined();
     expect(nearest("workflow_features", ["workflow_type"])).toBeUndefined();
   });
+
+  it("are compared by the letters of all scripts", () => {
+    expect(nearest("設計", ["要件"])).toBeUndefined();
+    expect(nearest("описание_шага", ["next", "gate"])).toBeUndefined();
+    expect(nearest("описание_шага", ["next", "ОписаниеШага"])).toBe("ОписаниеШага");
+    expect(nearest("größe", ["grösse", "Größe_"])).toBe("Größe_");
+  });
+
+  it("without letters and digits mean nothing", () => {
+    expect(nearest("---", ["__", "a"])).toBeUndefined();
+  });
 });
 
 describe("a value in a message", () => {
@@ -87,11 +98,12 @@ describe("a value in a message", () => {
     expect(shown("a\u202eb\u0000")).toBe('"a\\u202eb\\u0000"');
     expect([shown(10n), shown(itself), shown(undefined), shown({ a: 1 })]).toEqual([
       "a bigint",
-      "a object",
+      "an object",
       "undefined",
       '{"a":1}',
     ]);
     expect(shown("x".repeat(500)).length).toBe(80);
+    for (const before of ["", "a"]) expect(shown(before + "😀".repeat(60))).toMatch(/^"a?😀{38,39}…$/u);
   });
 });
 

@@ -367,3 +367,25 @@ describe("files in other places", () => {
     expect(structure?.phases[0]).toMatchObject({ file: "intro.md", tasks: [{ file: "phases/1/task-1-dig.md" }] });
   });
 });
+
+describe("a workflow with thousands of names", () => {
+  // Far more than it takes; if each name were compared with all others, it would take several times as long.
+  const GUARD = { timeout: 8000 };
+  const names = Array.from({ length: 3000 }, (_, index) => `task-${index + 1}-some-name.md`);
+
+  it("lists its tasks by their files", GUARD, async () => {
+    const listed = names.map((file, index) => ({ task_number: index + 1, name: "dig", file }));
+    const files = Object.fromEntries(names.map((name) => [`phases/1/${name}`, "# Dig\n"]));
+    const { structure, lines } = await read({ ...tasks(...listed), "phases/1/task-1-dig.md": undefined, ...files });
+    expect(lines).toEqual([]);
+    expect(structure?.phases[0]?.tasks).toHaveLength(3000);
+  });
+
+  it("names unknown options in its texts", GUARD, async () => {
+    const properties = Object.fromEntries(names.slice(0, 200).map((name) => [name, { type: "string" }]));
+    const changes = { options_schema: { type: "object", additionalProperties: false, properties } };
+    const text = `# Phase 1: Dig\n\n${names.map((_, index) => `{options.unknown_${index}}`.repeat(10)).join("\n")}\n`;
+    const { codes } = await read({ "metadata.json": metadata(changes), "phases/1/phase.md": text });
+    expect(codes.filter((code) => code === "warning TEMPLATE_PLACEHOLDER_UNKNOWN")).toHaveLength(1000);
+  });
+});

@@ -349,4 +349,20 @@ describe("the gate of a phase without a gate file", () => {
     expect(again.lines).toEqual([]);
     expect(again.structure?.phases[0]?.gate).toEqual({ ...gate, source: "gate-file" });
   });
+
+  it("is frozen with the validators that its checkpoint defines", async () => {
+    const table = "| Evidence | Type | Validator | Description |\n|---|---|---|---|\n";
+    const text = `${PHASE}\n${table}| depth | integer | deep | a |\n| note | string | worded, non_empty | b |\n`;
+    const validators = { deep: { rule: "value > 100", error_message: "too flat" }, worded: "lambda x: 'a' in x" };
+    const json = metadata({
+      phases: [phase(1, { required_evidence: undefined, checkpoint: { validators } }), phase(2)],
+    });
+    const first = await readWorkflow("garden_v1", texts({ "metadata.json": json, "phases/1/phase.md": text }));
+    const gate = first.definition?.structure.phases[0]?.gate;
+    if (gate?.kind !== "fields") throw new Error(JSON.stringify(first.diagnostics));
+    const frozen = await gateFileText(gate, first.inferred ?? []);
+    const again = await read({ "metadata.json": LONELY, "phases/1/gate-definition.yaml": frozen });
+    expect(again.lines).toEqual([]);
+    expect(again.structure?.phases[0]?.gate).toEqual({ ...gate, source: "gate-file" });
+  });
 });

@@ -159,6 +159,19 @@ describe("examples of evidence", () => {
     expect(exampleEvidence(gateOf(thrown))).toBeUndefined();
   });
 
+  it("are left out where a keyword that nobody knows may refuse them", () => {
+    expect(sampleBy({ type: "string", not: { odd: true } })).toBeUndefined();
+    expect(sampleBy({ type: "string", not: { $ref: "#/$defs/a" }, $defs: { a: { odd: true } } })).toBeUndefined();
+    expect(sampleBy({ oneOf: [{ type: "string" }, { odd: true }] })).toBeUndefined();
+    expect(sampleBy({ type: "string", not: { const: "..." } })).toBe("a");
+    expect(sampleBy({ oneOf: [{ type: "string" }, { type: "null" }] })).toBe("...");
+  });
+
+  it("are given for fields with a mark about waivers", () => {
+    const schema = z.object({ a: z.string().meta({ waivable: false }) });
+    expect(exampleEvidence(gateOf(schema))).toEqual({ a: "..." });
+  });
+
   it("are the same each time", () => {
     expect(gateOf(z.object(FIELDS))).toEqual(gateOf(z.object(FIELDS)));
   });

@@ -235,6 +235,22 @@ describe("a session", () => {
     expect(missing).toMatchObject({ success: false, remedy: expect.stringContaining(id) });
   });
 
+  it("is named where a call is refused that names it, else the open one", async () => {
+    const refused: unknown[] = [];
+    workspace.on("refused", ({ operation, sessionId }) => void refused.push([operation, sessionId]));
+    await workspace.completeSession({ session_id: UUID });
+    const id = await create(workspace);
+    await workspace.completeSession({ session_id: UUID });
+    await workspace.completeSession({ session_id: "../../etc" });
+    await workspace.saveOutput({ path: "a.md", content: "a" });
+    expect(refused).toEqual([
+      ["complete_session", UUID],
+      ["complete_session", UUID],
+      ["complete_session", id],
+      ["save_output", id],
+    ]);
+  });
+
   it("can be reopened only if the host allows it", async () => {
     const id = await create(workspace);
     const other = workspace.connect({ mayReopen: () => false });
@@ -345,6 +361,7 @@ describe("a path to save to", () => {
 
   it.each([
     "{session-folder}/notes/output.md",
+    "./{session-folder}/notes/output.md",
     "{session_folder}/notes/output.md",
     "{{SESSION_FOLDER}}/notes/output.md",
     "{session-id}/notes/output.md",

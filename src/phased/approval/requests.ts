@@ -14,6 +14,7 @@ import { loadEvidence, readEvents } from "../artifacts.js";
 import { acceptedState, checkWorkflow, execute, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
+import { BROKEN } from "../lists.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
 import type { SessionCommand } from "../state/commands.js";
 import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
@@ -122,10 +123,7 @@ export async function listAwaited<T>(
   return found;
 }
 
-/**
- * Reports a tampered session, or one with an approval that this host does not accept, to the host and omits
- * it, so that it does not hide the others.
- */
+/** Reports a session that can't be shown to the host and omits it, so that it does not hide the others. */
 async function awaitedIn<T>(
   context: EngineContext,
   sessionId: SessionId,
@@ -138,7 +136,7 @@ async function awaitedIn<T>(
     if (unapproved !== undefined) throw notAccepted(unapproved);
     return await view(session);
   } catch (error) {
-    if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
+    if (!isPhasegateError(error) || !BROKEN.has(error.code)) throw error;
     context.notifications.report("approvals", error);
     return undefined;
   }

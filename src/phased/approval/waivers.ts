@@ -11,8 +11,8 @@ import { requirementText, waiverName } from "../../gate/waivers.js";
 import { keyedRequest } from "../../log/machine.js";
 import { canonicalJson } from "../../workflow/json.js";
 import { parseSessionId, type SessionId, shown } from "../../workflow/names.js";
-import type { WorkflowStructure } from "../../workflow/structure.js";
-import { checkWorkflow, execute, sessionNotFound } from "../context.js";
+import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
+import { checkWorkflow, execute, phaseAsked, sessionNotFound } from "../context.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import { type PhasedSession, requireEvent } from "../pinned.js";
 import { isWaiverOpen } from "../state/commands.js";
@@ -212,6 +212,16 @@ export async function viewWaivers(
     ...(denied === undefined ? {} : { waiverDenied: denied }),
     ...(granted.length === 0 ? {} : { waived: granted }),
   };
+}
+
+/** Returns a phase as the agent is asked to pass it: the current one without what is waived. */
+export async function phaseNow(
+  context: EngineContext,
+  { session, structure }: LoadedSession,
+  phase: PhaseDefinition,
+): Promise<PhaseDefinition> {
+  const { waived } = await viewWaivers(context, session, structure);
+  return phaseAsked(context, session.head, phase, waived);
 }
 
 /** Returns the open request with what a person has to know; undefined if there is none. */

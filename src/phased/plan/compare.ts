@@ -33,9 +33,10 @@ type PlaceOf = (phase: EitherPhase) => Pick<PlanChange, "phase" | "behind">;
 export function comparePlan(structure: WorkflowStructure, position: number, plan: Plan): Comparison {
   const arrangement = arrangePhases(structure.phases, position, plan.phases);
   const { matches, ahead, shift } = arrangement;
+  const [passed, coming] = [new Set(structure.phases.slice(0, position)), new Set(ahead)];
   const placeOf: PlaceOf = (phase) => {
     const isPinned = !("validationGate" in phase);
-    const behind = isPinned ? structure.phases.indexOf(phase) < position : !ahead.includes(phase);
+    const behind = isPinned ? passed.has(phase) : !coming.has(phase);
     const number = isPinned || behind ? phase.number : phase.number + shift;
     return { phase: number, ...(behind ? { behind } : {}) };
   };
@@ -173,8 +174,9 @@ function gateItems({ gate }: PhaseDefinition): readonly string[] {
 
 /** Describes the difference of two lists: what was removed and what was added. */
 function countOf(before: readonly string[], after: readonly string[]): { from: string; to: string } {
-  const gone = before.filter((text) => !after.includes(text)).length;
-  const come = after.filter((text) => !before.includes(text)).length;
+  const [earlier, later] = [new Set(before), new Set(after)];
+  const gone = before.filter((text) => !later.has(text)).length;
+  const come = after.filter((text) => !earlier.has(text)).length;
   return { from: `${before.length}, ${gone} of them gone`, to: `${after.length}, ${come} of them new` };
 }
 

@@ -29,8 +29,8 @@ interface Side<T> {
   readonly task: T;
   readonly id: string;
   readonly name: string;
-  /** Its phase in the current plan; undefined if the phase of a pinned task has no match there. */
-  readonly home: PlanPhase | undefined;
+  /** The place of its phase in the current plan; undefined if the phase of a pinned task has no match there. */
+  readonly home: number | undefined;
 }
 
 /**
@@ -43,23 +43,25 @@ export function matchTasks(
   live: readonly PlanPhase[],
   phases: PhaseMatches = matchPhases(pinned, live),
 ): TaskMatches {
-  const before = pinned.flatMap((phase) =>
-    phase.tasks.flatMap((task): Side<TaskDefinition>[] =>
-      task.plan === undefined ? [] : [{ task, id: task.plan.id, name: task.name, home: phases.get(phase) }],
-    ),
-  );
-  const now = live.flatMap((home) =>
-    home.tasks.map((task): Side<PlanTask> => ({ task, id: task.id, name: task.name, home })),
+  const places = new Map<PlanPhase | undefined, number>(live.map((phase, place) => [phase, place]));
+  const before = pinned.flatMap((phase) => {
+    const home = places.get(phases.get(phase));
+    return phase.tasks.flatMap((task): Side<TaskDefinition>[] =>
+      task.plan === undefined ? [] : [{ task, id: task.plan.id, name: task.name, home }],
+    );
+  });
+  const now = live.flatMap((phase, home) =>
+    phase.tasks.map((task): Side<PlanTask> => ({ task, id: task.id, name: task.name, home })),
   );
   const [oldNames, newNames] = [new Set(before.map(({ name }) => name)), new Set(now.map(({ name }) => name))];
   const pairs = new Pairs(before, now);
-  pairs.alike(({ home, name }) => (home === undefined ? undefined : `${live.indexOf(home)} ${name}`));
-  pairs.only(({ home, id, name }) => (home === undefined ? undefined : `${live.indexOf(home)} ${id} ${name}`));
+  pairs.alike(({ home, name }) => (home === undefined ? undefined : `${home} ${name}`));
+  pairs.only(({ home, id, name }) => (home === undefined ? undefined : `${home} ${id} ${name}`));
   pairs.only(({ id, name }) => `${id} ${name}`);
   pairs.only(({ name }) => name);
   pairs.only(({ home, id, name }) => {
     const isNew = oldNames.has(name) !== newNames.has(name);
-    return home === undefined || !isNew ? undefined : `${live.indexOf(home)} ${id}`;
+    return home === undefined || !isNew ? undefined : `${home} ${id}`;
   });
   return pairs.found;
 }
@@ -81,7 +83,8 @@ export function arrangePhases(
     return { matches, done: [], ahead: live, shift: shiftAfter(last?.number ?? 0, live) };
   }
   const done = pinned.slice(0, position).filter(({ plan }) => plan !== undefined);
-  const isDone = (phase: PlanPhase) => done.some((candidate) => matches.get(candidate) === phase);
+  const passed = new Set(done.map((phase) => matches.get(phase)));
+  const isDone = (phase: PlanPhase) => passed.has(phase);
   const found = matches.get(current);
   const here = found === undefined ? -1 : live.indexOf(found);
   const from = Math.min(here, live.findLastIndex(isDone) + 1);
@@ -94,24 +97,30 @@ export function arrangePhases(
 /** Matches the phases of a session that come from a plan with the current plan. */
 export function matchPhases(pinned: readonly PhaseDefinition[], live: readonly PlanPhase[]): PhaseMatches {
   const matches = new Map<PhaseDefinition, PlanPhase>();
-  const taken = new Set<PlanPhase>();
-  const rules: readonly ((phase: PhaseDefinition, candidate: PlanPhase) => boolean)[] = [
-    (phase, { number, name }) => phase.plan?.number === number && phase.name === name,
-    (phase, { name }) => phase.name === name,
-    (phase, { number }) => phase.plan?.number === number,
-  ];
-  for (const rule of rules) {
+  let free = live;
+  for (const keyOf of PHASE_KEYS) {
+    const candidates = grouped(free, ({ number, name }) => keyOf(number, name));
     for (const phase of pinned) {
       if (phase.plan === undefined || matches.has(phase)) continue;
-      const found = live.filter((candidate) => !taken.has(candidate) && rule(phase, candidate));
+      const key = keyOf(phase.plan.number, phase.name);
+      const found = candidates.get(key);
       // A name or number that several phases share identifies none of them.
-      if (found.length !== 1 || found[0] === undefined) continue;
+      if (found?.length !== 1 || found[0] === undefined) continue;
       matches.set(phase, found[0]);
-      taken.add(found[0]);
+      candidates.delete(key);
     }
+    const taken = new Set(matches.values());
+    free = live.filter((phase) => !taken.has(phase));
   }
   return matches;
 }
+
+/** What identifies a phase: the best key comes first. */
+const PHASE_KEYS: readonly ((number: number, name: string) => string)[] = [
+  (number, name) => `${number} ${name}`,
+  (_, name) => name,
+  (number) => `${number}`,
+];
 
 /** Pairs tasks that have the same key on both sides. A paired task is not paired again. */
 class Pairs {
@@ -155,14 +164,14 @@ class Pairs {
   }
 }
 
-function grouped<T>(
-  sides: readonly Side<T>[],
-  keyOf: (side: Side<unknown>) => string | undefined,
-): Map<string, Side<T>[]> {
-  const groups = new Map<string, Side<T>[]>();
-  for (const side of sides) {
-    const key = keyOf(side);
-    if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), side]);
+/** Groups what has a key by it, in order. */
+export function grouped<T>(all: readonly T[], keyOf: (one: T) => string | undefined): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const group = key === undefined ? undefined : groups.get(key);
+    if (group !== undefined) group.push(one);
+    else if (key !== undefined) groups.set(key, [one]);
   }
   return groups;
 }

@@ -4,7 +4,7 @@
  */
 
 import { PhasegateError } from "../../errors.js";
-import type { PlanPhase } from "../../plan/plan.js";
+import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
@@ -91,12 +91,13 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
   const startPhase = statics.length === 0 ? pinned.startPhase : base.startPhase;
   const structure = { ...rest, startPhase, phases, plan: planPin(usable, shift) };
   checkPinned(structure, usable.source.path);
+  const before = statics.length + done.length;
+  const placeOf = new Map<PlanPhase | undefined, number>(ahead.map((phase, at) => [phase, before + at]));
   const places = pinned.phases.flatMap((phase, from) => {
     if (from < position) return [];
     if (phase.plan === undefined) return [[from, from] as const];
-    const now = matches.get(phase);
-    const at = now === undefined ? -1 : ahead.indexOf(now);
-    return at < 0 ? [] : [[from, statics.length + done.length + at] as const];
+    const to = placeOf.get(matches.get(phase));
+    return to === undefined ? [] : [[from, to] as const];
   });
   const current = pinned.phases[position];
   const now = current?.plan === undefined ? undefined : matchTasks(pinned.phases, usable.reading.plan.phases, matches);
@@ -106,10 +107,10 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
 
 /** Returns the tasks of the current phase that are still in it, by their old and new numbers. */
 function pairsOfTasks(was: PhaseDefinition | undefined, matches: TaskMatches, now: PlanPhase | undefined): TaskPairs {
+  const numbers = new Map<PlanTask | undefined, number>(now?.tasks.map((task, index) => [task, index + 1]));
   return (was?.tasks ?? []).flatMap((task) => {
-    const found = matches.get(task);
-    const place = found === undefined ? -1 : (now?.tasks.indexOf(found) ?? -1);
-    return place < 0 ? [] : [[task.number, place + 1] as const];
+    const number = numbers.get(matches.get(task));
+    return number === undefined ? [] : [[task.number, number] as const];
   });
 }
 
@@ -201,12 +202,12 @@ function lossOf(task: AskedTask, now: AskedTask | undefined): PlanChange[] {
   if (now === undefined) return [{ phase, id, name }];
   if (now.name !== name) return [{ phase, id, name, from: name, to: now.name }];
   if (!now.required) return [{ phase, id, name, to: "may be left out" }];
-  const left = [...now.texts];
+  const left = new Map<string, number>();
+  for (const text of now.texts) left.set(text, (left.get(text) ?? 0) + 1);
   return task.texts.flatMap((text) => {
-    const at = left.indexOf(text);
-    if (at < 0) return [{ phase, id, name, from: text }];
-    left.splice(at, 1);
-    return [];
+    const count = left.get(text) ?? 0;
+    left.set(text, count - 1);
+    return count > 0 ? [] : [{ phase, id, name, from: text }];
   });
 }
 

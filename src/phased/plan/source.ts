@@ -198,7 +198,7 @@ function checkedParser(name: string, parser: SourceParser): SourceParser {
     const file = fileOf.get(plan) ?? "the plan";
     const ticked: unknown = guarded(name, file, () => write(text, plan, request));
     if (typeof ticked !== "string") throw failed(name, file, "gave no text for its ticks");
-    if (ticked !== text && withoutTicks(parse(ticked, file).plan) !== withoutTicks(plan)) {
+    if (ticked !== text && partsOf(parse(ticked, file).plan) !== partsOf(plan)) {
       throw failed(name, file, "changed more than ticks");
     }
     return ticked;
@@ -230,8 +230,8 @@ function firstIssue(issues: readonly { readonly path: readonly PropertyKey[]; re
   return `${place}${first?.message ?? "nothing"}`;
 }
 
-/** Returns everything in a plan except ticks and positions. */
-function withoutTicks({ phases }: Plan): string {
+/** Returns what ticks must not change in a plan: its phases, tasks, dependencies, criteria and items. */
+function partsOf({ phases }: Plan): string {
   return JSON.stringify(
     phases.map(({ number, name, tasks, validationGate }) => [
       number,

@@ -8,7 +8,7 @@ import type { Plan, PlanItem, PlanTask, TickRequest } from "../../plan/plan.js";
 import { isTicked } from "../../plan/task-line.js";
 import type { SourceParser } from "../../ports/content-provider.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
-import { matchPhases, matchTasks, type TaskMatches } from "./match.js";
+import { grouped, matchPhases, matchTasks, type PhaseMatches, type TaskMatches } from "./match.js";
 
 /** A pinned task, with the phases that were pinned with it. */
 export interface KnownTask {
@@ -117,8 +117,11 @@ export function itemsShown(
 
 /** Returns where items of gates are in the current plan; the boxes of items that are gone stay as they are. */
 function itemsIn({ phases: live }: Plan, items: readonly KnownItem[]): NonNullable<TickRequest["items"]> {
+  const known = new Map<readonly PhaseDefinition[], PhaseMatches>();
   return items.flatMap(({ phase, phases, item }) => {
-    const now = matchPhases(phases, live).get(phase);
+    const matches = known.get(phases) ?? matchPhases(phases, live);
+    known.set(phases, matches);
+    const now = matches.get(phase);
     const place = now && placesOf(phase, now.validationGate)[item - 1];
     return now === undefined || place === undefined ? [] : [{ phase: now.number, places: [place] }];
   });
@@ -126,8 +129,7 @@ function itemsIn({ phases: live }: Plan, items: readonly KnownItem[]): NonNullab
 
 /** Returns the current place of each pinned item of a phase's gate: the same text, the first of it for the first. */
 function placesOf({ gate }: PhaseDefinition, now: readonly PlanItem[]): (number | undefined)[] {
-  const free = new Map<string, number[]>();
-  for (const [place, { text }] of now.entries()) free.set(text, [...(free.get(text) ?? []), place]);
+  const free = grouped([...now.keys()], (place) => now[place]?.text);
   return gate.kind === "plan" ? gate.items.map((text) => free.get(text)?.shift()) : [];
 }
 

@@ -4,10 +4,18 @@
  */
 
 import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
-import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
+import {
+  type FilledText,
+  type OwnText,
+  renderPhase,
+  renderShared,
+  renderTask,
+  splitTemplate,
+} from "../../template/template.js";
 import { revisionOf } from "../../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
@@ -19,6 +27,7 @@ import type {
 import type { EngineContext, LoadedSession, TickReport } from "../engine-context.js";
 import type { SessionHead } from "../state/head.js";
 import { inRanges } from "../state/ranges.js";
+import type { PhaseTask } from "../state/task-notes.js";
 import { changesAhead, summaryOf } from "./compare.js";
 import { matchTasks } from "./match.js";
 import { readSource, reasonOf } from "./source.js";
@@ -52,8 +61,10 @@ export interface TaskProgress {
   readonly dependencies: readonly string[];
   /** The dependencies that are not done. */
   readonly open: readonly string[];
-  /** True if it can be done now: neither it nor its phase is done, and no dependency is open. */
+  /** True if it can be done now: neither it nor its phase is done, it is not closed, and no dependency is open. */
   readonly ready: boolean;
+  /** See {@link PhaseTask.closed}. A waived task blocks no other one. */
+  readonly closed?: PhaseTask["closed"];
   /** True if the gate does not require it. */
   readonly optional: boolean;
   /** The requirements that it implements, if the plan names them. */
@@ -72,7 +83,7 @@ export interface PlannedTaskView extends PlannedPhaseView {
   readonly task: TaskProgress;
 }
 
-/** Returns what the plan says about a phase; undefined if the session has no plan. */
+/** Returns what the plan says about a phase, without what is waived; undefined if the session has no plan. */
 export async function viewPlannedPhase(
   context: EngineContext,
   loaded: LoadedSession,
@@ -80,7 +91,7 @@ export async function viewPlannedPhase(
 ): Promise<PlannedPhaseView | undefined> {
   const live = await livePlan(context, loaded);
   if (live === undefined) return undefined;
-  return { ...live.view, tasks: taskStandings(loaded.structure, loaded.session.head, phase, live.plan) };
+  return { ...live.view, tasks: taskProgress(loaded.structure, loaded.session.head, phase, live.plan) };
 }
 
 /**
@@ -136,9 +147,9 @@ interface RenderedText {
   /** True if the template has changed since the phase was pinned. */
   readonly contentChanged: boolean;
   /** See {@link TextView.own}. */
-  readonly own?: string;
-  /** See {@link PhaseView.shared}. */
-  readonly shared?: string;
+  readonly own?: OwnText;
+  /** See {@link TextView.shared}. */
+  readonly shared?: FilledText;
 }
 
 interface Kept extends Omit<RenderedText, "contentChanged"> {
@@ -202,11 +213,16 @@ function partsOf(
 ): Pick<RenderedText, "own" | "shared"> {
   const values = { target, plan: plan?.path };
   const tasks = phase.tasks.length < 2 || forTasks === undefined ? undefined : splitTemplate(forTasks, "task");
-  if (task !== undefined) return tasks === undefined ? {} : { own: renderTask(tasks.own, phase, task, values).text };
-  const isFirst = phases.find((other) => other.plan !== undefined) === phase;
-  const split = isFirst ? undefined : splitTemplate(template, "phase");
+  if (task !== undefined) {
+    if (tasks === undefined) return {};
+    return { own: { ...renderTask(tasks.own, phase, task, values), restIn: phase.number } };
+  }
+  const first = phases.find((other) => other.plan !== undefined) ?? phase;
+  const split = first === phase ? undefined : splitTemplate(template, "phase");
   return {
-    ...(split === undefined ? {} : { own: renderPhase(split.own, phase, undefined, values).text }),
+    ...(split === undefined
+      ? {}
+      : { own: { ...renderPhase(split.own, phase, undefined, values), restIn: first.number } }),
     ...(tasks === undefined ? {} : { shared: renderShared(tasks.shared, phase, values) }),
   };
 }
@@ -222,7 +238,7 @@ function changedSince(
 }
 
 /** Returns the state of a phase's tasks, by the session and its current plan. */
-function taskStandings(
+function taskProgress(
   { phases }: WorkflowStructure,
   head: SessionHead,
   phase: PhaseDefinition,
@@ -245,15 +261,29 @@ function taskStandings(
     const task = home === undefined ? undefined : now?.get(home.task);
     return task?.state ?? home?.task.plan?.state ?? "pending";
   };
+  const waived = phase.gate.kind === "plan" ? (phase.gate.waived ?? []) : [];
+  const givenUp = phase.number === head.phase ? (head.tasks?.givenUp ?? []) : [];
+  const isGivenUp = (number: number) => inRanges(givenUp, number);
+  const isWaived = (id: string) => waived.includes(`${TASKS_FIELD}.${id}`);
+  // What the gate does not require can be left out, and then blocks no other task.
+  const isLeftOut = (id: string) => {
+    const task = phase.tasks.find(({ plan }) => plan?.id === id);
+    return isWaived(id) || (task?.plan?.optional === true && isGivenUp(task.number));
+  };
   return phase.tasks.flatMap(({ number, name, plan }) => {
     if (plan === undefined) return [];
     const { id, dependencies, optional, requirements } = plan;
     const state = stateOf(id);
     // An optional task that was left out in a completed phase blocks no other task.
     const isOver = (other: string) => homes.get(other)?.done === true;
-    const open = dependencies.filter((needed) => !isOver(needed) && stateOf(needed) !== "done");
-    const ready = state !== "done" && !isOver(id) && open.length === 0;
-    const said = requirements === undefined ? {} : { requirements };
+    const open = dependencies.filter((needed) => !isOver(needed) && !isLeftOut(needed) && stateOf(needed) !== "done");
+    const isOpen = state !== "done" && !isOver(id);
+    const closed = !isOpen ? undefined : isWaived(id) ? "waived" : isGivenUp(number) ? "given_up" : undefined;
+    const ready = isOpen && closed === undefined && open.length === 0;
+    const said = {
+      ...(requirements === undefined ? {} : { requirements }),
+      ...(closed === undefined ? {} : ({ closed } as const)),
+    };
     return [{ number, id, name, state, dependencies, open, ready, optional, ...said }];
   });
 }
@@ -268,7 +298,7 @@ function checkOrder(
   const ready = tasks.filter((other) => other.ready).map(({ number }) => number);
   const first = ready.length === 0 ? "" : ` Ready now: ${ready.join(", ")}.`;
   throw new PhasegateError("TASK_LOCKED", `task ${id} needs ${open.join(", ")}, which is not done`, {
-    remedy: `Do ${open.join(", ")} first. It counts as done once it is noted as done, its phase has passed, or a person has ticked it in ${path}.${first}`,
+    remedy: `Do ${open.join(", ")} first. It counts as done once it is noted as done, its phase has passed, or a person has waived it or ticked it in ${path}.${first}`,
     details: { phase, task, open, ready },
   });
 }

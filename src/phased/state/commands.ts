@@ -13,7 +13,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structur
 import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification, Waived } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 import { inRanges } from "./ranges.js";
-import type { StepRefused, TaskPairs } from "./task-notes.js";
+import type { StepRefused, TaskPairs, TaskWord } from "./task-notes.js";
 
 /** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -62,7 +62,7 @@ export type SessionCommand =
       /** Items of its validation gate that were already ticked there, by number. */
       readonly stoodItems?: readonly number[];
     }
-  | { readonly type: "completeTask"; readonly phase: number; readonly task: number; readonly note?: string }
+  | ({ readonly type: "completeTask"; readonly phase: number; readonly task: number } & TaskWord)
   | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
   | ({ readonly type: "deny"; readonly note: string } & PersonsWord)
   | {
@@ -226,9 +226,7 @@ export function submissionRefusal(
   const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });
-  if (position > head.position) return phaseLocked(phase, head.phase);
-  if (position < head.position) return behind(head, phase, structure);
-  return exhausted(head, limits);
+  return position === head.position ? exhausted(head, limits) : notCurrent(head, phase, structure);
 }
 
 /** Returns the reason why a task of a phase can't be noted as done now; undefined if it can. */
@@ -329,8 +327,8 @@ export function phaseOutOfRange(structure: WorkflowStructure, requested: number)
 }
 
 /** Returns the error for a text that is too long for the head. */
-export function tooLong(field: "note" | "reason" | "operator", limit: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `the ${field} is longer than ${limit} characters`, {
+export function tooLong(field: "note" | "reason" | "operator" | "by", limit: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `'${field}' is longer than ${limit} characters`, {
     remedy: `Shorten it to ${limit} characters; what is longer belongs in a file.`,
     details: { field, expected: `at most ${limit} characters` },
   });

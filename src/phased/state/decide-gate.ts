@@ -27,6 +27,8 @@ import { type SessionHead, spentAt } from "./head.js";
 
 /** Limits notes and reasons, in characters: they are stored in the head, which must stay small. */
 export const NOTE_MAX = 2000;
+/** The longest name of whoever asks for a step on behalf of the host. */
+export const OPERATOR_MAX = 200;
 
 /** At least one event, in order. */
 type Events = readonly [SessionEvent, ...SessionEvent[]];
@@ -103,6 +105,8 @@ export function passWithoutEvidence(
   if (phase === undefined || command.phase !== head.phase) return notCurrent(head, command.phase, structure);
   if (!allows(phase)) return notAllowed(command);
   const { by, reason } = command;
+  if (by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
+  if (reason.length > NOTE_MAX) return tooLong("reason", NOTE_MAX);
   return [{ type, phase: phase.number, position: head.position, by, reason }, ...ahead(head.position, context)];
 }
 

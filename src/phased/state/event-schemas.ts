@@ -158,7 +158,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     requested: z.optional(z.int()),
     task: z.optional(z.int()),
   }),
-  z.object({ type: z.literal("task_completed"), phase, task: z.int(), note: text }),
+  z.object({ type: z.enum(["task_completed", "task_given_up"]), phase, task: z.int(), note: text }),
   z.object({
     type: z.literal("gate_failed"),
     phase,

@@ -132,13 +132,13 @@ export type SessionEvent =
       /** Set if it counts as no attempt: nothing failed but checks that had nothing to compare with. */
       uncounted?: true | undefined;
     }
-  /** A task of the current phase is noted as done. The gate does not ask for it. */
+  /** A task of the current phase is noted as done, or as given up: it could not be done. The gate asks for neither. */
   | {
-      type: "task_completed";
+      type: "task_completed" | "task_given_up";
       phase: number;
       /** The task's number in its phase. */
       task: number;
-      /** What whoever continues should know. */
+      /** What whoever continues should know; of a task that was given up always, and why. */
       note?: string | undefined;
     }
   /** A step ahead was refused, for the first time in this visit to the phase. */
@@ -202,7 +202,7 @@ export type SessionEvent =
       position: number;
       by: string;
       snapshots?: Snapshot[] | undefined;
-      /** The old and new numbers of the tasks that stay noted as done. */
+      /** The old and new numbers of the tasks that stay noted as done or given up. */
       tasks?: [number, number][] | undefined;
     }
   /** The session adopted the edits of its plan. */
@@ -214,7 +214,7 @@ export type SessionEvent =
       changes: PlanChanges;
       /** The old and new positions of phases with failed attempts, from the current phase on. */
       places?: [number, number][] | undefined;
-      /** The old and new numbers of the tasks that stay noted as done. */
+      /** The old and new numbers of the tasks that stay noted as done or given up. */
       tasks?: [number, number][] | undefined;
       operator?: string | undefined;
       note?: string | undefined;

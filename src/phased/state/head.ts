@@ -12,12 +12,12 @@ import {
   type Ranges,
   rangesSchema,
 } from "./ranges.js";
-import { refusalKey, type TaskNotes, taskNotesSchema, tasksAfter, withTask } from "./task-notes.js";
+import { refusalKey, type TaskNotes, taskNotesSchema, tasksAfter, tasksDecided, withTask } from "./task-notes.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
 export type SessionHead =
   | (HeadFacts & { status: "active" })
-  | (HeadFacts & { status: "paused"; pausedAt: string; note?: string | undefined })
+  | (HeadFacts & { status: "paused"; pausedAt: string; note?: string | undefined; beforeDecision?: true | undefined })
   | (HeadFacts & { status: "failed"; failedAt: string })
   | (HeadFacts & { status: "completed"; completedAt: string })
   | (HeadFacts & { status: "deleted"; deletedAt: string; reason?: string | undefined });
@@ -46,7 +46,7 @@ export interface HeadFacts {
   attempts: number;
   /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
   spent: [number, number][];
-  /** The tasks of the current phase that are noted as done. Missing if there are none. */
+  /** The tasks of the current phase that are noted as done or given up. Missing if there are none. */
   tasks?: TaskNotes | undefined;
   /** Identifies the steps ahead that were refused since the phase was entered, as far as the log has them. */
   refused?: string[] | undefined;
@@ -101,7 +101,13 @@ const common = {
 /** Checks a stored head. */
 export const sessionHeadSchema = z.discriminatedUnion("status", [
   z.object({ status: z.literal("active"), ...common }),
-  z.object({ status: z.literal("paused"), ...common, pausedAt: z.string(), note: z.optional(z.string()) }),
+  z.object({
+    status: z.literal("paused"),
+    ...common,
+    pausedAt: z.string(),
+    note: z.optional(z.string()),
+    beforeDecision: z.optional(z.literal(true)),
+  }),
   z.object({ status: z.literal("failed"), ...common, failedAt: z.string() }),
   z.object({ status: z.literal("completed"), ...common, completedAt: z.string() }),
   z.object({ status: z.literal("deleted"), ...common, deletedAt: z.string(), reason: z.optional(z.string()) }),
@@ -135,15 +141,12 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     }
     case "waiver_requested":
       return { ...head, waiver: { version }, waiverRequests: (head.waiverRequests ?? 0) + 1 };
-    case "waiver_granted":
-      return {
-        ...head,
-        ...NO_WAIVERS,
-        waiverRequests: undefined,
-        waived: [...(head.waived ?? []), { version, fields: event.fields }],
-      };
+    case "waiver_granted": {
+      const waived = [...(head.waived ?? []), { version, fields: event.fields }];
+      return { ...decided(head), ...NO_WAIVERS, waiverRequests: undefined, waived };
+    }
     case "waiver_denied":
-      return { ...head, waiver: { version, denied: true } };
+      return { ...decided(head), waiver: { version, denied: true } };
     case "approved":
     case "denied":
       return { ...facts, status: "active" };
@@ -168,6 +171,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "step_refused":
       return { ...head, refused: [...(facts.refused ?? []), refusalKey(event)] };
     case "task_completed":
+    case "task_given_up":
       // A question to a person stays: the note changes nothing that was asked.
       return { ...head, tasks: withTask(facts.tasks, event) };
     case "phase_skipped":
@@ -276,6 +280,12 @@ function factsOf(head: SessionHead): HeadFacts {
     createdAt,
     phaseStartedAt,
   };
+}
+
+/** Marks notes as older than a person's decision on a waiver: they may say that one is awaited. */
+function decided(head: SessionHead): SessionHead {
+  const now = { ...head, tasks: tasksDecided(head.tasks) };
+  return now.status === "paused" && now.note !== undefined ? { ...now, beforeDecision: true } : now;
 }
 
 /** Waivers end with the visit to their phase; and when its gate may be another one. */

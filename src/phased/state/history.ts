@@ -62,6 +62,7 @@ export interface AttemptNote {
     | "waiver_granted"
     | "waiver_denied"
     | "task_completed"
+    | "task_given_up"
     | "paused"
     | "resumed"
     | "retried"
@@ -70,7 +71,7 @@ export interface AttemptNote {
   readonly by?: string;
   /** The text: a comment, a reason, or what to do instead. */
   readonly note?: string;
-  /** The number of the task that was done. */
+  /** The number of the task that was done or given up. */
   readonly task?: number;
   /** The names of what is to be waived. */
   readonly fields?: readonly string[];
@@ -191,6 +192,7 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
     case "waiver_requested":
       return { at, event: event.type, fields: event.fields, note: event.reason };
     case "task_completed":
+    case "task_given_up":
       return event.note === undefined ? undefined : { at, event: event.type, task: event.task, note: event.note };
     case "paused":
     case "resumed":
@@ -287,13 +289,16 @@ interface Artifact {
   readonly evidence: EvidenceRef;
   /** The schema's output, where it differs from the evidence. */
   readonly output?: ValueRef;
+  /** What was not required of it. */
+  readonly waived?: readonly Waived[];
 }
 
 /** Returns the evidence of the completed phases, by phase number. */
 export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
   return fold(events, new Map(), ({ event, at, version }) => {
-    const { phase, position, evidence, output } = event;
-    return { phase, position, at, version, evidence, ...(output === undefined ? {} : { output }) };
+    const { phase, position, evidence, output, waived } = event;
+    const more = { ...(output === undefined ? {} : { output }), ...(waived === undefined ? {} : { waived }) };
+    return { phase, position, at, version, evidence, ...more };
   });
 }
 

@@ -1,20 +1,63 @@
 /**
- * What is noted of a visit to a phase: which tasks are done, the last note, and the steps ahead that were refused. It
+ * What is noted of a visit to a phase: which tasks are done or given up, the last note, and the steps ahead that were refused. It
  * helps whoever continues or watches, and is no claim towards the gate. A plan sync and a migration keep of the tasks
  * what is still true.
  */
 
 import * as z from "zod/mini";
-import type { TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
+import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf } from "./events.js";
-import { addToRanges, inRanges, type Ranges, rangesSchema } from "./ranges.js";
+import { addToRanges, inRanges, joinRanges, type Ranges, rangesSchema } from "./ranges.js";
+
+/** The last note on a task of a phase. */
+export interface LastNote {
+  /** The task's number; missing if a sync has changed the task. */
+  task?: number | undefined;
+  /** The note. */
+  note: string;
+  /** Set if a person has decided on a waiver since. */
+  beforeDecision?: true | undefined;
+}
 
 /** What is noted about the tasks of a phase while the work goes on. */
 export interface TaskNotes {
   /** The numbers of the tasks that are done, as ranges. */
   done: [from: number, to: number][];
-  /** The last note, and the number of its task; without it if a sync has changed that task. */
-  last?: { task?: number | undefined; note: string } | undefined;
+  /** The numbers of the tasks that could not be done, as ranges. None if missing. */
+  givenUp?: [from: number, to: number][] | undefined;
+  /** The last note. */
+  last?: LastNote | undefined;
+}
+
+/** What an agent says of a task. */
+export interface TaskWord {
+  /** What whoever continues should know; at most 2,000 characters. Required with `given_up`: why it can't be done. */
+  readonly note?: string;
+  /** `given_up` if the task could not be done. Default: `done`. */
+  readonly outcome?: "done" | "given_up";
+}
+
+/** A task of a phase, for whoever continues the work. */
+export interface PhaseTask {
+  /** The task's number in its phase. */
+  readonly number: number;
+  /** The task's name. */
+  readonly name: string;
+  /** True if it is noted as done; in a plan, also if it is ticked there, or its phase has passed. */
+  readonly done: boolean;
+  /** True if it can be done now: it is open, and so is none of its dependencies. */
+  readonly ready: boolean;
+  /** Why it is neither done nor left to do: it is noted as given up, or a person has waived it. Missing if it is open. */
+  readonly closed?: "given_up" | "waived";
+}
+
+function withoutTask({ task: _, ...last }: LastNote, task: number | undefined): LastNote {
+  return task === undefined ? last : { ...last, task };
+}
+
+/** Marks the last note as older than a person's decision on a waiver. */
+export function tasksDecided(notes: TaskNotes | undefined): TaskNotes | undefined {
+  return notes?.last === undefined ? notes : { ...notes, last: { ...notes.last, beforeDecision: true } };
 }
 
 /** A step ahead that was refused. */
@@ -51,32 +94,90 @@ export function isRefusalKept(
 /** Checks stored notes. */
 export const taskNotesSchema = z.object({
   done: rangesSchema,
-  last: z.optional(z.object({ task: z.optional(z.int()), note: z.string() })),
+  givenUp: z.optional(rangesSchema),
+  last: z.optional(
+    z.object({ task: z.optional(z.int()), note: z.string(), beforeDecision: z.optional(z.literal(true)) }),
+  ),
 });
 
 /** Old and new numbers of tasks. */
 export type TaskPairs = readonly (readonly [from: number, to: number])[];
 
-/** Notes a task as done. Without a note of its own, the last one stays. */
-export function withTask(notes: TaskNotes | undefined, { task, note }: EventOf<"task_completed">): TaskNotes {
-  const last = note === undefined ? notes?.last : { task, note };
-  return { done: addToRanges(notes?.done ?? [], task), ...(last === undefined ? {} : { last }) };
+/**
+ * Notes a task as done or given up, whatever was noted of it before. Without a note of its own, the last one stays, unless it
+ * says why this task was given up.
+ */
+export function withTask(
+  notes: TaskNotes | undefined,
+  { type, task, note }: EventOf<"task_completed" | "task_given_up">,
+): TaskNotes {
+  const isReason = notes?.last?.task === task && inRanges(notes.givenUp ?? [], task);
+  const last = note !== undefined ? { task, note } : isReason ? undefined : notes?.last;
+  const without = (ranges: Ranges = []) => joinRanges(ranges, [], (number) => number !== task);
+  const [done, givenUp] = [without(notes?.done), without(notes?.givenUp)];
+  return type === "task_completed"
+    ? notesWith(addToRanges(done, task), givenUp, last)
+    : notesWith(done, addToRanges(givenUp, task), last);
+}
+
+function notesWith(done: Ranges, givenUp: Ranges, last: TaskNotes["last"]): TaskNotes {
+  return { done, ...(givenUp.length === 0 ? {} : { givenUp }), ...(last === undefined ? {} : { last }) };
 }
 
 /** Keeps what is noted about tasks that are still there, under their new numbers. */
 export function tasksAfter(notes: TaskNotes | undefined, kept: TaskPairs = []): TaskNotes | undefined {
   if (notes === undefined) return undefined;
-  const { last } = notes;
+  const { done, givenUp = [], last } = notes;
   const task = kept.find(([from]) => from === last?.task)?.[1];
-  const noted = last && { ...(task === undefined ? {} : { task }), note: last.note };
-  const done = kept.map(([, to]) => to).reduce<Ranges>(addToRanges, []);
-  if (done.length === 0 && noted === undefined) return undefined;
-  return { done, ...(noted === undefined ? {} : { last: noted }) };
+  const noted = last && withoutTask(last, task);
+  const stay = (ranges: Ranges) =>
+    kept.flatMap(([from, to]) => (inRanges(ranges, from) ? [to] : [])).reduce<Ranges>(addToRanges, []);
+  const after = notesWith(stay(done), stay(givenUp), noted);
+  return after.done.length + (after.givenUp?.length ?? 0) === 0 && noted === undefined ? undefined : after;
+}
+
+/** What a head says of a visit to a phase. */
+interface Noted {
+  readonly position: number;
+  readonly completed: Ranges;
+  readonly tasks?: TaskNotes | undefined;
+}
+
+/** What a plan says of a task. */
+interface PlannedTask {
+  readonly number: number;
+  readonly name: string;
+  readonly state: string;
+  readonly ready: boolean;
+  readonly closed?: PhaseTask["closed"];
+}
+
+/** Returns the tasks of a phase; `planned` is what its plan says of them. */
+export function tasksOf(
+  head: Noted,
+  { phases }: WorkflowStructure,
+  phase: PhaseDefinition,
+  planned: readonly PlannedTask[] = [],
+): readonly PhaseTask[] {
+  const position = phases.findIndex(({ number }) => number === phase.number);
+  const isCurrent = position === head.position && !inRanges(head.completed, position);
+  if (planned.length > 0) {
+    return planned.map(({ number, name, state, ready, closed }) => {
+      return { number, name, done: state === "done", ready, ...(closed === undefined ? {} : { closed }) };
+    });
+  }
+  const isPassed = !isCurrent && inRanges(head.completed, position);
+  return phase.tasks.map(({ number, name }) => {
+    if (isCurrent && inRanges(head.tasks?.givenUp ?? [], number))
+      return { number, name, done: false, ready: false, closed: "given_up" };
+    const done = isPassed || (isCurrent && inRanges(head.tasks?.done ?? [], number));
+    return { number, name, done, ready: !done };
+  });
 }
 
 /**
- * Returns which of the tasks that are noted as done stay so. A task that asks for something else now is open again:
- * what was done for it was another task. Tasks of a phase that is not from a plan are the same if their names are.
+ * Returns which of the tasks that are noted as done or given up stay so. A task that asks for something else now is open
+ * again: what was done for it was another task. Tasks of a phase that is not from a plan are the same if their names are.
  */
 export function keptTasks(
   { position, tasks: noted }: { readonly position: number; readonly tasks?: TaskNotes | undefined },
@@ -87,7 +188,7 @@ export function keptTasks(
   if (noted === undefined || was === undefined || now === undefined) return {};
   const isNamed = (name: string) => now.filter((task) => task.name === name).length === 1;
   const kept = was.flatMap((task): [number, number][] => {
-    if (!inRanges(noted.done, task.number)) return [];
+    if (!inRanges([...noted.done, ...(noted.givenUp ?? [])], task.number)) return [];
     const byPlan = pairs?.find(([from]) => from === task.number)?.[1];
     const same = now.find(({ number, name }) =>
       pairs === undefined ? name === task.name && (number === task.number || isNamed(name)) : number === byPlan,

@@ -27,6 +27,7 @@ import {
   goTo,
   isTicked,
   NOTE_MAX,
+  OPERATOR_MAX,
   passWithoutEvidence,
 } from "./decide-gate.js";
 import { decideWaiver, requestWaiver } from "./decide-waiver.js";
@@ -142,25 +143,27 @@ function notFound(): AnyPhasegateError {
   });
 }
 
-/** Notes a task of the current phase as done. It counts as no attempt, and the gate does not ask for it. */
+/** Notes a task of the current phase as done or given up. It counts as no attempt, and the gate does not ask for it. */
 function completeTask(
   head: SessionHead,
-  { phase, task, note }: CommandOf<"completeTask">,
+  { phase, task, note, outcome }: CommandOf<"completeTask">,
   { structure }: TransitionContext,
 ): Decided {
   const refusal = taskRefusal(head, phase, task, structure);
   if (refusal !== undefined) return refusal;
-  if (note === undefined) return [{ type: "task_completed", phase, task }];
-  return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "task_completed", phase, task, note }];
+  if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  if (outcome !== "given_up") return [{ type: "task_completed", phase, task, ...(note === undefined ? {} : { note }) }];
+  if (note !== undefined && note.trim() !== "") return [{ type: "task_given_up", phase, task, note }];
+  return new PhasegateError("INVALID_INPUT", "a task is given up without a reason", {
+    remedy: "Say in the note why it can't be done.",
+    details: { field: "note", expected: "why it can't be done" },
+  });
 }
 
 function pause(head: SessionHead, command: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
   if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
   return withWord({ type: "paused" }, command);
 }
-
-/** The longest name of whoever asks for a step on behalf of the host. */
-const OPERATOR_MAX = 200;
 
 /** Returns an event with who asked for it, and why; an error if one of them is too long. */
 function withWord<E extends EventOf<"paused" | "resumed" | "retried" | "plan_synced">>(
@@ -180,9 +183,10 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   const { phase, resetEvidence, by } = command;
   const refusal = exhausted(head, limits);
   if (refusal !== undefined && by === "agent") return refusal;
-  // After a rollback to a phase whose attempts are used up, nothing has failed yet, but the host may still reset them.
-  // Where snapshots were missing, the retry takes them, and no attempt must fail for it.
-  const isNeeded = refusal !== undefined || head.attempts > 0 || context.snapshots !== undefined;
+  // After a rollback, nothing has failed yet, but the host may still reset the failures before: its limit may be another
+  // one than that of the agent's server. Where snapshots were missing, the retry takes them, and no attempt must fail for it.
+  const isSpent = head.attempts > 0 || (by !== "agent" && spentAt(head, head.position) > 0);
+  const isNeeded = refusal !== undefined || isSpent || context.snapshots !== undefined;
   if (head.status === "active" && !isNeeded) {
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }

@@ -105,8 +105,8 @@ type JobResult<T> =
   /** Not ended, or not even begun, at the deadline, or when the caller's signal came. */
   | { readonly status: "late" | "stopped" };
 
-/** A longer timer would fire at once. */
-const TIMER_MAX = 2 ** 31 - 1;
+/** The longest time of a timer, in milliseconds: a longer one would fire at once. */
+export const TIMER_MAX = 2 ** 31 - 1;
 
 /**
  * Runs jobs in parallel under a limit and with one deadline for all; returns the end of each, in their
@@ -139,7 +139,7 @@ export async function runBounded<T>(
       results[index] = await (end === undefined ? Promise.race([runJob(job, controller.signal), over]) : over);
     }
   };
-  await Promise.all(Array.from({ length: Math.max(1, limit) }, worker));
+  await Promise.all(Array.from({ length: Math.min(Math.max(1, limit), jobs.length) }, worker));
   clearTimeout(timer);
   signal?.removeEventListener("abort", onAbort);
   return results;

@@ -127,9 +127,8 @@ function problemOf(
   return [{ field, problem: "unverified", message: `'${field}' is not verified (${verifier}): ${message}`, got }];
 }
 
+/** Limits the recorded output of one result, and of all results of one submission, in characters. */
 const OUTPUT_EACH = 4000;
-
-/** Limits the recorded output of all results of one submission, in characters. */
 const OUTPUT_TOTAL = 64 * 1024;
 
 const MESSAGE_MAX = 1000;
@@ -141,7 +140,7 @@ function recordedResults(
   results: readonly { readonly outcome: VerifyOutcome; readonly field: string | undefined }[],
   at: string,
 ): Verification[] {
-  const room = Math.min(OUTPUT_EACH, Math.floor(OUTPUT_TOTAL / Math.max(1, results.length)));
+  const maxChars = Math.min(OUTPUT_EACH, Math.floor(OUTPUT_TOTAL / Math.max(1, results.length)));
   return results.map(({ outcome, field }) => {
     const { verifier, ok, failed, unrecorded, message, ran, exit, digest, output } = outcome;
     return {
@@ -154,7 +153,7 @@ function recordedResults(
       ...(ran === undefined ? {} : { ran: cut(ran, RAN_MAX) }),
       ...(exit === undefined ? {} : { exit }),
       ...(digest === undefined ? {} : { digest: cut(digest, DIGEST_MAX) }),
-      ...(output === undefined || output.length === 0 ? {} : { output: firstLines(output, room) }),
+      ...(output === undefined || output.length === 0 ? {} : { output: firstLines(output, maxChars) }),
       at,
     };
   });
@@ -165,9 +164,9 @@ function cut(text: string, length: number): string {
 }
 
 /** Returns as many lines as fit; `…` stands for the others. */
-function firstLines(lines: readonly string[], room: number): string[] {
+function firstLines(lines: readonly string[], maxChars: number): string[] {
   const kept: string[] = [];
-  let left = room;
+  let left = maxChars;
   for (const line of lines) {
     if (line.length > left) return [...kept, "…"];
     kept.push(line);

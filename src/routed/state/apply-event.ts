@@ -4,7 +4,14 @@
  */
 import type { DecisionContext } from "../../log/machine.js";
 import { FINISH } from "../../workflow/routed-definition.js";
-import type { PendingDecision, RoutedCommand, RoutedEvent, RoutedFacts, RoutedHead } from "./events.js";
+import {
+  type PendingDecision,
+  type RoutedCommand,
+  type RoutedEvent,
+  type RoutedFacts,
+  type RoutedHead,
+  visitsOf,
+} from "./events.js";
 
 /** Returns the head after one more event. */
 export function applyEvent(
@@ -114,7 +121,7 @@ function decided(
     ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),
     // FINISH is no step to be on: an instance that fails keeps its step.
     ...(next === FINISH && status !== "COMPLETED" ? {} : { step: next }),
-    visits: counted ? { ...head.visits, [next]: (head.visits[next] ?? 0) + 1 } : head.visits,
+    visits: counted ? { ...head.visits, [next]: visitsOf(next, head.visits) + 1 } : head.visits,
     attempts: 0,
     spent: 0,
   };

@@ -268,7 +268,12 @@ export function allowedNext(structure: RoutedStructure, from: string | undefined
 
 function isUsedUp(structure: RoutedStructure, name: string, visits: Visits): boolean {
   const max = stepOf(structure, name)?.maxVisits;
-  return max !== undefined && (visits[name] ?? 0) >= max;
+  return max !== undefined && visitsOf(name, visits) >= max;
+}
+
+/** Returns how often a step was entered. Own keys only: a step may be called `toString`. */
+export function visitsOf(name: string, visits: Visits): number {
+  return Object.hasOwn(visits, name) ? (visits[name] ?? 0) : 0;
 }
 
 /** A report with its context updates. */

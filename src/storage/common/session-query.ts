@@ -59,14 +59,22 @@ export function pageLimit(query: SessionQuery): number {
   });
 }
 
-/** Builds a page of at most `limit` sessions. One session beyond the limit means that there is a next page. */
-export function pageOf(found: readonly (SessionSummary | DamagedSession)[], limit: number): Page<SessionSummary> {
+/**
+ * Builds a page of at most `limit` sessions, with the hashes of their newest commits if they are known. One session beyond
+ * the limit means that there is a next page.
+ */
+export function pageOf(
+  found: readonly (SessionSummary | DamagedSession)[],
+  limit: number,
+  hashes?: ReadonlyMap<string, string>,
+): Page<SessionSummary> {
   const here = found.slice(0, limit);
   const items = here.filter((one): one is SessionSummary => !isDamaged(one));
   const damaged = here.filter(isDamaged).map(({ sessionId }) => sessionId);
   const last = here.at(-1);
   const more = last !== undefined && found.length > limit ? { cursor: encodeCursor(last) } : {};
-  return { items, ...more, ...(damaged.length === 0 ? {} : { damaged }) };
+  const newest = hashes && { hashes: items.map(({ sessionId }) => hashes.get(sessionId) ?? "") };
+  return { items, ...newest, ...more, ...(damaged.length === 0 ? {} : { damaged }) };
 }
 
 function isDamaged(one: SessionSummary | DamagedSession): one is DamagedSession {

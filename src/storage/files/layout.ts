@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { isSessionId, parseSessionId, type SessionId } from "../../workflow/names.js";
-import type { Disk } from "./disk.js";
+import { type Disk, ignore } from "./disk.js";
 import { isMissing, oddityOf } from "./failures.js";
 
 /** Device names that Windows reserves. A session id never begins with `_`, so the escaped name is free. */
@@ -32,7 +32,7 @@ export interface SessionPlace {
  * active/<day>/<time>~<id>~<version>         markers of active sessions
  * removed/<2 hex>/<id>                       ids that are never used again
  * packed/<id>                                sessions that may still have files of packed versions
- * trash/<why>~<id>~<time>~<unique>/          removed folders, until they are deleted
+ * trash/removed~<id>~<time>~<unique>/        removed folders, until they are deleted
  * watching/<unique>                          heartbeats of watchers, which read removed sessions from the trash
  * ```
  *
@@ -268,5 +268,3 @@ export class Background {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());
   }
 }
-
-function ignore(): void {}

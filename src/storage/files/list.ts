@@ -10,7 +10,7 @@ import {
   pageLimit,
   pageOf,
 } from "../common/session-query.js";
-import { payloadFolder } from "./commit-file.js";
+import { type CommitHeader, payloadFolder } from "./commit-file.js";
 import { TEMPORARY } from "./disk.js";
 import { tampered } from "./failures.js";
 import type { SessionPlace } from "./layout.js";
@@ -35,15 +35,21 @@ export class SessionLister {
     if (query.status?.length === 0) return { items: [] };
     const after = query.cursor === undefined ? undefined : allMarker(decodeCursor(query.cursor));
     const found: (SessionSummary | DamagedSession)[] = [];
+    const hashes = new Map<string, string>();
     // One more than the page tells whether there is a next page.
     for await (const batch of this.#trees.walk(treeOf(query), after, Math.min(limit + 1, BATCH))) {
       const named = byPosition(batch).filter(([{ sessionId }]) => sessionId.startsWith(query.idPrefix ?? ""));
-      const summaries = await Promise.all(named.map((position) => this.#summaryAt(position)));
-      const there = summaries.filter((one) => one !== undefined);
-      found.push(...there.filter((one) => "damaged" in one || matchesQuery(one, query)));
+      for (const one of await Promise.all(named.map((position) => this.#newestAt(position)))) {
+        if (one === undefined) continue;
+        if ("damaged" in one) found.push(one);
+        else if (matchesQuery(one.summary, query)) {
+          found.push(one.summary);
+          hashes.set(one.sessionId, one.hash);
+        }
+      }
       if (found.length > limit) break;
     }
-    return pageOf(found, limit);
+    return pageOf(found, limit, hashes);
   }
 
   /** Yields the sessions that lists omit because they are damaged. */
@@ -57,12 +63,12 @@ export class SessionLister {
 
   // Two markers can have the same position, after a crash or when a session has just become active again. Each position
   // is checked once, and the version in the marker is ignored.
-  async #summaryAt([entry, ...others]: Position): Promise<SessionSummary | DamagedSession | undefined> {
+  async #newestAt([entry, ...others]: Position): Promise<CommitHeader | DamagedSession | undefined> {
     const { sessionId, createdAt } = entry;
     const newest = await this.#markerCheck.header(sessionId);
     if (newest === "damaged") return { sessionId, createdAt, damaged: true };
     for (const each of [entry, ...others]) this.#markerCheck.check(each, newest);
-    return newest?.summary.createdAt === createdAt ? newest.summary : undefined;
+    return newest?.summary.createdAt === createdAt ? newest : undefined;
   }
 }
 

@@ -169,7 +169,8 @@ export class MarkerTrees {
     const found: (readonly MarkerEntry[])[] = [];
     for (const day of days) {
       const names = await this.#dayNames(tree, day);
-      const entries = this.#parsed.get(names) ?? names.map((name) => parseMarker(tree, day, name)).filter(isPresent);
+      const parsed = () => names.map((name) => parseMarker(tree, day, name)).filter((entry) => entry !== undefined);
+      const entries = this.#parsed.get(names) ?? parsed();
       this.#parsed.set(names, entries);
       found.push(entries);
     }
@@ -196,10 +197,6 @@ export class MarkerTrees {
 // Only old days are deleted when empty, so writers may cache the folders of newer days only.
 function isOld(day: string): boolean {
   return Date.now() - Date.parse(day) > KEEP_EMPTY_MS;
-}
-
-function isPresent(entry: MarkerEntry | undefined): entry is MarkerEntry {
-  return entry !== undefined;
 }
 
 /**

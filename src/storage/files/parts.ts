@@ -97,8 +97,6 @@ export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Pub
   return { ...stored, background, disk, folders, layout, markerCheck, publisher, trash, trees, watchers };
 }
 
-/** Deletes temp files that crashes left, and the folders of removed sessions. */
-
 /** No call takes this long: older temp files were left by a crash. */
 const LEFT_MS = 3_600_000;
 

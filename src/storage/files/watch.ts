@@ -176,6 +176,7 @@ export class SessionWatch {
   /** The first version that this process appended to each session since the last round. */
   #heard = new Map<SessionId, number>();
   #wake: () => void = ignore;
+  readonly #aborted = () => void this.#end();
   readonly #leave: () => Promise<void>;
   readonly #removed: RemovedSessions;
   readonly #ready: Promise<void>;
@@ -198,8 +199,8 @@ export class SessionWatch {
     this.#ready = this.#begin(isIn);
     // The iterator's first call reports the failure, if there ever is one.
     this.#ready.catch(ignore);
+    signal.addEventListener("abort", this.#aborted, { once: true });
     if (signal.aborted) void this.#end();
-    signal.addEventListener("abort", () => void this.#end(), { once: true });
   }
 
   async *commits(): AsyncGenerator<Commit> {
@@ -207,8 +208,8 @@ export class SessionWatch {
       await this.#ready;
       for (let round = 1; !this.#signal.aborted; round++) {
         for await (const commit of this.#round()) {
+          if (!this.#signal.aborted && matchesQuery(commit.summary, this.#query)) yield commit;
           if (this.#signal.aborted) return;
-          if (matchesQuery(commit.summary, this.#query)) yield commit;
         }
         if (round % EMPTY_EVERY === 0) await this.#parts.trash.empty(true);
         await this.#pause();
@@ -274,8 +275,11 @@ export class SessionWatch {
   }
 
   async #finish(): Promise<void> {
+    this.#signal.removeEventListener("abort", this.#aborted);
     await this.#leave();
     const { trash, watchers } = this.#parts;
-    await trash.empty(await watchers.any()).catch(ignore);
+    const emptied = watchers.any().then((isWatched) => trash.empty(isWatched));
+    // What is left in the trash is deleted when the store is next opened.
+    await emptied.catch(ignore);
   }
 }

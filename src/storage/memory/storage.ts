@@ -17,6 +17,7 @@ import {
   decodePosition,
   encodePosition,
   isIsoTime,
+  type ListPosition,
   matchesQuery,
   pageLimit,
   pageOf,
@@ -108,10 +109,10 @@ export class MemoryStorage implements StorageAdapter {
     const limit = pageLimit(query);
     const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
     const found: SessionSummary[] = [];
-    for (let index = this.#order.length - 1; index >= 0 && found.length <= limit; index--) {
+    const end = after === undefined ? this.#order.length : this.#positionOf(after);
+    for (let index = end - 1; index >= 0 && found.length <= limit; index--) {
       const summary = this.#newestAt(index);
-      if (summary === undefined || !matchesQuery(summary, query)) continue;
-      if (after === undefined || comparePositions(summary, after) > 0) found.push(summary);
+      if (summary !== undefined && matchesQuery(summary, query)) found.push(summary);
     }
     const total = this.#total(query);
     return { ...pageOf(found, limit), ...(total === undefined ? {} : { total }) };
@@ -168,7 +169,7 @@ export class MemoryStorage implements StorageAdapter {
     for (const key of [status, `${status} ${kind}`]) this.#counts.set(key, (this.#counts.get(key) ?? 0) + difference);
   }
 
-  /** Returns the total number of results, if the counts can notify. */
+  /** Returns the total number of results, if the counts tell it. */
   #total({ status, workflowType, target, kind, idPrefix, updatedBefore }: SessionQuery): number | undefined {
     if ((workflowType ?? target ?? idPrefix ?? updatedBefore) !== undefined) return undefined;
     const keys = [...new Set(status ?? SESSION_STATUSES)].map((one) => (kind === undefined ? one : `${one} ${kind}`));
@@ -180,20 +181,20 @@ export class MemoryStorage implements StorageAdapter {
     return first && this.#sessions.get(first.sessionId)?.commits.at(-1)?.summary;
   }
 
-  /** Returns the index of a session in the order, or where it belongs. */
-  #positionOf(summary: SessionSummary): number {
+  /** Returns the index of a position in the order, or where it belongs. */
+  #positionOf(position: ListPosition): number {
     let [low, high] = [0, this.#order.length];
-    if (isBefore(this.#order.at(-1), summary)) return high;
+    if (isBefore(this.#order.at(-1), position)) return high;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (isBefore(this.#order[middle], summary)) low = middle + 1;
+      if (isBefore(this.#order[middle], position)) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
 
-function isBefore(one: SessionSummary | undefined, other: SessionSummary): boolean {
+function isBefore(one: ListPosition | undefined, other: ListPosition): boolean {
   return one !== undefined && comparePositions(one, other) > 0;
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../../errors.js";
 import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected } from "./failures.js";
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
+
 /** Gives access to the server. */
 export interface Connections {
   /**

@@ -5,6 +5,7 @@
 import type { Connections, PoolConnections } from "./connections.js";
 import { isExhausted, isLost, isReadOnly, NotConnected, unusable, WrongRole } from "./failures.js";
 import type { PgClient, PgListeningClient } from "./options.js";
+
 /** The role that a server must have, in libpq's terms. */
 export type WantedRole = "any" | "read-write" | "read-only" | "primary" | "standby";
 

@@ -5,6 +5,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import { shown } from "../../workflow/names.js";
+
 /** The location of the sessions: exactly one of `url`, `pool` and `client`. */
 export type PostgresPlace =
   /**
@@ -71,11 +72,15 @@ const LONGEST_MS = 2 ** 31 - 1;
 export function readOptions(options: PostgresStorageOptions): PostgresSettings {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const settings: PostgresSettings = { ...DEFAULTS, ...given };
-  if (["url", "pool", "client"].filter((place) => given[place] !== undefined).length !== 1) {
-    throw refused("url", "exactly one of url, pool and client");
+  const places = ["url", "pool", "client"].filter((place) => given[place] !== undefined);
+  if (places.length !== 1) {
+    const what = places.length === 0 ? "there is no url, pool or client" : `${places.join(" and ")} are given`;
+    throw refused("url", "exactly one of url, pool and client", what);
   }
-  if (!isSchemaName(settings.schema)) {
-    throw refused("schema", "[a-z_][a-z0-9_]*, at most 48 characters, not beginning with pg_", settings.schema);
+  const { schema } = settings;
+  if (!isSchemaName(schema)) {
+    const expected = "[a-z_][a-z0-9_]*, at most 48 characters, not beginning with pg_";
+    throw refused("schema", expected, `schema is not valid: ${shown(schema)}`);
   }
   for (const field of ["maxCommitBytes", "maxConnections", "connectTimeoutMs", "pollMs"] as const) {
     checkNumber(field, settings[field], 1);
@@ -91,11 +96,10 @@ function isSchemaName(schema: unknown): boolean {
 
 function checkNumber(field: string, value: unknown, least: number): void {
   if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= LONGEST_MS) return;
-  throw refused(field, `a whole number from ${least} to ${LONGEST_MS}`, value);
+  throw refused(field, `a whole number from ${least} to ${LONGEST_MS}`, `${field} is not valid: ${shown(value)}`);
 }
 
-function refused(field: string, expected: string, value?: unknown): PhasegateError {
-  const what = value === undefined ? "where the sessions are is not said" : `${field} is not valid: ${shown(value)}`;
+function refused(field: string, expected: string, what: string): PhasegateError {
   return new PhasegateError("INVALID_INPUT", `PostgresStorage can't be opened: ${what}`, {
     remedy: `Give ${expected}.`,
     details: { field, expected },

@@ -10,6 +10,7 @@ import type { Commit, Page, SessionQuery, SessionStatus, SessionSummary } from "
 import { digest } from "../../workflow/json.js";
 import { decodeCursor, isSummary, pageLimit, pageOf } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
+
 /** A row with a commit. Numbers that may be large are texts. */
 export interface CommitRow extends Record<string, unknown> {
   readonly session_id: string;
@@ -211,12 +212,10 @@ function counting(s: string, moving: string, payloads: boolean): string {
     FROM moved`;
 }
 
-/** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
-
 /** Sorts after every character of a session id. */
 const LAST_CHARACTER = "\u{10ffff}";
 
-type ListRow = { readonly session_id: string; readonly created_at: string; readonly summary: string };
+type ListRow = Pick<CommitRow, "session_id" | "hash" | "summary"> & { readonly created_at: string };
 
 /** Runs reading statements, and repeats them after a lost connection. */
 interface RowReader {
@@ -236,7 +235,8 @@ export async function listSessions(
   const found = rows.map(({ session_id: sessionId, created_at: createdAt, summary }) => {
     return readSummary(sessionId, summary) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const);
   });
-  return pageOf(found, limit);
+  const hashes = new Map(rows.map(({ session_id, hash }) => [session_id, decodeText(hash)]));
+  return pageOf(found, limit, hashes);
 }
 
 /**
@@ -255,7 +255,7 @@ function listStatement(schema: string, query: SessionQuery, limit: number): PgQu
     return `(SELECT session_id, version, created_at FROM "${schema}".sessions WHERE ${where} ${ORDER} LIMIT $1)`;
   });
   if (branches.length === 0) return undefined;
-  const text = `SELECT c.session_id, page.created_at, c.summary
+  const text = `SELECT c.session_id, page.created_at, c.hash, c.summary
     FROM (SELECT * FROM (${branches.join(" UNION ALL ")}) AS each ${ORDER} LIMIT $1) AS page
     JOIN "${schema}".commits c USING (session_id, version) ORDER BY page.created_at DESC, page.session_id`;
   return { text, values };

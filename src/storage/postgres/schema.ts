@@ -206,7 +206,7 @@ CREATE VIEW ${s}.workflow_instances AS
 SELECT s.session_id AS instance_id,
   s.workflow_type AS workflow_name,
   s.current_step AS current_step_name,
-  ${seedStatus("s.status")} AS status,
+  ${orchestratorStatus("s.status")} AS status,
   c.body AS context,
   s.created_at::timestamptz AS created_at,
   s.updated_at::timestamptz AS updated_at,
@@ -219,7 +219,7 @@ SELECT c.entry_id AS history_entry_id,
   c.at::timestamptz AS "timestamp",
   coalesce(p.current_step, c.current_step) AS step_name,
   c.body AS user_report,
-  CASE WHEN p.status = 'paused' AND c.status = 'active' THEN 'RESUMING' ELSE ${seedStatus("c.status")} END
+  CASE WHEN p.status = 'paused' AND c.status = 'active' THEN 'RESUMING' ELSE ${orchestratorStatus("c.status")} END
     AS outcome_status,
   CASE WHEN c.status IN ('active', 'paused') THEN c.current_step END AS determined_next_step
 FROM ${s}.sessions s
@@ -235,7 +235,7 @@ CREATE OR REPLACE VIEW ${s}.workflow_instances AS
 SELECT s.session_id AS instance_id,
   s.workflow_type AS workflow_name,
   s.current_step AS current_step_name,
-  ${seedStatus("s.status")} AS status,
+  ${orchestratorStatus("s.status")} AS status,
   CASE WHEN s.kind = 'routed' THEN (c.body::json #> '{head,context}')::text ELSE c.body END AS context,
   s.created_at::timestamptz AS created_at,
   s.updated_at::timestamptz AS updated_at,
@@ -248,7 +248,7 @@ SELECT c.entry_id AS history_entry_id,
   c.at::timestamptz AS "timestamp",
   coalesce(p.current_step, c.current_step) AS step_name,
   c.body AS user_report,
-  CASE WHEN p.status = 'paused' AND c.status = 'active' THEN 'RESUMING' ELSE ${seedStatus("c.status")} END
+  CASE WHEN p.status = 'paused' AND c.status = 'active' THEN 'RESUMING' ELSE ${orchestratorStatus("c.status")} END
     AS outcome_status,
   CASE WHEN c.status IN ('active', 'paused') THEN c.current_step END AS determined_next_step
 FROM ${s}.sessions s
@@ -279,7 +279,7 @@ COMMENT ON VIEW ${s}.workflow_history IS
 `,
 ];
 
-function seedStatus(column: string): string {
+function orchestratorStatus(column: string): string {
   return `CASE ${column} WHEN 'active' THEN 'RUNNING' WHEN 'paused' THEN 'SUSPENDED' WHEN 'completed' THEN 'COMPLETED'
     WHEN 'failed' THEN 'FAILED' ELSE 'DELETED' END`;
 }

@@ -186,7 +186,7 @@ export class PostgresStorage implements StorageAdapter {
 
   /**
    * Yields commits as they are appended: woken by notifications on a separate connection, and polled every `pollMs`.
-   * On a `client` of the host it only polls.
+   * On a `client` of the host it only polls. Damaged commits are skipped.
    */
   watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
     const { schema, pollMs } = this.#settings;
@@ -282,7 +282,7 @@ class SessionRemover {
       const removing = () =>
         inTransaction(client, async () => {
           await this.#remove(client, id);
-          await this.sweep(client);
+          await this.#sweep(client);
         });
       const { waited } = await withStandby(client, removing);
       if (!waited) throw new NotReplicated();
@@ -320,7 +320,7 @@ class SessionRemover {
   }
 
   /** Deletes tombstones older than an hour. */
-  async sweep(client: PgClient): Promise<void> {
+  async #sweep(client: PgClient): Promise<void> {
     const s = this.#schema;
     // SKIP LOCKED: concurrent sweeps must not wait for each other.
     await client.query({

@@ -39,8 +39,8 @@ export async function* watchCommits(
     while (!signal.aborted) {
       for await (const { commits, to } of newCommits(parts, position)) {
         for (const commit of commits) {
+          if (!signal.aborted && matchesQuery(commit.summary, query)) yield commit;
           if (signal.aborted) return;
-          if (matchesQuery(commit.summary, query)) yield commit;
         }
         position = to;
       }
@@ -306,7 +306,7 @@ export class CommitFeed {
       after = rows.at(-1) ?? after;
       if (BigInt(after.xid) > BigInt(lastSeen)) lastSeen = after.xid;
       const to = full ? from : { snapshot: positionAfter(until, lastSeen), lastSeen };
-      yield { commits: rows.map(commitOf), to };
+      yield { commits: rows.flatMap(ifSound), to };
     }
   }
 
@@ -335,6 +335,16 @@ export class CommitFeed {
 /** Returns true for a row with a commit. Without any commit, there is one row with the snapshot alone. */
 function isFeedRow(row: FoundRow): row is FeedRow {
   return row.xid !== null;
+}
+
+/** Returns the commit in a row, unless it is damaged: reading its session reports the damage. */
+function ifSound(row: CommitRow): Commit[] {
+  try {
+    return [commitOf(row)];
+  } catch (error) {
+    if (isPhasegateError(error, "TAMPERED")) return [];
+    throw error;
+  }
 }
 
 const FIRST_PAGE = 16;

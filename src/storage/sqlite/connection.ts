@@ -25,8 +25,11 @@ interface KnownFile {
   readonly stats: Stats;
 }
 
-/** How long a folder must have been unchanged to be relied on, in milliseconds: some file systems keep its time to the second. */
-const SETTLED_MS = 3000;
+/**
+ * A folder that changed less than this ago may change again unnoticed, in milliseconds: some file systems keep its time
+ * to the second.
+ */
+const STABLE_MS = 3000;
 
 /**
  * The files of an open database. SQLite keeps writing to the file it has opened, even after it was moved or deleted:
@@ -41,8 +44,8 @@ export class OpenFile {
   readonly #files: readonly KnownFile[];
   /** The folder that holds all of them; undefined where a name is a link. */
   readonly #folder: string | undefined;
-  /** The folder's status when all files were last found. */
-  #settled: BigIntStats | undefined;
+  /** The folder's status when all files were last found, if a later change shows in it. */
+  #stable: BigIntStats | undefined;
 
   private constructor(files: readonly KnownFile[], folder: string | undefined) {
     this.#files = files;
@@ -64,11 +67,11 @@ export class OpenFile {
   /** Throws `STORAGE_FAILED` if a name leads to another file, or to none; after a write with `outcome: "unknown"`. */
   requireHere(operation: string, isWritten: boolean): void {
     const folder = this.#folder === undefined ? undefined : folderNow(this.#folder);
-    if (folder !== undefined && this.#settled !== undefined && isUnchanged(folder, this.#settled)) return;
+    if (folder !== undefined && this.#stable !== undefined && isUnchanged(folder, this.#stable)) return;
     const gone = this.#files.find((file) => !isThere(file));
     if (gone !== undefined) throw fileMoved(operation, gone.name, isWritten);
     // Taken before the files were looked up, or a change in between would never be seen.
-    this.#settled = folder !== undefined && isSettled(folder) ? folder : undefined;
+    this.#stable = folder !== undefined && isStable(folder) ? folder : undefined;
   }
 }
 
@@ -80,8 +83,8 @@ function isUnchanged(now: BigIntStats, known: BigIntStats): boolean {
   return now.mtimeNs === known.mtimeNs && now.ino === known.ino && now.dev === known.dev;
 }
 
-function isSettled({ mtimeMs }: BigIntStats): boolean {
-  return Number(mtimeMs) < Date.now() - SETTLED_MS;
+function isStable({ mtimeMs }: BigIntStats): boolean {
+  return Number(mtimeMs) < Date.now() - STABLE_MS;
 }
 
 /** Returns a file's identity; undefined if it does not exist. */

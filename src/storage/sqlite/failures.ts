@@ -1,5 +1,5 @@
 /** The errors of the SQLite store, and the mapping of SQLite's result codes to them. */
-import { PhasegateError } from "../../errors.js";
+import { errnoOf, PhasegateError } from "../../errors.js";
 
 /** The names of SQLite's result codes: the low byte of an error's code. */
 const NAMES: Readonly<Record<number, string>> = {
@@ -53,7 +53,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
 /** Returns a `PhasegateError` unchanged and maps everything else to `STORAGE_FAILED`. */
 export function asStorageFailure(operation: string, error: unknown): unknown {
   if (error instanceof PhasegateError) return error;
-  const cause = sqliteCode(error) ?? codeOf(error);
+  const cause = causeOf(error);
   return storageFailed(operation, cause, REMEDIES[cause] ?? OTHER, error);
 }
 
@@ -90,7 +90,7 @@ export function fileMoved(operation: string, file: string, isWritten: boolean): 
 
 /** Builds `STORAGE_FAILED` for a failed COMMIT: the transaction may be written completely, or not at all. */
 export function outcomeUnknown(operation: string, error: unknown): PhasegateError {
-  const cause = sqliteCode(error) ?? codeOf(error);
+  const cause = causeOf(error);
   return new PhasegateError(
     "STORAGE_FAILED",
     `The session database failed to ${operation}: ${cause}; it may have been written`,
@@ -122,7 +122,7 @@ export function tampered(sessionId: string, version: number, reason: string): Ph
   });
 }
 
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error;
-  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+/** Returns SQLite's result code, Node's own code, or what else an error is known by. */
+function causeOf(error: unknown): string {
+  return sqliteCode(error) ?? errnoOf(error) ?? (error instanceof Error ? error.name : typeof error);
 }

@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { PhasegateError } from "../../errors.js";
+import { errnoOf, PhasegateError } from "../../errors.js";
 import { Connection, knownFile, OpenFile } from "./connection.js";
 import { asStorageFailure, storageFailed } from "./failures.js";
 import { numberIn, type TableNames, textIn } from "./rows.js";
@@ -143,7 +143,7 @@ function createEmpty(file: string): boolean {
     closeSync(openSync(file, "wx", FILE_MODE));
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    if (errnoOf(error) === "EEXIST") return false;
     throw error;
   }
 }

@@ -35,6 +35,7 @@ import { openDatabase } from "./open.js";
 import { CommitReader, KnownSessions } from "./read.js";
 import { numberIn, packPayloads, type TableNames, tableNames, textIn } from "./rows.js";
 import { CommitFeed } from "./watch.js";
+
 /** Options of {@link SqliteStorage.open}. */
 export interface SqliteStorageOptions {
   /** How long to wait for a lock of another connection, in milliseconds, before `BUSY` is thrown. Default: 5,000. */
@@ -217,7 +218,7 @@ export class SqliteStorage implements StorageAdapter {
 
   /**
    * Yields commits of any process, each at least once, in order within a session. If another process removes a
-   * session before it is polled, only its tombstone is yielded.
+   * session before it is polled, only its tombstone is yielded. Damaged commits are skipped.
    */
   watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
     try {

@@ -3,6 +3,7 @@
  * seen misses none.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { isPhasegateError } from "../../errors.js";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { matchesQuery } from "../common/session-query.js";
@@ -89,7 +90,7 @@ export class CommitFeed {
   }
 
   #take({ found, query }: Watcher, rows: readonly Row[]): void {
-    found.push(...rows.map(commitIn).filter(({ summary }) => matchesQuery(summary, query)));
+    found.push(...rows.flatMap(ifSound).filter(({ summary }) => matchesQuery(summary, query)));
   }
 
   #end(): number {
@@ -111,6 +112,16 @@ export class CommitFeed {
 
   #prepare(name: keyof ReturnType<typeof statements>) {
     return this.#connection.prepare(this.#sql[name]);
+  }
+}
+
+/** Returns the commit in a row, unless it is damaged: reading its session reports the damage. */
+function ifSound(row: Row): Commit[] {
+  try {
+    return [commitIn(row)];
+  } catch (error) {
+    if (isPhasegateError(error, "TAMPERED")) return [];
+    throw error;
   }
 }
 

@@ -48,8 +48,11 @@ export const listChecks: readonly StorageCheck[] = [
       const first = makeCommit();
       const second = nextCommit(first, { at: LATER, summary: { current: 2 } });
       await appendAll(storage, [first, second]);
-      assert.deepEqual((await storage.list({})).items, [second.summary]);
-      assert.deepEqual((await storage.list({ status: ["active"] })).items, [second.summary]);
+      for (const query of [{}, { status: ["active"] as const }]) {
+        const { items, hashes = [second.hash] } = await storage.list(query);
+        assert.deepEqual(items, [second.summary]);
+        assert.deepEqual(hashes, [second.hash], "`hashes` has the hash of each item's newest commit");
+      }
     },
   ],
   [

@@ -99,8 +99,8 @@ export const readChecks: readonly StorageCheck[] = [
   [
     "read: returns large commits, up to the adapter's maxCommitBytes",
     async (storage) => {
-      const room = storage.capabilities.maxCommitBytes;
-      const bytes = Math.min(8 * MEBIBYTE, room > 64 * 1024 ? room - 16 * 1024 : room);
+      const { maxCommitBytes: most } = storage.capabilities;
+      const bytes = Math.min(8 * MEBIBYTE, most > 64 * 1024 ? most - 16 * 1024 : most);
       const texts = [MEBIBYTE, bytes]
         .filter((size) => size <= bytes)
         .map((size) => "0123456789abcdef".repeat(size / 16));

@@ -5,6 +5,7 @@ import { parseSessionId } from "../../workflow/names.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
 import { collect, eachOf, present, refuses, wins } from "../contract.js";
 import type { ReopenCheck, StorageCheck } from "./stage.js";
+
 /** Nothing of a removed session is left, except that its id cannot be used again. */
 export const removeChecks: readonly StorageCheck[] = [
   [

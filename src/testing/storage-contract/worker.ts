@@ -5,7 +5,7 @@
 
 import { writeSync } from "node:fs";
 import process from "node:process";
-import { isPhasegateError } from "../../errors.js";
+import { errnoOf, isPhasegateError } from "../../errors.js";
 import type { Commit, SessionStatus, StorageAdapter } from "../../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
 import { makeCommit, nextCommit } from "../commits.js";
@@ -39,7 +39,7 @@ function written(bytes: Buffer): number {
   try {
     return writeSync(1, bytes);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+    if (errnoOf(error) !== "EAGAIN") throw error;
     // The pipe is full: wait a moment for its reader.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     return 0;

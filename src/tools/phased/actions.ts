@@ -35,6 +35,7 @@ export const PARAMETERS = {
   reason: z.string(),
   fields: z.array(z.string()).check(z.describe("what can't be met")),
   note: z.string(),
+  outcome: z.enum(["done", "given_up"]),
   checkpoint_note: z.string(),
   reset_evidence: z.boolean(),
   to_phase: z.int().check(z.describe("an earlier phase")),
@@ -68,6 +69,7 @@ export const REQUESTS = {
     phase,
     task_number,
     note: z.optional(PARAMETERS.note),
+    outcome: z.optional(PARAMETERS.outcome),
     idempotency_key,
   }),
   complete_phase: z.strictObject({ session_id, phase, evidence, idempotency_key }),
@@ -157,6 +159,7 @@ const EXAMPLES: Record<Parameter, unknown> = {
   reason: "no longer needed",
   fields: ["tests_pass"],
   note: "the parser is done, its tests are not",
+  outcome: "given_up",
   checkpoint_note: "waiting for review",
   reset_evidence: true,
   to_phase: 1,
@@ -185,7 +188,11 @@ export function toolDescription(actions: readonly Action[]): string {
     "Runs phase-gated workflows. You see one phase at a time and pass its checkpoint with evidence; phases can't be skipped.",
     ...(way.length > 1 ? [`${way.join(" → ")}; do the work of each phase, repeat until workflow_complete.`] : []),
     "Every answer's `next` is the call to make.",
-    ...(given("complete_task") ? ["complete_task notes a finished task, so that work can go on from there."] : []),
+    ...(given("complete_task")
+      ? [
+          "complete_task notes a finished task, so that work can go on from there; outcome given_up, one that can't be done.",
+        ]
+      : []),
     ...(given("list_sessions", "get_state") ? ["After a context loss: list_sessions, then get_state with brief."] : []),
     `Actions: ${actions.join(", ")}.`,
   ].join("\n");

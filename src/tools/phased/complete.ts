@@ -5,8 +5,10 @@
  */
 
 import { conceal } from "../../gate/check-gate.js";
-import { holdsClaim } from "../../gate/format.js";
+import { holdsClaim, withoutClaims } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
+import type { Problem } from "../../gate/verdict.js";
+import { WHOLE } from "../../gate/waivers.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
@@ -24,6 +26,7 @@ import {
   replayNews,
   retryCall,
   waitCall,
+  waiverCall,
 } from "./next-call.js";
 import { tickNews } from "./plan.js";
 import {
@@ -173,7 +176,7 @@ function failed(
   const result = { ...refused, waivable: refused.waivable.filter((field) => !pending.includes(field)) };
   const { sessionId, phase, problems, attemptsLeft, attempt, status, verification, reveal } = result;
   // All that is wrong may be waived: another submission would only use up an attempt.
-  const waits = pending.length > 0 && problems.every(({ field }) => pending.includes(field.split(".")[0] ?? ""));
+  const waits = pending.length > 0 && problems.every((problem) => isAwaited(problem, refused, pending));
   const listed = problems.slice(0, PROBLEMS_MAX);
   const missing = [...new Set(problems.filter(({ problem }) => problem === "missing").map(({ field }) => field))];
   const more = problems.length - listed.length;
@@ -188,7 +191,7 @@ function failed(
     checkpoint_passed: false,
     missing_evidence: missing.slice(0, NAMES_MAX),
     validation_errors: listed.map(({ message }) => message),
-    problems: listed.map(problemEntry),
+    problems: withoutClaims(listed).map(problemEntry),
     ...planClaims(result),
     more_problems: more === 0 ? undefined : `${more} more: see get_errors`,
     attempt,
@@ -196,10 +199,20 @@ function failed(
     session_status: status,
     awaiting_waiver: pending.length === 0 ? undefined : pending,
     remediation: waits ? WAITS : remediation(context, result),
-    if_impossible: waiverCall(context, result),
+    if_impossible: callIfImpossible(context, result),
     next: waits ? null : callAfterRefusal(result, submitted),
   });
   return withMore(context, answer, verificationNews(verification, reveal), result);
+}
+
+/** Returns true if a person has been asked to waive what a problem is about. */
+function isAwaited({ field, problem, example }: Problem, { waivable }: Refused, pending: readonly string[]): boolean {
+  const checks = waivable.filter((name) => name.startsWith(WHOLE));
+  // A failed check of the gate as a whole has no field.
+  if (field === "" && problem === "unverified")
+    return checks.length > 0 && checks.every((name) => pending.includes(name));
+  const task = field === TASKS_FIELD && typeof example === "string" ? [`${field}.${example}`] : [];
+  return [field, field.split(".")[0] ?? "", ...task].some((name) => pending.includes(name));
 }
 
 /** What to do if nothing is wrong but what a person has been asked to waive. */
@@ -241,10 +254,12 @@ function callAfterRefusal(result: Refused, submitted: readonly string[]): WireOb
 }
 
 /** Returns the call that asks for a waiver of what has a problem; undefined if nothing of it can be waived. */
-function waiverCall({ actions }: ToolContext, { sessionId, phase, waivable, reveal }: Refused): WireObject | undefined {
+function callIfImpossible(
+  { actions }: ToolContext,
+  { sessionId, phase, waivable, reveal }: Refused,
+): WireObject | undefined {
   if (waivable.length === 0 || reveal === "none" || !actions.includes("request_waiver")) return undefined;
-  const fields = waivable.slice(0, BLANKS_MAX);
-  return { action: "request_waiver", session_id: sessionId, phase, fields, reason: "<why it can't be done>" };
+  return waiverCall(sessionId, phase, waivable.slice(0, BLANKS_MAX));
 }
 
 function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {

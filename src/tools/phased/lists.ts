@@ -259,6 +259,9 @@ function requiredOptions({ optionsSchema, dynamic }: WorkflowStructure): WireObj
   return dynamic === undefined ? blanks : { ...blanks, [dynamic.sourcePathKey]: "<path of its tasks.md>" };
 }
 
+/** Stands for the options of a workflow that is yet to be chosen. */
+const OPTIONS_OF_ITS_ENTRY = { "<each option that its entry requires, and its plan_option>": "<value>" };
+
 /**
  * Returns the call that starts a workflow; which one, only if there is no other. If it has a plan, an option names the
  * plan's file, or the target is the plan itself.
@@ -267,7 +270,11 @@ function startCall(ready: readonly Extract<WorkflowListing, { status: "ready" }>
   const [first, ...others] = ready;
   if (first === undefined) return undefined;
   const target_file = "<path of what to work on>";
-  if (others.length > 0) return { action: "start", workflow_type: "<one of the above>", target_file };
+  if (others.length > 0) {
+    const isAsked = ready.some(({ definition }) => Object.keys(requiredOptions(definition.structure)).length > 0);
+    const options = isAsked ? OPTIONS_OF_ITS_ENTRY : undefined;
+    return compact({ action: "start", workflow_type: "<one of the above>", target_file, options });
+  }
   const { target } = first.definition.structure;
   const options = requiredOptions(first.definition.structure);
   const call = { action: "start", workflow_type: first.type, ...(target === "none" ? {} : { target_file }) };

@@ -9,9 +9,11 @@ import { isPlaceholder } from "../../gate/evidence.js";
 import { evidenceNames } from "../../gate/format.js";
 import { ITEMS_FIELD, requiredItems, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { SessionHead } from "../../phased/state/head.js";
-import type { PhaseTask, UnapprovedView } from "../../phased/views.js";
+import type { PhaseTask } from "../../phased/state/task-notes.js";
+import type { UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire.js";
+import type { Action } from "./actions.js";
 
 /** A call of the tool, with parameters to pass on unchanged. */
 export type NextCall = WireObject;
@@ -27,6 +29,8 @@ export interface CallState {
   readonly awaitingApproval: boolean;
   /** True if a request for a waiver waits for a person. */
   readonly waitsForWaiver: boolean;
+  /** True if a person has denied the last request for a waiver. */
+  readonly waiverRefused?: boolean;
   /** What the checks of the phase compare with, as far as it could not be recorded. */
   readonly unrecorded?: readonly object[];
   /** The gate that was passed with an approval that this host does not accept. */
@@ -37,7 +41,7 @@ export interface CallState {
  * Returns the next call: `whenActive` while the session is active, otherwise the call that makes it active
  * again; null if the agent must ask a person, or the session is over.
  */
-export function nextCall(state: CallState, whenActive: () => NextCall): NextCall | null {
+export function nextCall(state: CallState, whenActive: () => NextCall | null): NextCall | null {
   const { sessionId, status, currentPhase, exhausted, awaitingApproval, waitsForWaiver, unapproved } = state;
   if (unapproved !== undefined) return null;
   switch (status) {
@@ -56,60 +60,107 @@ export function nextCall(state: CallState, whenActive: () => NextCall): NextCall
   }
 }
 
-/** Returns the reason why none of the agent's calls would help; undefined if one would. */
-export function blockedBy({ exhausted, currentPhase, status, unapproved }: CallState): string | undefined {
+/** Returns the reason why none of the agent's calls would help; undefined if one would. `next` is the call that was found. */
+export function blockedBy(
+  { exhausted, currentPhase, status, unapproved, waitsForWaiver }: CallState,
+  next?: NextCall | null,
+): string | undefined {
   if (unapproved !== undefined) return `${unapproved.message}. ${unapproved.remedy}`;
+  if (next === null && waitsForWaiver && !exhausted) return WAITS;
   if (!exhausted || status === "completed") return undefined;
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }
+
+const WAITS =
+  "Nothing is left but what a person has been asked to waive. A submission before the decision uses up an attempt: end your turn, and submit once get_state shows it.";
 
 /** Returns the note on a repeated answer: nothing was done now, and the session may have moved on. */
 export function replayNews(replayed: boolean, { currentPhase, status }: CallState): WireObject {
   return replayed ? { replayed, session_now: { current_phase: currentPhase, session_status: status } } : {};
 }
 
+/** What an answer is about, for its next call: the phase without what is waived, its tasks, and what agents may call. */
+interface Work {
+  readonly phase: PhaseDefinition;
+  readonly tasks: readonly PhaseTask[];
+  readonly actions: readonly Action[];
+}
+
 /**
- * Returns the next call in a phase that was read: its first task that is not done, or its gate; from an earlier phase,
- * the current one.
+ * Returns the next call in a phase that was read: its first task that is ready, or what the gate needs; from an earlier
+ * phase, the current one.
  */
-export function callInPhase(
-  { sessionId, currentPhase }: CallState,
-  phase: PhaseDefinition,
-  tasks: readonly PhaseTask[],
-): NextCall {
-  if (phase.number !== currentPhase) return phaseCall(sessionId);
+export function callInPhase(state: CallState, work: Work): NextCall | null {
+  const { phase, tasks } = work;
+  if (phase.number !== state.currentPhase) return phaseCall(state.sessionId);
   const task = nextTask(tasks);
-  return task === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, task.number);
-}
-
-/** Returns the task to do next; undefined if all are done. */
-export function nextTask(tasks: readonly PhaseTask[]): PhaseTask | undefined {
-  return tasks.find(({ ready }) => ready) ?? tasks.find(({ done }) => !done);
+  return task?.ready ? taskCall(state.sessionId, phase.number, task.number) : callWithoutTask(state, work, task);
 }
 
 /**
- * Returns the next call after a task was read: it is noted as done, unless it is already, or another one comes first. Where
- * agents can't note tasks, it is the task after it that is not done, or the phase's gate.
+ * Returns the call if no task is ready: an open one that waits for others, or evidence; null while a waiver is awaited. A
+ * gate that requires a task which was given up can't be passed: then it is the request for a waiver, or the task itself if
+ * a person has denied that.
  */
-export function callAfterTask(
-  { sessionId, currentPhase }: CallState,
-  phase: PhaseDefinition,
-  task: number,
-  tasks: readonly PhaseTask[],
-  canNote: boolean,
-): NextCall {
-  if (phase.number !== currentPhase) return phaseCall(sessionId);
-  const own = tasks.find(({ number }) => number === task);
-  if (canNote && own?.done === false) {
-    const first = own.ready ? own : (nextTask(tasks) ?? own);
-    return first.number === task
-      ? doneCall(sessionId, phase.number, task)
-      : taskCall(sessionId, phase.number, first.number);
+function callWithoutTask(
+  state: CallState,
+  { phase, tasks, actions }: Work,
+  open: PhaseTask | undefined,
+): NextCall | null {
+  const { sessionId, waitsForWaiver, waiverRefused } = state;
+  const required = phase.gate.kind === "plan" ? phase.gate.tasks.filter(({ optional }) => !optional) : [];
+  const missing = phase.tasks.filter(({ number, plan }) => {
+    const isGivenUp = tasks.some((task) => task.number === number && task.closed === "given_up");
+    return isGivenUp && required.some(({ id }) => id === plan?.id);
+  });
+  const [first] = missing;
+  if (waitsForWaiver && (open === undefined || first !== undefined)) return null;
+  if (first !== undefined && actions.includes("request_waiver")) {
+    if (waiverRefused === true) return taskCall(sessionId, phase.number, first.number);
+    const fields = missing.slice(0, BLANKS_MAX).flatMap(({ plan }) => plan?.id ?? []);
+    return waiverCall(sessionId, phase.number, fields);
   }
-  const isDone = (number: number) => tasks.some((other) => other.number === number && other.done);
-  const position = phase.tasks.findIndex(({ number }) => number === task);
-  const following = phase.tasks.slice(position + 1).find(({ number }) => !isDone(number));
-  return following === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, following.number);
+  return open === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, open.number);
+}
+
+/** Returns the call that asks for a waiver; its reason is a placeholder. */
+export function waiverCall(sessionId: string, phase: number, fields: readonly string[]): NextCall {
+  return { action: "request_waiver", session_id: sessionId, phase, fields, reason: "<why it can't be done>" };
+}
+
+/** Returns the task to do next; undefined if none is left. */
+export function nextTask(tasks: readonly PhaseTask[]): PhaseTask | undefined {
+  return tasks.find(({ ready }) => ready) ?? tasks.find(isOpen);
+}
+
+/** Returns true if a task is left to do: it is not done, not given up and not waived. */
+export function isOpen({ done, closed }: PhaseTask): boolean {
+  return !done && closed === undefined;
+}
+
+/**
+ * Returns the next call after a task was read: it is noted as done. If it is closed already or another one comes first, that
+ * is the next task which is open; if none is, the phase's gate. Where agents can't note tasks, it is the open task after it,
+ * or the gate.
+ */
+export function callAfterTask(state: CallState, work: Work, number: number): NextCall | null {
+  const { sessionId, currentPhase, waiverRefused } = state;
+  const { phase, tasks, actions } = work;
+  if (phase.number !== currentPhase) return phaseCall(sessionId);
+  const own = tasks.find((task) => task.number === number);
+  const canNote = actions.includes("complete_task");
+  const isOwn = own !== undefined && (isOpen(own) || (waiverRefused === true && own.closed === "given_up"));
+  if (canNote && isOwn) {
+    const first = own.ready ? own : (nextTask(tasks) ?? own);
+    return first === own ? doneCall(sessionId, phase.number, number) : taskCall(sessionId, phase.number, first.number);
+  }
+  const position = phase.tasks.findIndex((task) => task.number === number);
+  const after = phase.tasks.slice(position + 1).map((task) => task.number);
+  // Without notes, tasks before this one stay open for ever.
+  const following = tasks.find((task) => after.includes(task.number) && isOpen(task));
+  if (canNote || following === undefined)
+    return canNote ? callInPhase(state, work) : callWithoutTask(state, work, following);
+  return taskCall(sessionId, phase.number, following.number);
 }
 
 /** Returns the call that shows a phase; the current one by default. */
@@ -159,7 +210,7 @@ export function taskCall(sessionId: string, phase: number, task: number): NextCa
  * nothing, since nobody has done the task yet.
  */
 function doneCall(sessionId: string, phase: number, task: number): NextCall {
-  const note = "<once it is done: what whoever continues should know, if anything>";
+  const note = "<once it is done, what to know; if it can't be: outcome given_up, and why>";
   return { action: "complete_task", session_id: sessionId, phase, task_number: task, note };
 }
 

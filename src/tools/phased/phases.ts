@@ -22,7 +22,7 @@ import {
 } from "./next-call.js";
 import { planNews, startedPlan, taskNews } from "./plan.js";
 import { approvalNews, documentNames, phaseContent, skipNews, taskContent, waiverNews } from "./shapes.js";
-import { tasksNews } from "./state.js";
+import { noteAge, tasksNews } from "./state.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, options } = params;
@@ -72,8 +72,10 @@ export async function getPhase(context: ToolContext, params: ParametersOf<"get_p
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
   const { session_id: sessionId, phase, task_number: number, cursor } = params;
   const view = await context.engine.getTask(sessionId, phase, number);
-  const canNote = context.actions.includes("complete_task");
-  const text = (context.actions.includes("get_phase") ? view.own : undefined) ?? view.content.text;
+  const work = { ...view, actions: context.actions };
+  const next = nextCall(asRecorded(view), () => callAfterTask(view, work, number));
+  const whole = { text: view.content.text, leftOut: view.leftOut };
+  const shown = (context.actions.includes("get_phase") ? view.own : undefined) ?? whole;
   const answer = {
     status: "success",
     action: "get_task",
@@ -81,26 +83,33 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     phase,
     task_number: number,
     ...(view.plan === undefined ? {} : taskNews(view.plan)),
-    task_content: taskContent(view, text, context.absentTools),
+    task_content: taskContent(view, shown, context.absentTools),
     ...planNews(context, sessionId, view.plan),
-    blocked: blockedBy(view),
-    next: nextCall(asRecorded(view), () => callAfterTask(view, view.phase, number, view.tasks, canNote)),
+    blocked: blockedBy(view, next),
+    next,
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
-  return withText(context, compact(answer), "task_content", text, again, cursor);
+  return withText(context, compact(answer), "task_content", shown.text, again, cursor);
 }
 
 /** Returns the text of a phase without what the plan's first phase has, and with what its tasks share. */
 function phaseText({ content, own, shared }: PhaseView): string {
-  const text = own ?? content.text;
-  return shared === undefined ? text : `${text.trimEnd()}\n\n---\n\n**For each task of this phase:**\n\n${shared}`;
+  const text = own?.text ?? content.text;
+  if (shared === undefined) return text;
+  return `${text.trimEnd()}\n\n---\n\n**For each task of this phase:**\n\n${shared.text}`;
 }
 
+/** What to do about the note of a call that was copied unchanged. */
+const PLACEHOLDER_NOTE =
+  "Do the task first; then call it with a note of your own, or without one. If it can't be done, call it with outcome given_up and a note that says why.";
+
 export async function completeTask(context: ToolContext, params: ParametersOf<"complete_task">): Promise<WireObject> {
-  const { session_id: sessionId, phase, task_number: task, note, idempotency_key: key } = params;
-  refusePlaceholder("note", note, "Do the task first; then call it with a note of your own, or without one.");
-  const request = { phase, task, ...(note === undefined ? {} : { note }), ...keyed(key) };
+  const { session_id: sessionId, phase, task_number: task, note, outcome, idempotency_key: key } = params;
+  refusePlaceholder("note", note, PLACEHOLDER_NOTE);
+  const said = { ...(note === undefined ? {} : { note }), ...(outcome === undefined ? {} : { outcome }) };
+  const request = { phase, task, ...said, ...keyed(key) };
   const result = await context.engine.completeTask(sessionId, request);
+  const next = nextCall(result, () => callInPhase(result, { ...result, actions: context.actions }));
   return compact({
     status: "success",
     action: "complete_task",
@@ -109,35 +118,35 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
     phase,
     task_number: task,
     ...tasksNews(result.tasks),
-    blocked: blockedBy(result),
-    next: nextCall(result, () => callInPhase(result, result.phase, result.tasks)),
+    blocked: blockedBy(result, next),
+    next,
   });
 }
 
 export async function getDocument(context: ToolContext, params: ParametersOf<"get_document">): Promise<WireObject> {
   const { session_id: sessionId, path, cursor } = params;
   const view = await context.engine.getDocument(sessionId, path);
+  const next = nextCall(asRecorded(view), () => callAfterDocument(context, view));
   const answer = {
     status: "success",
     action: "get_document",
     session_id: sessionId,
     document: compact({ path: view.path, tokens: view.content.tokens, ...documentNames(view.documents) }),
-    blocked: blockedBy(view),
-    next: nextCall(asRecorded(view), () => callAfterDocument(context, view)),
+    blocked: blockedBy(view, next),
+    next,
   };
   const again = { action: "get_document", session_id: sessionId, path: view.path };
   return withText(context, compact(answer), "document", view.content.text, again, cursor);
 }
 
 /** Returns the call after a document: what follows the text of the task that names it, or the phase's text. */
-function callAfterDocument({ actions }: ToolContext, view: DocumentView): WireObject {
-  const { phase, task, tasks } = view;
-  if (task === undefined) return callInPhase(view, phase, tasks);
-  return callAfterTask(view, phase, task, tasks, actions.includes("complete_task"));
+function callAfterDocument({ actions }: ToolContext, view: DocumentView): WireObject | null {
+  const work = { ...view, actions };
+  return view.task === undefined ? callInPhase(view, work) : callAfterTask(view, work, view.task);
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
-  const { phase, pausedSeconds, note, replayed } = await context.engine.resume(
+  const { phase, pausedSeconds, note, beforeDecision, replayed } = await context.engine.resume(
     params.session_id,
     keyed(params.idempotency_key),
   );
@@ -149,6 +158,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
     resumed: true,
     paused_duration_seconds: pausedSeconds,
     checkpoint_note: note,
+    note_written: noteAge({ beforeDecision }),
   };
   return phaseAnswer(context, phase, fields);
 }
@@ -191,7 +201,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   // After a retry that could not record it either, the same call would not help.
   const isRetry = fields.action === "retry_phase";
   const state = isRetry ? asRecorded(view) : view;
-  const next = nextCall(state, () => callInPhase(view, phase, view.tasks));
+  const next = nextCall(state, () => callInPhase(view, { ...view, actions: context.actions }));
   const answerWith = (isWhole: boolean) =>
     compact({
       status: "success",
@@ -201,7 +211,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
       phase_content: phaseContent(view, isWhole, context.absentTools),
       ...planNews(context, sessionId, view.plan),
       ...unrecordedNews(view),
-      blocked: blockedBy(view),
+      blocked: blockedBy(view, next),
       // Evidence needs the whole checkpoint; after a retry, the refusal had it.
       next: isWhole || isRetry || next?.action !== "complete_phase" ? next : phaseCall(sessionId),
     });

@@ -116,11 +116,12 @@ export function tickNews({ ticked, unticked, missing, unwritable, pending }: Tic
 
 /** Returns the state of a task among those of its phase. */
 export function taskNews({ task, tasks }: PlannedTaskView): WireObject {
-  const { id, state, optional, requirements, dependencies, open } = task;
+  const { id, state, closed, optional, requirements, dependencies, open } = task;
   const ready = tasks.filter((other) => other.ready).map((other) => other.number);
   return compact({
     id,
     state,
+    closed,
     optional: optional || undefined,
     requirements,
     dependencies,

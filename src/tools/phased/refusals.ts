@@ -176,7 +176,9 @@ function remediation(tool: string, error: AnyPhasegateError): string {
     case "WORKFLOW_NOT_FOUND":
       return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;
     case "INVALID_TRANSITION": {
-      const actions = allowedActions(error.details.allowed);
+      if (error.details.status === "completed") return "The session is completed: nothing is left to do in it.";
+      // Nobody should be led to delete a session, and what it proves, because of a wrong call.
+      const actions = allowedActions(error.details.allowed).filter((action) => action !== "delete_session");
       return actions.length === 0 ? error.remedy : `Possible now: ${actions.join(", ")}.`;
     }
     default:
@@ -209,7 +211,7 @@ function violation(error: AnyPhasegateError): WireObject {
   }
 }
 
-function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): WireObject | undefined {
+function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): WireObject | null | undefined {
   switch (error.code) {
     case "WORKFLOW_NOT_FOUND":
       return { action: "list_workflows" };
@@ -227,6 +229,7 @@ function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): Wir
       return ready === undefined ? phaseCall(sessionId) : taskCall(sessionId, error.details.phase, ready);
     }
     case "INVALID_TRANSITION":
+      if (error.details.status === "completed") return null;
       if (sessionId !== undefined && error.details.status === "paused")
         return { action: "resume", session_id: sessionId };
       return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };

@@ -1,7 +1,7 @@
 /** The engine's views as they look on the wire: names and nesting of answers. */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import { exampleWithoutClaims, holdsClaim, requiredFormat, requiredNames } from "../../gate/format.js";
+import { exampleWithoutClaims, requiredFormat, requiredNames } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
 import { waivedText } from "../../gate/waivers.js";
 import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
@@ -13,6 +13,7 @@ import type { Verification, Waived } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";
 import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
+import type { FilledText, OwnText } from "../../template/template.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
 import { brief, compact, type WireObject } from "../wire.js";
@@ -23,9 +24,11 @@ import { evidenceNote } from "./evidence-note.js";
  * for the checkpoint and the artifacts.
  */
 export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: readonly string[]): WireObject {
-  const { phase, facts, content, contentChanged, leftOut, artifacts, plan, tasks, documents, shared } = view;
-  const text = `${view.own ?? content.text}${shared === undefined ? "" : `\n${shared}`}`;
+  const { phase, facts, content, contentChanged, artifacts, plan, tasks, documents, own, shared } = view;
+  const text = `${own?.text ?? content.text}${shared === undefined ? "" : `\n${shared.text}`}`;
+  const leftOut = [...new Set([...(own ?? view).leftOut, ...(shared?.leftOut ?? [])])];
   const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
+  const givenUp = tasks.flatMap(({ number, closed }) => (closed === "given_up" ? [number] : []));
   return compact({
     phase_number: phase.number,
     title: phase.name,
@@ -33,6 +36,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: rea
     estimated_duration: phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration,
     tasks: phase.plan === undefined ? phase.tasks.map(taskLabel) : plan?.tasks.map(taskEntry),
     tasks_done: phase.plan === undefined && done.length > 0 ? done : undefined,
+    tasks_given_up: phase.plan === undefined && givenUp.length > 0 ? givenUp : undefined,
     checkpoint: isWhole
       ? checkpoint(phase, facts.validation)
       : { required_evidence: requiredNames(phase.gate), details: "see get_phase" },
@@ -42,7 +46,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: rea
     ...documentNames(documents),
     content_changed: contentChanged || undefined,
     note: leftOutNote(leftOut),
-    shared: view.own === undefined ? undefined : "see get_phase of the plan's first phase",
+    shared: own && `see get_phase with phase ${own.restIn}`,
     sources: content.sources,
     tokens: content.tokens,
   });
@@ -65,11 +69,11 @@ function leftOutNote(leftOut: readonly string[]): string | undefined {
 }
 
 /** Returns a task without its text. */
-export function taskContent(view: TaskView, text: string, absentTools: readonly string[]): WireObject {
-  const { phase, task, facts, content, contentChanged, leftOut, documents } = view;
+export function taskContent(view: TaskView, shown: FilledText | OwnText, absentTools: readonly string[]): WireObject {
+  const { phase, task, facts, content, contentChanged, documents } = view;
+  const { text, leftOut } = shown;
   const { purpose, plan } = task;
   // Steps, artifacts and the like are in the text.
-  const isOwn = text !== content.text;
   const unlessIn = (fact: string | undefined) => (fact !== undefined && text.includes(fact) ? undefined : fact);
   return compact({
     title: facts.title ?? task.name,
@@ -81,7 +85,9 @@ export function taskContent(view: TaskView, text: string, absentTools: readonly 
     evidence_note: evidenceNote(text, phase.gate),
     missing_tools: absenceNote(text, absentTools),
     // What all tasks share is in get_phase, sources included.
-    ...(isOwn ? { shared: "see get_phase" } : { sources: content.sources, tokens: content.tokens }),
+    ...("restIn" in shown
+      ? { shared: `see get_phase with phase ${shown.restIn}` }
+      : { sources: content.sources, tokens: content.tokens }),
   });
 }
 
@@ -152,11 +158,7 @@ export function skipNews(skipped: readonly SkippedPhase[] | undefined): WireObje
 
 /** Returns a problem without its sentence, which is in `validation_errors`. */
 export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
-  // An example of a claim would only invite it.
-  return compact({
-    ...{ field, problem, got, expected },
-    example: example === undefined || holdsClaim(example) ? undefined : example,
-  });
+  return compact({ field, problem, got, expected, example });
 }
 
 /**
@@ -271,7 +273,8 @@ function taskLabel({ number, name, file }: TaskDefinition): string {
 }
 
 /** Returns a task as the list of its phase shows it. */
-function taskEntry({ number, id, name, state, dependencies, ready, optional, requirements }: TaskProgress): WireObject {
+function taskEntry(task: TaskProgress): WireObject {
+  const { number, id, name, state, dependencies, ready, closed, optional, requirements } = task;
   return compact({
     task_number: number,
     id,
@@ -279,6 +282,7 @@ function taskEntry({ number, id, name, state, dependencies, ready, optional, req
     state,
     dependencies: dependencies.length === 0 ? undefined : dependencies,
     ready: ready || undefined,
+    closed,
     optional: optional || undefined,
     requirements: requirements?.map((reference) => brief(reference, 120)),
   });

@@ -1,11 +1,13 @@
 /** The handlers of the actions that show where a session is: its state, in short and as a whole. */
 
-import type { FullStateView, PhaseTask, StateView } from "../../phased/views.js";
+import type { SessionHead } from "../../phased/state/head.js";
+import type { LastNote, PhaseTask } from "../../phased/state/task-notes.js";
+import type { FullStateView, StateView } from "../../phased/views.js";
 import { brief, compact, fits, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
-import { blockedBy, nextCall, nextTask, phaseCall, unrecordedNews } from "./next-call.js";
+import { blockedBy, isOpen, nextCall, nextTask, phaseCall, unrecordedNews } from "./next-call.js";
 import { planNews, planNewsInShort } from "./plan.js";
-import { approvalNews, denialNews, historyEntry, unapprovedNews, waiverNews } from "./shapes.js";
+import { approvalNews, denialNews, historyEntry, unapprovedNews, waivedNews, waiverNews } from "./shapes.js";
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
   if (params.phase !== undefined) return artifactOf(context, params.session_id, params.phase);
@@ -27,14 +29,14 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     last_updated: state.updatedAt,
     attempts: head.attempts,
     ...tasksNews(state.tasks),
-    last_note: state.note,
+    last_note: state.note && lastNote(state.note),
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
     ...waiverNews(state),
     ...unapprovedNews(state.unapproved),
     ...planNews(context, state.sessionId, state.plan),
     ...unrecordedNews(state),
-    note: head.status === "paused" ? head.note : undefined,
+    ...pauseNote(head),
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
     blocked: blockedBy(state),
     next: next(state),
@@ -49,8 +51,10 @@ async function artifactOf({ engine }: ToolContext, id: string, phase: number): P
     action: "get_state",
     ...sessionFields(state),
     phase,
+    ...(state.skippedPhases.includes(phase) ? { skipped: true } : {}),
     completed_at: artifact?.at ?? null,
     artifact: artifact?.artifact ?? null,
+    ...waivedNews(artifact?.waived),
     next: next(state),
   };
 }
@@ -106,7 +110,7 @@ function briefStateWith(context: ToolContext, state: StateView, noteMax: number)
     skipped_phases: state.skippedPhases.length === 0 ? undefined : brief(rangesText(state.skippedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
     ...tasksNews(state.tasks),
-    last_note: state.note && { ...state.note, note: brief(state.note.note, NOTE_LEAST) },
+    last_note: state.note && lastNote(state.note, NOTE_LEAST),
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
     ...waiverNews(state, true),
@@ -114,20 +118,44 @@ function briefStateWith(context: ToolContext, state: StateView, noteMax: number)
     ...planNewsInShort(context, state.sessionId, state.plan),
     ...unrecordedNews(state),
     blocked: blockedBy(state),
-    note: head.status === "paused" && head.note !== undefined ? brief(head.note, noteMax) : undefined,
+    ...pauseNote(head, noteMax),
     next: next(state),
   });
 }
 
-/** Returns which tasks of the phase are done, and which one is next; nothing for a phase without tasks. */
+/** Returns the note of a pause. */
+function pauseNote(head: SessionHead, most = Number.POSITIVE_INFINITY): WireObject {
+  if (head.status !== "paused" || head.note === undefined) return {};
+  return { note: brief(head.note, most), note_written: noteAge(head) };
+}
+
+function lastNote({ beforeDecision, ...last }: LastNote, most = Number.POSITIVE_INFINITY): WireObject {
+  return compact({ ...last, note: brief(last.note, most), written: noteAge({ beforeDecision }) });
+}
+
+/** Says of a note that it does not know what a person has decided since; undefined if nothing was. */
+export function noteAge({ beforeDecision }: Pick<LastNote, "beforeDecision">): string | undefined {
+  return beforeDecision && "before a person decided on the waiver";
+}
+
+/**
+ * Returns which tasks of the phase are done, which are not and need not be, and which one is next; nothing for a phase
+ * without tasks.
+ */
 export function tasksNews(tasks: readonly PhaseTask[]): WireObject {
   if (tasks.length === 0) return {};
-  const done = tasks.flatMap((task) => (task.done ? [task.number] : []));
-  return {
-    tasks_done: brief(rangesText(done), 200),
-    tasks_left: tasks.length - done.length,
-    next_task: nextTask(tasks)?.number ?? null,
+  const numbers = (chosen: readonly PhaseTask[]) => brief(rangesText(chosen.map(({ number }) => number)), 200);
+  const closed = (how: PhaseTask["closed"]) => {
+    const chosen = tasks.filter((task) => task.closed === how);
+    return chosen.length === 0 ? undefined : numbers(chosen);
   };
+  return compact({
+    tasks_done: numbers(tasks.filter(({ done }) => done)),
+    tasks_given_up: closed("given_up"),
+    tasks_waived: closed("waived"),
+    tasks_left: tasks.filter(isOpen).length,
+    next_task: nextTask(tasks)?.number ?? null,
+  });
 }
 
 /** Limits the reason for a skipped phase, in characters. */

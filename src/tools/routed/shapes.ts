@@ -2,7 +2,7 @@
 
 import type * as z from "zod";
 import { conceal, revealOf } from "../../gate/check-gate.js";
-import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
+import { evidenceNames, exampleWithoutClaims, requiredFormat, withoutClaims } from "../../gate/format.js";
 import type { RoutedListing } from "../../ports/content-provider.js";
 import type { RoutedDecision, RoutedEntry } from "../../routed/state/history.js";
 import type {
@@ -75,7 +75,7 @@ export function statusOnWire(context: RoutedContext, view: RoutedView, step?: St
 
 function stepOnWire({ name, instructions, gate }: StepView): ResultOnWire["next_step"] {
   if (gate === undefined) return { step_name: name, instructions };
-  const example = exampleEvidence(gate);
+  const example = exampleWithoutClaims(gate);
   const details = { required: [...evidenceNames(gate)], schema: requiredFormat(gate) };
   return {
     step_name: name,
@@ -89,7 +89,7 @@ function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusa
     passed: false as const,
     attempt,
     max_attempts: maxAttempts,
-    problems: [...conceal(problems, reveal)],
+    problems: withoutClaims(conceal(problems, reveal)),
     ...verificationNews(verification.length === 0 ? undefined : verification, reveal),
   };
 }
@@ -149,7 +149,7 @@ function entryOnWire({ version, timestamp, stepName, report, outcomeStatus, ...e
     outcome_status: outcomeStatus,
     determined_next_step: determinedNextStep ?? null,
     ...(decision === undefined ? {} : { decision: decisionOnWire(decision) }),
-    ...(problems === undefined ? {} : { problems: [...conceal(problems, reveal ?? "fields")] }),
+    ...(problems === undefined ? {} : { problems: withoutClaims(conceal(problems, reveal ?? "fields")) }),
     ...verificationNews(verification, reveal),
     ...(reason === undefined ? {} : { reason }),
   };

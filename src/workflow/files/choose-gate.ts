@@ -43,7 +43,7 @@ export async function chooseGate(
   const file = gateFile(where);
   if (file !== undefined) return fileGate(file, names, phase, checkpoint, where);
   if (hasLookalikes(where)) return SHUT;
-  const document = await readDocument(where, definedBy(checkpoint));
+  const document = await readDocument(where, checkpoint);
   const seeds = documentSeeds(number, document, where);
   const asked = seeds.length > 0 ? seeds : names.map((name) => anyField(name, phase));
   const settings = await readSettings(asked, undefined, checkpoint, where);
@@ -135,7 +135,7 @@ async function fileGate(
   checkpoint?.refuseRest();
   if (gate === undefined) return SHUT;
   if (phase !== undefined) warnOtherNames(names, { what: "the gate file", file, fields: gate.fields }, phase, report);
-  const { requirements } = await readDocument(where, definedBy(checkpoint));
+  const { requirements } = await readDocument(where, checkpoint);
   warnOtherText(requirements, gate, { text: where.file, file }, report);
   return gate;
 }
@@ -161,21 +161,10 @@ interface Document {
   readonly report: Report;
 }
 
-/**
- * Returns the requirements in the text of a phase. `defined` has the names of the validators that its checkpoint
- * defines.
- */
-async function readDocument(
-  { file, files }: Pick<Document, "file" | "files">,
-  defined: ReadonlySet<string> = new Set(),
-): Promise<DocumentGate> {
-  return readRequirements(files.text(file) ?? "", defined);
-}
-
-/** Returns the names of the validators that a checkpoint in metadata defines. */
-function definedBy(checkpoint: ObjectReader | undefined): ReadonlySet<string> {
+/** Returns the requirements in the text of a phase, which may name the validators that its checkpoint defines. */
+function readDocument({ file, files }: Document, checkpoint: ObjectReader | undefined): Promise<DocumentGate> {
   const value = checkpoint?.value("validators");
-  return new Set(isJsonObject(value) ? Object.keys(value) : []);
+  return readRequirements(files.text(file) ?? "", new Set(isJsonObject(value) ? Object.keys(value) : []));
 }
 
 /** Reports files that look like the gate of a phase without a gate file. */

@@ -63,12 +63,17 @@ export function gateProblems(gate: AnyGateInput | undefined): string[] {
 
 const isText = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";
 
-/** What a value in a literal has to be, with the words for it. */
+/** What a value in a literal has to be, with the words for it. A `string` may be blank, a `text` not. */
 const TYPES = {
   flag: { is: (value: unknown) => typeof value === "boolean", words: "true or false" },
+  string: { is: (value: unknown) => typeof value === "string", words: "a text" },
   text: { is: isText, words: "a text" },
   texts: {
     is: (value: unknown) => Array.isArray(value) && value.length > 0 && value.every(isText),
+    words: "a list of texts",
+  },
+  strings: {
+    is: (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === "string"),
     words: "a list of texts",
   },
   list: { is: (value: unknown) => Array.isArray(value), words: "a list" },

@@ -21,6 +21,7 @@ import {
 import { canonicalJson, ENGLISH, type JsonObject, type JsonValue, revisionOf, storedObjectSchema } from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
+import { wrongTypes } from "./define-gate.js";
 
 /**
  * The gate of a step in code: fields, each required and of type `any` unless it says otherwise; rules in CEL;
@@ -94,14 +95,15 @@ export interface RoutedWorkflowInput<Name extends string = string> {
  * @throws {PhasegateError} `DEFINITION_INVALID` with the list of all problems.
  */
 export function defineRoutedWorkflow<const Name extends string>(input: RoutedWorkflowInput<Name>): RoutedDefinition {
-  const problems = problemsOf(input);
+  const problems = formProblems(input) ?? problemsOf(input);
   if (problems.length > 0) {
+    const named: unknown = Object(input).name;
     throw new PhasegateError(
       "DEFINITION_INVALID",
-      `the workflow ${shown(input.name)} can't be used: ${problems.join("; ")}`,
+      `the workflow ${shown(named)} can't be used: ${problems.join("; ")}`,
       {
         remedy: "Correct the listed problems in the call of defineRoutedWorkflow.",
-        details: { workflowType: String(input.name), diagnostics: problems },
+        details: { workflowType: String(named), diagnostics: problems },
       },
     );
   }
@@ -126,6 +128,16 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
       [...byName].map(([name, definition]): RoutedListing => ({ status: "ready", name, definition, diagnostics: [] })),
     definition: async (name) => byName.get(name),
   };
+}
+
+/** Returns what keeps a literal from being read at all; undefined if nothing does. */
+function formProblems(input: unknown): string[] | undefined {
+  const found = wrongTypes("the workflow", input, { name: "string!", goal: "string", steps: "list!" });
+  if (found.length > 0) return found;
+  const { steps }: { steps: unknown[] } = Object(input);
+  if (steps.length === 0) return ["there is no step"];
+  const faults = steps.flatMap((step, at) => wrongTypes(`steps[${at}]`, step, { name: "string!", next: "strings" }));
+  return faults.length > 0 ? faults : undefined;
 }
 
 function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {

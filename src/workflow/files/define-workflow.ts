@@ -89,21 +89,31 @@ const KEYS = {
   }),
 };
 
-/** Returns what keeps a literal from being read at all; undefined if nothing does. */
+/** Returns what keeps a literal from being read at all, or from being stored; undefined if nothing does. */
 function formProblems(input: unknown): string[] | undefined {
-  const found = wrongTypes("the workflow", input, { phases: "list!" });
+  const found = wrongTypes("the workflow", input, {
+    ...{ name: "string", description: "string", revision: "string", version: "string", category: "string" },
+    ...{ estimatedDuration: "string", targetLanguages: "strings", artifacts: "strings", prerequisites: "strings" },
+    ...{ tags: "strings", documents: "object", phases: "list!" },
+  });
   if (found.length > 0) return found;
-  const phases: unknown[] = Object(input).phases;
+  const { phases, documents = {} }: { phases: unknown[]; documents?: object } = Object(input);
+  const texts = Object.fromEntries(Object.keys(documents).map((path) => [path, "content"] as const));
   const faults = phases.flatMap((phase, at) => {
-    const wrong = wrongTypes(`phases[${at}]`, phase, { skippable: "flag", tasks: "list", content: "content" });
+    const wrong = wrongTypes(`phases[${at}]`, phase, {
+      ...{ name: "string", purpose: "string", estimatedEffort: "string", keyDeliverables: "strings" },
+      ...{ validationCriteria: "strings", skipCondition: "string" },
+      ...{ skippable: "flag", tasks: "list", content: "content" },
+    });
     const tasks: unknown = Object(phase).tasks;
     return Array.isArray(tasks) && wrong.length === 0
       ? tasks.flatMap((task, place) =>
-          wrongTypes(`phases[${at}].tasks[${place}]`, task, { name: "text!", content: "content" }),
+          wrongTypes(`phases[${at}].tasks[${place}]`, task, { name: "text!", purpose: "string", content: "content" }),
         )
       : wrong;
   });
-  return faults.length > 0 ? faults : undefined;
+  const all = [...faults, ...wrongTypes("documents", documents, texts)];
+  return all.length > 0 ? all : undefined;
 }
 
 function problemsOf(input: WorkflowInput): string[] {

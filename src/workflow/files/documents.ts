@@ -142,30 +142,28 @@ export function keptFromAgents(path: string): string | undefined {
   return keptBack(folded);
 }
 
-/** What the check of names needs of a workflow's folder. */
-interface NamesCheck {
-  /** The paths of all files in the folder. */
-  readonly paths: readonly string[];
-  readonly report: Report;
-}
-
-/** Warns about documents that a text names and that don't exist. `file` is the path of the text. */
-export function warnMissingDocuments(file: string, text: string, { paths, report }: NamesCheck): void {
+/**
+ * Returns a check of a text: it warns about documents that the text names and that don't exist. `paths` are those of all
+ * files in the workflow's folder.
+ */
+export function missingDocuments(paths: readonly string[], report: Report): (file: string, text: string) => void {
   const all = new Set(paths.map((path) => path.normalize()));
   const folders = new Set(paths.map(folderOf));
-  const reported = new Set<string>();
-  for (const { path, line, isSure } of namedPaths(text)) {
-    const meant = meantPaths(path, file);
-    if (reported.has(path) || meant.some((one) => all.has(one.normalize()))) continue;
-    // A path in a folder that the workflow doesn't have is more likely a file of the project.
-    const isOfWorkflow = meant.some((one) => one.includes("/") && folders.has(folderOf(one)));
-    if (!isSure && !(path.includes("/") && isOfWorkflow)) continue;
-    reported.add(path);
-    const hint = () => {
-      const near = meant.map((one) => nearest(one, paths)).find((one) => one !== undefined);
-      if (near !== undefined) return `Did you mean ${shown(near)}, in the workflow's folder?`;
-      return "Add the file to the workflow's folder, or correct the path: it is relative to this text, or to the folder.";
-    };
-    report.warn("DOCUMENT_MISSING", { file, line }, `the text names ${shown(path)}, which doesn't exist`, hint);
-  }
+  return (file, text) => {
+    const reported = new Set<string>();
+    for (const { path, line, isSure } of namedPaths(text)) {
+      const meant = meantPaths(path, file);
+      if (reported.has(path) || meant.some((one) => all.has(one.normalize()))) continue;
+      // A path in a folder that the workflow doesn't have is more likely a file of the project.
+      const isOfWorkflow = meant.some((one) => one.includes("/") && folders.has(folderOf(one)));
+      if (!isSure && !(path.includes("/") && isOfWorkflow)) continue;
+      reported.add(path);
+      const hint = () => {
+        const near = meant.map((one) => nearest(one, paths)).find((one) => one !== undefined);
+        if (near !== undefined) return `Did you mean ${shown(near)}, in the workflow's folder?`;
+        return "Add the file to the workflow's folder, or correct the path: it is relative to this text, or to the folder.";
+      };
+      report.warn("DOCUMENT_MISSING", { file, line }, `the text names ${shown(path)}, which doesn't exist`, hint);
+    }
+  };
 }

@@ -175,8 +175,10 @@ function warnUnknownOptions(file: string, options: readonly string[], { files, r
   const text = files.text(file) ?? "";
   const at = linesOf(file, text);
   for (const { name, offset } of findOptions(text).filter((found) => !options.includes(found.name))) {
-    const meant = nearest(name, options);
-    const hint = meant === undefined ? 'Add it to "options_schema".' : `Did you mean {options.${meant}}?`;
+    const hint = () => {
+      const meant = nearest(name, options);
+      return meant === undefined ? 'Add it to "options_schema".' : `Did you mean {options.${meant}}?`;
+    };
     const message = `there is no option ${shown(name)}, so {options.${name}} stays in the text`;
     report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
   }
@@ -311,11 +313,11 @@ function warnUnknown(kind: TemplateKind, file: string, text: string, report: Rep
   const known = PLACEHOLDERS[kind];
   const at = linesOf(file, text);
   for (const { name, whole, offset } of findPlaceholders(text).filter((found) => !known.includes(found.name))) {
-    const meant = nearest(name, known);
-    const hint =
-      meant === undefined
-        ? `Use one of ${known.join(", ")}; write prose in brackets in lower case.`
-        : `Did you mean [${meant}]?`;
+    const hint = () => {
+      const meant = nearest(name, known);
+      if (meant !== undefined) return `Did you mean [${meant}]?`;
+      return `Use one of ${known.join(", ")}; write prose in brackets in lower case.`;
+    };
     const message = `nothing fills ${shown(whole)} in a template of ${kind}s, so it is left out of the text`;
     report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
   }

@@ -34,7 +34,7 @@ import {
   type WorkflowDefinition,
   type WorkflowStructure,
 } from "../structure.js";
-import { warnMissingDocuments } from "./documents.js";
+import { missingDocuments } from "./documents.js";
 import { checkCounts, readClaims, readFacts, readOptionsSchema } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
 import { takeFiles, type WorkflowFiles } from "./workflow-files.js";
@@ -108,10 +108,10 @@ function checkDocuments(
   report: Report,
 ): void {
   const texts = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
-  const paths = [...files.paths, ...others];
+  const check = missingDocuments([...files.paths, ...others], report);
   for (const file of new Set([...texts, dynamic?.templates.phase, dynamic?.templates.task])) {
     const text = file === undefined ? undefined : files.text(file);
-    if (file !== undefined && text !== undefined) warnMissingDocuments(file, text, { paths, report });
+    if (file !== undefined && text !== undefined) check(file, text);
   }
 }
 

@@ -75,10 +75,13 @@ export function checkNames(entries: readonly IndexEntry[], report: Report): void
 
 function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], report: Report): void {
   const names = [...all.map((other) => other.step.name), FINISH];
+  const known = new Set(names);
   for (const name of step.next ?? []) {
-    if (names.includes(name)) continue;
-    const [near = nearest(name, names)] = meantBy(name, all);
-    const hint = near === undefined ? `Write one of: ${names.join(", ")}.` : `Did you mean ${near}?`;
+    if (known.has(name)) continue;
+    const hint = () => {
+      const [near = nearest(name, names)] = meantBy(name, all);
+      return near === undefined ? `Write one of: ${names.join(", ")}.` : `Did you mean ${near}?`;
+    };
     report.error("STEP_UNKNOWN", settings.place("next"), `there is no step ${shown(name)}`, hint);
   }
 }
@@ -95,11 +98,11 @@ function checkLinks(
     const { file = path } = text.place(line);
     const resolved = resolvePath(file, target);
     if ("path" in resolved && paths.includes(resolved.path)) continue;
-    const near = "path" in resolved ? nearest(resolved.path, paths) : undefined;
-    const hint =
-      near === undefined
-        ? "Correct the link, or remove it."
-        : `Did you mean ${near.slice(folder.length + 1)}, in the workflow's folder?`;
+    const hint = () => {
+      const near = "path" in resolved ? nearest(resolved.path, paths) : undefined;
+      if (near === undefined) return "Correct the link, or remove it.";
+      return `Did you mean ${near.slice(folder.length + 1)}, in the workflow's folder?`;
+    };
     const message = `${shown(step.name)} links to ${shown(target)}, which doesn't exist`;
     report.warn("LINK_MISSING", text.place(line), message, hint);
   }

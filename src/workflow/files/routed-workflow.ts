@@ -55,6 +55,9 @@ export interface RoutedFoldersOptions {
   readonly includeRoots?: readonly string[];
 }
 
+/** Maximum number of errors in a message; its details list them all. */
+const LISTED_MAX = 5;
+
 /** A workflow in the cache, with every text that it was read from. */
 interface Kept {
   readonly paths: readonly string[];
@@ -100,7 +103,9 @@ export class RoutedFolders implements RoutedSource {
     const { definition, diagnostics } = await this.read(name);
     if (definition !== undefined) return definition;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
-    throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${errors.join("; ")}`, {
+    const more = errors.length > LISTED_MAX ? `; and ${errors.length - LISTED_MAX} more` : "";
+    const listed = `${errors.slice(0, LISTED_MAX).join("; ")}${more}`;
+    throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${listed}`, {
       remedy: "Correct the files; `phasegate validate` shows every problem with its place.",
       details: { workflowType: name, diagnostics: errors },
     });
@@ -140,7 +145,7 @@ async function readBounded(
   includeRoots: readonly string[],
   report: Report,
 ): Promise<FoundDefinition | undefined> {
-  const roots = [name, ...includeRoots].map((root) => (root === "" || root === "." ? "" : `${root}/`));
+  const roots = [name, ...includeRoots].map(startOf);
   const paths = await listPaths(name, source, report);
   const options: StepOptions = {
     folder: name,
@@ -151,6 +156,12 @@ async function readBounded(
     budget: newBudget(),
   };
   return readDefinition(name, options);
+}
+
+/** Returns what the paths below a folder begin with. `shared/` and `./shared` are the same folder as `shared`. */
+function startOf(folder: string): string {
+  const plain = folder.replace(/^(?:\.\/+)+|(?<=[^/])\/+$/g, "");
+  return plain === "" || plain === "." ? "" : `${plain}/`;
 }
 
 /** Maximum number of paths below a workflow's folder. */

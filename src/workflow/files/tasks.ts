@@ -81,27 +81,33 @@ function taskFile(task: ObjectReader, number: number, found: readonly TaskFile[]
     path,
   ]);
   const file = candidates.find((path) => where.files.has(path));
-  const meant = nearest(
-    given,
-    found.map(({ path }) => path.slice(path.lastIndexOf("/") + 1)),
-  );
-  if (file === undefined && candidates.length > 0)
-    missing(task, "file", `there is no file ${shown(given)}`, meant, where);
+  if (file === undefined && candidates.length > 0) {
+    const names = () => found.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
+    missing(task, "file", `there is no file ${shown(given)}`, () => nearest(given, names()), where);
+  }
   return file;
 }
 
 function numberedFile(task: ObjectReader, number: number, found: readonly TaskFile[], where: PhaseFolders) {
   const file = found.find((candidate) => candidate.number === number);
-  if (file === undefined) missing(task, "task_number", `task ${number} has no file`, undefined, where);
+  if (file === undefined) missing(task, "task_number", `task ${number} has no file`, () => undefined, where);
   return file?.path;
 }
 
-function missing(task: ObjectReader, key: string, message: string, meant: string | undefined, where: PhaseFolders) {
+/** Reports a missing file; `near` returns the name of the file that the author may have meant. */
+function missing(
+  task: ObjectReader,
+  key: string,
+  message: string,
+  near: () => string | undefined,
+  where: PhaseFolders,
+): void {
   const folder = where.folders[0] ?? "";
-  const hint =
-    meant === undefined
-      ? `Put the task's text into ${folder}/, and the file's name under "file".`
-      : `Did you mean ${shown(meant)}?`;
+  const hint = () => {
+    const meant = near();
+    if (meant !== undefined) return `Did you mean ${shown(meant)}?`;
+    return `Put the task's text into ${folder}/, and the file's name under "file".`;
+  };
   where.report.error("TASK_FILE_MISSING", task.place(key), `${message} in ${folder}/`, hint);
 }
 

@@ -15,6 +15,7 @@
  * - examples.ts: examples in the text, which headings belong to a gate, and whether the examples pass it
  */
 import type { List, RootContent } from "mdast";
+import { comparisonValidator, namedValidator } from "../../rules/validators.js";
 import { isOfType, typeOfValue } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import type { JsonObject, JsonValue } from "../json.js";
@@ -76,7 +77,8 @@ export async function gateFileText(gate: FieldGate, inferred: readonly InferredR
   const content = {
     checkpoint: { strict, allow_override: allowOverride },
     evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldOf(field, verify)])),
-    ...listed("cross_field_validation", rules.map(crossOf)),
+    ...definedValidators(fields),
+    ...listed("cross_field_validation", rules.map(ruleOf)),
     ...listed("verify", verify.filter(({ field }) => field === undefined).map(checkOf)),
     ...(approval === undefined ? {} : { approval }),
     ...(reveal === undefined ? {} : { reveal }),
@@ -271,6 +273,19 @@ function byPlace(one: RequirementFault, other: RequirementFault): number {
   return one.line - other.line || one.column - other.column;
 }
 
+/** Returns the validators that the fields name and that are not built in, as a gate file defines them. */
+function definedValidators(fields: readonly FieldDefinition[]): JsonObject {
+  const found = fields.flatMap(({ type, rules = [] }) =>
+    rules.flatMap((rule) => {
+      const { source, cel } = rule;
+      const builtIn = namedValidator(source, type) ?? comparisonValidator(source, type);
+      const isNamed = source !== cel && !/^lambda\b/.test(source) && builtIn?.cel !== cel;
+      return isNamed ? [[source, ruleOf({ ...rule, source: cel })] as const] : [];
+    }),
+  );
+  return found.length === 0 ? {} : { validators: Object.fromEntries(found) };
+}
+
 function fieldOf(
   { type, required, description, example, rules = [], name }: FieldDefinition,
   verify: readonly VerifyDefinition[],
@@ -300,7 +315,7 @@ function checkOf({ verifier, params }: VerifyDefinition): JsonObject {
   return { verifier, ...params };
 }
 
-function crossOf({ source, message }: RuleDefinition): JsonValue {
+function ruleOf({ source, message }: RuleDefinition): JsonValue {
   return { rule: source, ...(message === undefined ? {} : { error_message: message }) };
 }
 

@@ -124,7 +124,7 @@ function isBlank(value: JsonValue): boolean {
 }
 
 /** Rules can use these only in a session. */
-const ABSENT = /\b(?:artifacts|session|plan)\b/;
+const ABSENT = /\b(?:artifacts|session|plan|options)\b/;
 /** Maximum size of an example that rules run on, in characters: the gate bounds larger ones. */
 const RUN_MAX = 8192;
 

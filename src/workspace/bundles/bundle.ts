@@ -191,13 +191,13 @@ function agentsOf(type: Bundle["type"] | undefined, reader: ObjectReader, report
   return agents;
 }
 
-/** A part of a bundle, and where it is in the file. */
-interface Found<T> {
-  readonly agent: T;
+/** An agent, and where it is in the file. */
+interface FoundAgent {
+  readonly agent: BundleAgent;
   readonly place: SourcePosition;
 }
 
-function agentOf(reader: ObjectReader, alone: boolean, report: Report): readonly Found<BundleAgent>[] {
+function agentOf(reader: ObjectReader, alone: boolean, report: Report): readonly FoundAgent[] {
   const id = reader.required("id", reader.text("id"), "the agent's id, such as clerk");
   const name = reader.text("name") ?? id;
   const [title, description] = [reader.text("title"), reader.text("description")];

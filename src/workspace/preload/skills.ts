@@ -29,6 +29,7 @@ import {
   type WholeText,
   warned,
 } from "./parts.js";
+
 /** An opened skill: its own texts, and the index of its steps. */
 export interface OpenedSkill {
   readonly name: string;

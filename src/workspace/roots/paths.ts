@@ -154,7 +154,7 @@ const ALL_SESSIONS = ["agent-outputs", "{output-root}"];
  * and those with `..`, stay as they are.
  */
 export function sessionPath(path: string, sessionId: string | undefined, isId: (name: string) => boolean): string {
-  const names = path.split(/[\\/]+/);
+  const names = path.replace(/^(?:\.[\\/]+)+/, "").split(/[\\/]+/);
   const [start = ""] = names;
   if (isId(start.toLowerCase()) || names.includes("..") || /^[a-z][\w+.-]*:/i.test(path)) return path;
   const own = (name: string | undefined) => {

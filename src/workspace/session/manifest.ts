@@ -116,7 +116,9 @@ export function reopened(manifest: Manifest, { before, found }: OutputsFound, at
   const since = manifest.outputs.filter((output) => !known.has(JSON.stringify(output)));
   const outputs = found.filter(({ path }) => !since.some((output) => output.path === path));
   // By time, as they were added: a folder is listed by name.
-  const sorted = [...outputs, ...since].sort((a, b) => a.saved_at.localeCompare(b.saved_at));
+  const sorted = [...outputs, ...since].sort((a, b) =>
+    a.saved_at < b.saved_at ? -1 : Number(a.saved_at > b.saved_at),
+  );
   return { ...rest, status: "active", outputs: sorted, updated_at: at };
 }
 

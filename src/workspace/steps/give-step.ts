@@ -3,7 +3,7 @@
  * judges the evidence for a gate.
  */
 import { checkEvidenceSafety } from "../../gate/evidence.js";
-import { exampleEvidence, requiredFormat } from "../../gate/format.js";
+import { exampleWithoutClaims, requiredFormat, withoutClaims } from "../../gate/format.js";
 import { judge } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
@@ -182,12 +182,12 @@ export async function judgeStep(gate: FieldGate, given: unknown, facts: StepFact
   const surroundings = { session: { id, workflowType: skill, target: "", phase: number, attempt } };
   const { verdict } = await judge(gate, evidence, { surroundings: () => surroundings });
   if (verdict.passed) return undefined;
-  return { problems: verdict.problems, ...asked(gate) };
+  return { problems: withoutClaims(verdict.problems), ...asked(gate) };
 }
 
 /** Returns what a gate requires, as far as it reveals it. */
 function asked(gate: FieldGate): Omit<StepRefusal, "problems"> {
-  const example = exampleEvidence(gate);
+  const example = exampleWithoutClaims(gate);
   return { required: requiredFormat(gate), ...(example === undefined ? {} : { example }) };
 }
 

@@ -62,8 +62,10 @@ const BEFORE = 120;
  */
 function stepsLedTo(index: readonly StepEntry[], text: string, folder: string): readonly StepEntry[] {
   const found = [...text.matchAll(MENTIONED)].flatMap(({ 0: path, index: at }) => {
-    const line = text.lastIndexOf("\n", at - 1) + 1;
-    const before = text.slice(Math.max(line, at - BEFORE), at);
+    const [before = ""] = text
+      .slice(Math.max(0, at - BEFORE), at)
+      .split("\n")
+      .slice(-1);
     const isCited = CITED.test(text.slice(at + path.length, at + path.length + BEFORE)) || isCitation(before);
     const entry = isCited ? undefined : entryOf(index, path, folder);
     return entry === undefined ? [] : [entry];

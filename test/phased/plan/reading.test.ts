@@ -188,7 +188,7 @@ describe("a task with open dependencies", () => {
     const sessionId = await start(1);
     expect(await failure(engine.getTask(sessionId, 1, 2))).toMatchObject({
       code: "TASK_LOCKED",
-      remedy: `Do 1.1 first. It counts as done once it is noted as done, its phase has passed, or a person has ticked it in ${PLAN_PATH}. Ready now: 1, 3.`,
+      remedy: `Do 1.1 first. It counts as done once it is noted as done, its phase has passed, or a person has waived it or ticked it in ${PLAN_PATH}. Ready now: 1, 3.`,
       details: { phase: 1, task: 2, open: ["1.1"], ready: [1, 3] },
     });
     expect((await engine.getTask(sessionId, 1, 1)).task.name).toBe("Write the lexer");

@@ -165,7 +165,8 @@ export class Model {
     if (!this.#isAtWork() || phase !== this.phase) return false;
     const stuck = this.#isUsedUp();
     if (by === "agent" && stuck) return false;
-    if (this.status === "active" && this.inARow === 0 && !stuck) return false;
+    const isTried = this.inARow > 0 || (by === "host" && (this.failures.get(phase) ?? 0) > 0);
+    if (this.status === "active" && !isTried && !stuck) return false;
     this.status = "active";
     this.waits = false;
     this.inARow = 0;

@@ -48,6 +48,15 @@ describe("runVerifiers", () => {
     expect(await run([], { echo })).toEqual([]);
   });
 
+  it("runs all checks at once without a limit", async () => {
+    const { verifier, waiting, most } = held();
+    const running = run([check("held", {}, "a"), check("held", {}, "b")], { held: verifier }, { limit: Infinity });
+    await expect.poll(() => waiting.length).toBe(2);
+    for (const end of waiting) end();
+    expect((await running).map(({ message }) => message)).toEqual(["a", "b"]);
+    expect(most()).toBe(2);
+  });
+
   it("runs checks concurrently, up to the limit", async () => {
     const { verifier, waiting, most } = held();
     const checks = ["a", "b", "c", "d", "e"].map((value) => check("held", {}, value));

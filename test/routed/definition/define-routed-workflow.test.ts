@@ -54,6 +54,24 @@ describe("a routed workflow defined in code", () => {
     }
   });
 
+  it("is refused if plain JavaScript passes something else", () => {
+    const step = { name: "Dig", guidance: "g", instructions: "i" };
+    for (const [input, said] of [
+      [undefined, "the workflow must be an object, not undefined"],
+      [{ name: "G" }, "the workflow.steps is missing"],
+      [{ name: "G", steps: [] }, "there is no step"],
+      [{ name: "G", goal: 5, steps: [step] }, "the workflow.goal must be a text, not 5"],
+      [{ name: "G", steps: [null] }, "steps[0] must be an object, not null"],
+      [{ name: "G", steps: [{}] }, "steps[0].name is missing"],
+      [{ name: "G", steps: [{ ...step, next: "Dig" }] }, 'steps[0].next must be a list of texts, not "Dig"'],
+    ] as const) {
+      // @ts-expect-error: plain JavaScript may pass anything.
+      expect(() => defineRoutedWorkflow(input)).toThrow(
+        expect.objectContaining({ code: "DEFINITION_INVALID", message: expect.stringContaining(said) }),
+      );
+    }
+  });
+
   it("may have steps whose names resemble others, and a step Finish", () => {
     const step = { guidance: "g", instructions: "i" };
     const names = ["C++", "C#", "dig in", "Dig-in", "Finish"] as const;

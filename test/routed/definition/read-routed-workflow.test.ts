@@ -322,7 +322,8 @@ describe("a step's front matter", () => {
   });
 
   it("may contain unknown keys, with a warning", async () => {
-    expect(await diagnosed(dig("author: me"))).toEqual([["KEY_UNKNOWN", "steps/dig.md", 2, "warning"]]);
+    for (const key of ["author", "описание_шага"])
+      expect(await diagnosed(dig(`${key}: me`))).toEqual([["KEY_UNKNOWN", "steps/dig.md", 2, "warning"]]);
   });
 });
 
@@ -347,7 +348,7 @@ describe("included files", () => {
       "shared/end.md": 'Proceed to "Sow".',
     };
     expect(await diagnosed(changes)).toContainEqual(["PATH_REFUSED", "steps/dig.md", 2, "error"]);
-    expect(await diagnosed(changes, ["shared"])).toEqual([]);
+    for (const root of ["shared", "shared/", "./shared"]) expect(await diagnosed(changes, [root])).toEqual([]);
     expect(await diagnosed(changes, ["."])).toEqual([]);
   });
 
@@ -433,5 +434,29 @@ describe("included files", () => {
       ["STEP_FILE_MISSING", "index.md", 5, "error"],
       ["STEP_FILE_MISSING", "list.md", 2, "error"],
     ]);
+  });
+});
+
+describe("a routed workflow with thousands of names", () => {
+  // Far more than it takes; if each name were compared with all others, it would take several times as long.
+  const GUARD = { timeout: 8000 };
+  const many = <T>(count: number, make: (index: number) => T) => Array.from({ length: count }, (_, at) => make(at));
+
+  it("reports links that lead nowhere", GUARD, async () => {
+    const links = stepText("Proceed to FINISH.", many(4000, (at) => `[a](${at}/b.md)`).join(" "));
+    const files = Object.fromEntries(many(10, (at) => [`GARDEN/steps/s${at}.md`, links]));
+    const list = many(10, (at) => `- [Step ${at}](steps/s${at}.md)`).join("\n");
+    const others = Object.fromEntries(many(300, (at) => [`GARDEN/docs/chapter-${at}.md`, "a"]));
+    const found = await diagnosed({ ...others, ...files, ...index(list) });
+    expect(found.filter(([code]) => code === "LINK_MISSING").length).toBeGreaterThan(900);
+  });
+
+  it("reports steps that there are not", GUARD, async () => {
+    const steps = many(100, (at) => `Step number ${at}`);
+    const list = steps.map((name, at) => `- [${name}](steps/s${at}.md)`).join("\n");
+    const files = steps.map((_, at) => [`GARDEN/steps/s${at}.md`, stepText("Proceed to FINISH.")]);
+    const next = `---\nnext: [${many(25_000, (at) => `Stop ${at}`).join(", ")}]\n---\n${stepText("Proceed to FINISH.")}`;
+    const found = await diagnosed({ ...index(list), ...Object.fromEntries(files), "GARDEN/steps/s0.md": next });
+    expect(found.filter(([code]) => code === "STEP_UNKNOWN")).toHaveLength(1000);
   });
 });

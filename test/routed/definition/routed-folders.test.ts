@@ -29,6 +29,14 @@ describe("routed workflows in folders", () => {
     );
   });
 
+  it("are refused with the first five of many errors", async () => {
+    const links = Array.from({ length: 300 }, (_, at) => `- [Step ${at}](steps/missing_${at}.md)`).join("\n");
+    const { folders } = opened({ "BROKEN/index.md": `# BROKEN\n\n${links}\n` });
+    await expect(folders.definition("BROKEN")).rejects.toThrow(
+      /^the workflow BROKEN is broken: (index\.md:\d+.{1,200}; ){5}and 295 more$/,
+    );
+  });
+
   it("are cached while nothing has changed", async () => {
     const { folders } = opened();
     expect(await folders.definition("GARDEN")).toBe(await folders.definition("GARDEN"));

@@ -37,6 +37,12 @@ describe("a routed workflow", () => {
     expect(await engine.audit(id)).toMatchObject({ intact: true });
   });
 
+  it("refuses a step that is no text, whatever its keys", async () => {
+    const { engine, id } = await started();
+    const report = { status: "success", step_id: { toString: "Dig" } };
+    await expect(engine.advance(id, { report })).rejects.toMatchObject({ code: "STEP_NOT_CURRENT" });
+  });
+
   it("merges the client's updates before the decider runs, and the decider's updates after", async () => {
     const { engine, id, decider } = await started({ nextStep: "Sow", contextUpdates: { depth: 30, soil: "clay" } });
     const next = await engine.advance(id, { ...DONE, contextUpdates: { depth: 20 } });

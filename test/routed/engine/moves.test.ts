@@ -56,6 +56,8 @@ describe("start", () => {
     await expect(engine.start({ workflow: "GARDEN", context: { x: Number.NaN } })).rejects.toMatchObject({
       code: "INVALID_INPUT",
     });
+    const named = engine.start({ workflow: "GARDEN", context: { evidence: Number.NaN } });
+    await expect(named).rejects.toThrow("the context is refused: context.evidence: NaN is not a JSON number");
     expect((await engine.listInstances()).items).toEqual([]);
   });
 
@@ -248,6 +250,15 @@ describe("a workflow edit", () => {
   });
 });
 
+describe("audit", () => {
+  it("names an instance that does not exist, unless a receipt proves that it did", async () => {
+    const { engine } = routed(new Script());
+    await expect(engine.audit("nothing_here")).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    const receipt = { version: 1, hash: "0".repeat(64) };
+    expect(await engine.audit("nothing_here", receipt)).toMatchObject({ intact: false });
+  });
+});
+
 describe("visits", () => {
   it("are counted for a step with a maximum, which is then no longer allowed", async () => {
     const bounded = defineRoutedWorkflow({
@@ -266,6 +277,25 @@ describe("visits", () => {
     await expect(engine.advance(instanceId, DONE)).rejects.toThrow("nothing may follow Sow any more");
     expect(await engine.status(instanceId)).toMatchObject({ status: "FAILED" });
   });
+
+  it.each(["toString", "valueOf"])("are counted for a step called %s", async (name) => {
+    const step = { guidance: "g", instructions: "i" };
+    const steps = [
+      { ...step, name: "Dig" },
+      { ...step, name, maxVisits: 1 },
+    ] as const;
+    const decider = new Script(name, "Dig");
+    const workflows = routedWorkflows(defineRoutedWorkflow({ name: "GARDEN", steps }));
+    const { engine } = routed(decider, { workflows });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await engine.advance(instanceId, DONE);
+    await engine.advance(instanceId, DONE);
+    expect(decider.requests.map(({ allowed }) => allowed)).toEqual([
+      ["Dig", name, "FINISH"],
+      ["Dig", "FINISH"],
+    ]);
+    expect(await engine.audit(instanceId)).toMatchObject({ intact: true });
+  });
 });
 
 describe("options", () => {
@@ -275,6 +305,13 @@ describe("options", () => {
     [{ limits: { maxAttempts: 0 } }, "limits.maxAttempts"],
   ])("are checked: %j", (options, field) => {
     expect(() => routed(new Script(), options)).toThrow(field);
+  });
+
+  it.each([Number.POSITIVE_INFINITY, 2 ** 31])("can give the decider %d ms", async (deciderDeadlineMs) => {
+    const slow = () => new Promise((resolve) => setTimeout(resolve, 20, "Sow"));
+    const { engine } = routed(new Script(slow), { limits: { deciderDeadlineMs } });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    expect(await engine.advance(instanceId, DONE)).toMatchObject({ currentStep: "Sow" });
   });
 
   it("can hide the history from the decider, and limit concurrent operations", async () => {

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import * as nodeFs from "node:fs/promises";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -246,6 +246,28 @@ describe("a watch", () => {
     const left = watching(here);
     left.abort.abort();
     while ((await readdir(join(root, "watching"))).length > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  });
+
+  it("ends without an error and leaves no listener, even if its trash can't be looked at", async () => {
+    const root = await newRoot();
+    const fault = { code: "" };
+    const readdir = ((...args: Parameters<typeof nodeFs.readdir>) =>
+      fault.code === "" ? nodeFs.readdir(...args) : Promise.reject(systemError(fault.code))) as FileSystem["readdir"];
+    const storage = await FileStorage.open(root, { ...FAST, fs: { ...nodeFs, readdir } });
+    const [left, aborted] = [watching(storage), watching(storage)];
+    await begun(storage, left);
+    await left.commits.return?.();
+    expect(getEventListeners(left.abort.signal, "abort")).toEqual([]);
+    expect(await aborted.next(1)).toEqual(["mark 1"]);
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    fault.code = "EMFILE";
+    aborted.abort.abort();
+    await delay(50);
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
+    expect(await aborted.commits.next()).toEqual({ value: undefined, done: true });
   });
 
   it("fails in the iterator if the file system fails", async () => {

@@ -149,6 +149,7 @@ describe("opening", () => {
   ])("refuses invalid options: %s", async (field, options) => {
     const error = await failure(Reflect.apply(PostgresStorage.open, PostgresStorage, [options]));
     expect([error.code, Reflect.get(error.details, "field")]).toEqual(["INVALID_INPUT", field]);
+    if ("client" in options) expect(error.message).toContain("url and client are given");
     expect(inspect(error)).not.toContain("s3cret");
   });
 

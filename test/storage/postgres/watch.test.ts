@@ -176,6 +176,29 @@ describe("watch", () => {
     await storage.close();
   });
 
+  it("ends without an error if it is aborted and the storage closed while a commit is used", async () => {
+    const storage = await PostgresStorage.open({ url, schema: newSchema() });
+    const abort = new AbortController();
+    const watched = storage.watch({}, { signal: abort.signal })[Symbol.asyncIterator]();
+    await appendAll(storage, commitChain(101));
+    for (let count = 1; count <= 100; count += 1) await watched.next();
+    abort.abort();
+    await storage.close();
+    expect(await watched.next()).toEqual({ value: undefined, done: true });
+  });
+
+  it("skips a damaged commit", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema });
+    const watched = storage.watch({}, { signal: new AbortController().signal });
+    const [odd, sound] = [makeCommit({ sessionId: "odd" }), makeCommit({ sessionId: "sound" })];
+    await appendAll(storage, [odd, sound]);
+    await runSql(url, `UPDATE ${schema}.commits SET summary = 'none' WHERE session_id = 'odd'`);
+    expect(await take(watched, 1)).toEqual([sound]);
+    await expect(storage.read(odd.sessionId)).rejects.toMatchObject({ code: "TAMPERED" });
+    await storage.close();
+  });
+
   it("yields each commit once while its connections are cut again and again", async () => {
     const schema = newSchema();
     const [watching, writing] = [

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
@@ -71,6 +72,23 @@ describe("watch", () => {
     expect(await take(others, 1)).toEqual([tombstone]);
     await one.close();
     await other.close();
+  });
+
+  it("skips a damaged commit, which does not keep its session from being removed", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file, { watchInterval: 5 });
+    const { signal } = new AbortController();
+    const [slow, polling] = [storage.watch({}, { signal }), storage.watch({}, { signal })];
+    const [odd, sound] = [makeCommit({ sessionId: "odd" }), makeCommit({ sessionId: "sound" })];
+    for (const commit of [odd, sound]) await storage.append(commit);
+    const byHand = new DatabaseSync(file);
+    byHand.exec("UPDATE phasegate_commits SET summary = 'none' WHERE seq = 1");
+    byHand.close();
+    expect(await take(polling, 1)).toEqual([sound]);
+    await storage.remove(odd.sessionId);
+    expect(await storage.read(odd.sessionId)).toBeUndefined();
+    expect(await take(slow, 1)).toEqual([sound]);
+    await storage.close();
   });
 
   it("ends without an error when the signal aborts, and when the storage is closed", async () => {
