@@ -13,9 +13,13 @@ export interface Worker {
   readonly ended: Promise<{ lines: readonly string[]; exitCode: number | null; errors: string }>;
 }
 
-/** Starts a worker; `together` starts several, which call `begin` and go on from there at the same moment. */
+/**
+ * Starts a worker; `together` starts several, which call `begin` and go on from there at the same moment, and `each`
+ * does so with arguments of their own.
+ */
 export interface StartWorker {
   (...args: readonly string[]): Worker;
+  each(args: readonly (readonly string[])[]): Promise<readonly Worker[]>;
   together(count: number, ...args: readonly string[]): Promise<readonly Worker[]>;
 }
 
@@ -38,13 +42,14 @@ export function workersOf(source: string): StartWorker {
     });
     await rename(own, script);
   });
-  const together = async (count: number, ...args: readonly string[]) => {
-    const workers = Array.from({ length: count }, () => start(script, args, ["ipc"]));
+  const each = async (all: readonly (readonly string[])[]) => {
+    const workers = all.map((args) => start(script, args, ["ipc"]));
     await Promise.all(workers.map(isReady));
     for (const { process } of workers) if (process.connected) process.send("begin");
     return workers;
   };
-  return Object.assign((...args: readonly string[]) => start(script, args), { together });
+  const together = (count: number, ...args: readonly string[]) => each(Array.from({ length: count }, () => args));
+  return Object.assign((...args: readonly string[]) => start(script, args), { each, together });
 }
 
 /** Waits until a worker calls `begin`, or has ended before. */

@@ -245,8 +245,11 @@ class WakeableTimer {
 }
 
 interface FeedRow extends CommitRow {
+  readonly until: string;
   readonly xid: string;
 }
+
+type FoundRow = FeedRow | (Record<string, unknown> & { readonly until: string; readonly xid: null });
 
 /** The position of a reader of all commits. */
 export interface FeedPosition {
@@ -256,14 +259,20 @@ export interface FeedPosition {
   readonly snapshot: string;
   /** The newest transaction of a commit that was seen. */
   readonly lastSeen: string;
-  /** Within a batch of new commits: its snapshot, and the last commit that was read. */
-  readonly within?: { readonly until: string; readonly after: FeedPlace };
 }
 
 type FeedPlace = Pick<FeedRow, "xid" | "session_id" | "version">;
 
 const PAGE = 100;
 const BEGINNING: FeedPlace = { xid: "0", session_id: "", version: "0" };
+
+/**
+ * A snapshot of the server. On a standby a snapshot does not list the transactions that are in progress, so there it
+ * ends before the oldest of them.
+ */
+const SNAPSHOT = `CASE WHEN pg_is_in_recovery()
+  THEN concat(pg_snapshot_xmin(pg_current_snapshot()), ':', pg_snapshot_xmin(pg_current_snapshot()), ':')
+  ELSE pg_current_snapshot()::text END AS snapshot`;
 
 /** Reads everything committed since a position, each commit once, in order within a session. */
 export class CommitFeed {
@@ -277,47 +286,55 @@ export class CommitFeed {
 
   /** Returns the position after everything committed. */
   async now(): Promise<FeedPosition> {
-    const text = `SELECT pg_current_snapshot()::text AS snapshot,
+    const text = `SELECT ${SNAPSHOT},
       coalesce((SELECT xid::text FROM ${this.#schema}.commits ORDER BY xid DESC LIMIT 1), '0') AS last`;
     const rows = await this.#retrier.rows<{ snapshot: string; last: string }>("watch", { text });
     const { snapshot = "", last = "" } = rows[0] ?? {};
     return { snapshot: positionAfter(snapshot, last), lastSeen: last };
   }
 
-  /** Yields the commits since a position in pages, each with the position after it. */
+  /** Yields the commits since a position in pages, each with the position after it: after the last page a new one. */
   async *since(from: FeedPosition): AsyncGenerator<{ readonly commits: readonly Commit[]; readonly to: FeedPosition }> {
-    // Read what this snapshot shows. Later commits belong to the next call.
-    const until = from.within?.until ?? (await this.#snapshot());
     let { lastSeen } = from;
-    let after = from.within?.after ?? BEGINNING;
+    let until: string | undefined;
+    let after = BEGINNING;
     for (let full = true; full; ) {
-      const rows = await this.#retrier.rows<FeedRow>("watch", this.#page(from.snapshot, until, after));
+      const found = await this.#retrier.rows<FoundRow>("watch", this.#page(from.snapshot, until, after));
+      until ??= found[0]?.until ?? from.snapshot;
+      const rows = found.filter(isFeedRow);
       full = rows.length === PAGE;
       after = rows.at(-1) ?? after;
       if (BigInt(after.xid) > BigInt(lastSeen)) lastSeen = after.xid;
-      const { snapshot } = from;
-      const behind = { snapshot: positionAfter(until, lastSeen), lastSeen };
-      yield { commits: rows.flatMap(ifSound), to: full ? { snapshot, lastSeen, within: { until, after } } : behind };
+      const to = full ? from : { snapshot: positionAfter(until, lastSeen), lastSeen };
+      yield { commits: rows.flatMap(ifSound), to };
     }
   }
 
-  async #snapshot(): Promise<string> {
-    const text = "SELECT pg_current_snapshot()::text AS snapshot";
-    const [now] = await this.#retrier.rows<{ snapshot: string }>("watch", { text });
-    return now?.snapshot ?? "";
-  }
-
-  // A session's next commit starts after the previous one is done, so transaction order is also its commit order.
-  #page(from: string, until: string, after: FeedPlace): PgQuery {
+  /**
+   * Returns the statement for a page. The first one also takes the snapshot that it ends with; later commits belong to the
+   * next call. It is one statement because two could reach different servers, if the primary fails in between, and each
+   * gives its own meaning to transaction numbers that the other one lacks.
+   *
+   * A session's next commit starts after the previous one is done, so transaction order is also its commit order.
+   */
+  #page(from: string, until: string | undefined, after: FeedPlace): PgQuery {
     return {
-      text: `SELECT ${COMMIT_COLUMNS}, c.xid::text AS xid FROM ${this.#schema}.commits c
-        WHERE c.xid >= pg_snapshot_xmin($1::pg_snapshot) AND c.xid < pg_snapshot_xmax($2::pg_snapshot)
-          AND NOT pg_visible_in_snapshot(c.xid, $1::pg_snapshot) AND pg_visible_in_snapshot(c.xid, $2::pg_snapshot)
-          AND (c.xid, c.session_id, c.version) > ($3::xid8, $4, $5)
-        ORDER BY c.xid, c.session_id, c.version LIMIT ${PAGE}`,
+      text: `SELECT now.snapshot AS until, page.* FROM (SELECT coalesce($2::text, snapshot) AS snapshot FROM (SELECT ${SNAPSHOT}) s) now
+        LEFT JOIN LATERAL (SELECT ${COMMIT_COLUMNS}, c.xid FROM ${this.#schema}.commits c
+          WHERE c.xid >= pg_snapshot_xmin($1::pg_snapshot) AND c.xid < pg_snapshot_xmax(now.snapshot::pg_snapshot)
+            AND NOT pg_visible_in_snapshot(c.xid, $1::pg_snapshot)
+            AND pg_visible_in_snapshot(c.xid, now.snapshot::pg_snapshot)
+            AND (c.xid, c.session_id, c.version) > ($3::xid8, $4, $5)
+          ORDER BY c.xid, c.session_id, c.version LIMIT ${PAGE}) page ON true
+        ORDER BY page.xid, page.session_id, page.version`,
       values: [from, until, after.xid, after.session_id, after.version],
     };
   }
+}
+
+/** Returns true for a row with a commit. Without any commit, there is one row with the snapshot alone. */
+function isFeedRow(row: FoundRow): row is FeedRow {
+  return row.xid !== null;
 }
 
 /** Returns the commit in a row, unless it is damaged: reading its session reports the damage. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { inspect } from "node:util";
+import { Client } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openState } from "../../../src/cli/state.js";
@@ -118,6 +119,47 @@ describe("a URL with several servers", () => {
     );
     expect(appended).toMatch(isStandby ? /the server is read-only \(25006\)/ : /^written$/);
     await storage.close();
+  });
+
+  it("watches on a standby without missing a commit whose transaction ends after younger ones", async () => {
+    const own = newSchema();
+    const storage = await PostgresStorage.open({ url: primary.url, schema: own });
+    const slow = new Client({ connectionString: primary.url });
+    await slow.connect();
+    const late = await PostgresStorage.open({ client: slow, schema: own });
+    const [one, two, three] = ["one", "two", "three"].map((sessionId) => makeCommit({ sessionId }));
+    if (one === undefined || two === undefined || three === undefined) throw new Error("no commits");
+    const replicated = async (id: string) => {
+      const text = `SELECT FROM ${own}.commits WHERE session_id = '${id}'`;
+      while ((await runSql(standby.url, text).catch(() => [])).length === 0) await delay(20);
+    };
+    let newest = makeCommit({ sessionId: "before" });
+    await storage.append(newest);
+    await replicated("before");
+    const reader = await PostgresStorage.open({ url: standby.url, schema: own, pollMs: 20, migrate: false });
+    const stopping = new AbortController();
+    const watched = new Set<string>();
+    const watching = (async () => {
+      for await (const { sessionId } of reader.watch({}, { signal: stopping.signal })) watched.add(sessionId);
+    })();
+    while (watched.size === 0) {
+      newest = nextCommit(newest);
+      await storage.append(newest);
+      await delay(20);
+    }
+    await slow.query("BEGIN");
+    await late.append(one);
+    await storage.append(two);
+    await replicated("two");
+    // The watch polls meanwhile.
+    await delay(200);
+    await slow.query("COMMIT");
+    await storage.append(three);
+    while (!watched.has("three")) await delay(20);
+    stopping.abort();
+    await watching;
+    expect([...watched].filter((id) => id !== "before")).toEqual(["one", "two", "three"]);
+    await Promise.all([storage.close(), late.close(), slow.end(), reader.close()]);
   });
 
   it("fails if no server matches, and the error contains no password", async () => {

@@ -144,6 +144,23 @@ describe("watch", () => {
     await Promise.all([storage.close(), late.close(), slow.end(), pool.end()]);
   });
 
+  it("takes the snapshot and the commits up to it in one statement, since a second one may reach another server", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema });
+    const pool = new Pool({ connectionString: url });
+    const retrier = new Retrier(new PoolConnections(pool), 0);
+    const feed = new CommitFeed(retrier, schema);
+    const begun = await feed.now();
+    await storage.append(makeCommit());
+    const asked = vi.spyOn(retrier, "rows");
+    for await (const { commits, to } of feed.since(begun)) {
+      expect(commits).toEqual([makeCommit()]);
+      expect(asked).toHaveBeenCalledTimes(1);
+      expect(to.snapshot).not.toBe(begun.snapshot);
+    }
+    await Promise.all([storage.close(), pool.end()]);
+  });
+
   it("reads more than one page of new commits, each commit once", async () => {
     const schema = newSchema();
     const storage = await PostgresStorage.open({ url, schema });
