@@ -181,13 +181,14 @@ function problem(
   value: JsonValue | undefined,
 ): Problem {
   const because = field.description === undefined ? "" : `: ${field.description}`;
+  const example = exampleOf(field);
   return {
     field: field.name,
     problem: kind,
     message: `${message}${because}`,
     got: value === undefined ? "nothing" : shown(value),
     expected: field.type === "boolean" && field.required ? "true" : article(field.type),
-    example: exampleOf(field),
+    ...(example === undefined ? {} : { example }),
   };
 }
 

@@ -44,12 +44,19 @@ export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
     case "schema":
       return exampleOfGate(gate);
     case "fields":
-      return Object.fromEntries(
-        gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
-      );
+      return exampleOfFields(gate.fields.filter(({ required }) => required));
     case "plan":
       return planGateExample(gate);
   }
+}
+
+/** Returns an example of each field; undefined if one has none: part of an example would be refused. */
+function exampleOfFields(fields: readonly FieldDefinition[]): JsonObject | undefined {
+  const examples = fields.flatMap((field) => {
+    const example = exampleOf(field);
+    return example === undefined ? [] : [[field.name, example] as const];
+  });
+  return examples.length < fields.length ? undefined : Object.fromEntries(examples);
 }
 
 /**

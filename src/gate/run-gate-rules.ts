@@ -7,7 +7,6 @@ import { boundedRule, type RuleOutcome } from "../rules/compile.js";
 import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule } from "../rules/rule-types.js";
-import { exampleOf } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../workflow/structure.js";
@@ -65,7 +64,7 @@ function ruleProblem(
     because === undefined
       ? `${about} ${shown(rule.source)} doesn't hold${said}`
       : `${about} ${shown(rule.source)} ${because}${said}`;
-  const isKnown = field?.example !== undefined || field?.sample !== undefined;
+  const example = field?.example ?? field?.sample;
   const value = field === undefined ? undefined : evidence?.[field.name];
   return {
     field: field?.name ?? "",
@@ -73,7 +72,7 @@ function ruleProblem(
     message,
     ...(value === undefined ? {} : { got: shown(value) }),
     expected: rule.source,
-    ...(field !== undefined && isKnown ? { example: exampleOf(field) } : {}),
+    ...(example === undefined ? {} : { example }),
   };
 }
 

@@ -31,9 +31,12 @@ export const USUAL_EXAMPLES: Readonly<Record<FieldType, JsonValue>> = {
   any: true,
 };
 
-/** Returns an example of a field: the author's, one generated for its rules, or the usual one of its type. */
-export function exampleOf(field: FieldDefinition): JsonValue {
-  return field.example ?? field.sample ?? USUAL_EXAMPLES[field.type];
+/**
+ * Returns an example of a field: the author's, one that passes its rules, or the usual one of its type if it has no rules;
+ * undefined if none is known to pass.
+ */
+export function exampleOf({ example, sample, rules, type }: FieldDefinition): JsonValue | undefined {
+  return example ?? sample ?? (rules === undefined ? USUAL_EXAMPLES[type] : undefined);
 }
 
 const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
+import { exampleEvidence } from "../../src/gate/format.js";
 import { compileRules } from "../../src/gate/judge.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { howOften } from "../support/how-often.js";
@@ -54,6 +55,7 @@ describe("rules", () => {
         message: "'names': the rule \"value.all(n, size(n) > 2)\" doesn't hold",
         got: '["ab"]',
         expected: "value.all(n, size(n) > 2)",
+        example: ["first item"],
       },
       {
         field: "",
@@ -68,6 +70,16 @@ describe("rules", () => {
         expected: "lambda e: e['failed'] == 0",
       },
     ]);
+  });
+
+  it("have no example if none is known to pass, and neither has the gate then", async () => {
+    const text = "evidence_schema:\n  x: {type: integer, validator: 'value * value == 1234321'}\n  y: {type: string}\n";
+    const gate = await gateOf(text);
+    expect(exampleEvidence(gate)).toBeUndefined();
+    const verdict = await judge(gate, { y: "done" });
+    const problems = verdict.passed ? [] : verdict.problems;
+    expect(problems).toMatchObject([{ field: "x", problem: "missing" }]);
+    expect(problems[0]).not.toHaveProperty("example");
   });
 
   it("show the author's example with a field that fails a rule", async () => {

@@ -63,7 +63,7 @@ function chooseAlone(field: RuledField, budget: { left: number }, report: Report
     report.warn("EXAMPLE_WRONG", seed.examplePlace, message, `Write one that passes${instead}.`);
   }
   if (sample === undefined && own.length > 0 && budget.left > 0) tellNone(field, own, report);
-  return sample === undefined || isUsual(field, sample) ? bare : { ...bare, sample };
+  return sample === undefined || (bare.rules === undefined && isUsual(field, sample)) ? bare : { ...bare, sample };
 }
 
 function firstTaken(
@@ -103,7 +103,7 @@ function tellNone({ definition, seed, isPlain }: RuledField, rules: readonly Tri
     else report.warn("RULE_INVALID", seed.place, message, hint);
     return;
   }
-  const message = `no example of ${shown(name)} was found that passes ${asked}: agents are shown one that doesn't`;
+  const message = `no example of ${shown(name)} was found that passes ${asked}: agents are shown none`;
   report.warn("EXAMPLE_MISSING", seed.place, message, "Write example: and a value that passes.");
 }
 
@@ -112,10 +112,14 @@ function isUsual({ definition: { type } }: RuledField, sample: JsonValue): boole
   return JSON.stringify(sample) === JSON.stringify(USUAL_EXAMPLES[type]);
 }
 
-/** Returns the evidence that agents are shown: the required fields. */
+/** Returns the evidence that rules over several fields are tried with: the required fields. */
 function evidenceOf(fields: readonly FieldDefinition[]): EvidenceValue {
   const required = fields.filter((field) => field.required);
-  return new EvidenceValue(required.map((field) => [field.name, ruleValue(exampleOf(field), field.type)]));
+  return new EvidenceValue(required.map((field) => [field.name, ruleValue(triedWith(field), field.type)]));
+}
+
+function triedWith(field: FieldDefinition): JsonValue {
+  return exampleOf(field) ?? USUAL_EXAMPLES[field.type];
 }
 
 /**
@@ -131,7 +135,7 @@ function chooseTogether(
 ): FieldDefinition {
   const named = new Set(field.trials.flatMap(({ names }) => names.filter((name) => name !== chosen.name)));
   if (named.size === 0) return chosen;
-  const others = all.filter(({ name }) => named.has(name)).map(exampleOf);
+  const others = all.filter(({ name }) => named.has(name)).map(triedWith);
   const value = firstTaken(field, field.trials, others, budget, evidence);
   return value === undefined ? chosen : { ...chosen, sample: value };
 }
