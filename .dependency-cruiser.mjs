@@ -20,10 +20,10 @@ const MAY_IMPORT = {
   "routed/decision": ["workflow"],
   ports: ["workflow", "plan", "routed/decision"],
   "workflow/files": ["workflow", "workflow/infer", "rules", "ports"],
-  runtime: [],
+  runtime: ["ports"],
   // All kinds of sessions share one log, which knows of no phases and no gates.
   log: ["workflow", "ports", "runtime"],
-  approval: ["workflow", "log"],
+  approval: ["workflow", "ports", "log"],
   phased: [...PORTS, "workflow/files", "runtime", "log", "approval"],
   // Routed sessions ask the same gates: verifiers, signatures and limits are the phased engine's.
   routed: [...PORTS, "runtime", "log", "approval", "phased"],

@@ -9,6 +9,7 @@
 
 import * as z from "zod/mini";
 import { type ErrorDetails, PhasegateError } from "../errors.js";
+import { systemClock } from "../ports/clock.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import type { ApproverKeys } from "./keys.js";
 
@@ -137,7 +138,7 @@ export async function signApproval(
   question: ApprovalQuestion | WaiverQuestion,
   request: SignRequest,
 ): Promise<ApprovalSignature> {
-  const { privateKey, signedAt = new Date().toISOString(), ...answer } = request;
+  const { privateKey, signedAt = new Date(systemClock.now()).toISOString(), ...answer } = request;
   const { readPrivateKey } = await import("./keys.js");
   const signer = await readPrivateKey(privateKey);
   return { signedAt, value: await signer.sign(approvalMessage(question, { ...answer, signedAt })) };

@@ -1,5 +1,7 @@
 /** One request to a model: the exchange for logs with secrets redacted, the failures, and the wait before a retry. */
+
 import { type ErrorDetails, PhasegateError } from "../errors.js";
+import { systemClock } from "../ports/clock.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
 
 /** The way in which a request to a model failed. */
@@ -172,7 +174,7 @@ export function readRetryAfter(value: string | null | undefined): number | undef
   if (text === "") return undefined;
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000;
   const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+  return Number.isNaN(date) ? undefined : Math.max(0, date - systemClock.now());
 }
 
 /** Returns the wait that Google asks for in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */

@@ -7,7 +7,9 @@
  * - gemini.ts, ai-sdk.ts, sampling.ts: one client each
  * - linear.ts: deciders without a model
  */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
+import { systemClock } from "../ports/clock.js";
 import { buildDecisionPrompt, type DecisionPrompt } from "../routed/decision/prompt.js";
 import {
   type DeciderAnswer,
@@ -141,7 +143,7 @@ async function attempt({ client, request, signal, settings }: ModelQuestion, num
   const { timeoutMs, maxPromptTokens: maxTokens } = settings;
   const prompt = buildDecisionPrompt(request, maxTokens === undefined ? {} : { maxTokens });
   await pause(0, signal);
-  const begun = performance.now();
+  const begun = systemClock.elapsed();
   const made = await bounded((own) => client.ask(prompt, own), { signal, timeoutMs }).then(
     (reply) => read(reply, settings),
     (error: unknown): Attempt => {
@@ -155,7 +157,7 @@ async function attempt({ client, request, signal, settings }: ModelQuestion, num
     prompt,
     made,
     number,
-    milliseconds: Math.round(performance.now() - begun),
+    milliseconds: Math.round(systemClock.elapsed() - begun),
   });
   return made;
 }
@@ -166,13 +168,13 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   if (milliseconds <= 0) return;
   await new Promise<void>((resolve, reject) => {
     const abort = () => {
-      clearTimeout(timer);
+      cancel();
       reject(new RequestFailure("aborted"));
     };
-    const timer = setTimeout(() => {
+    const cancel = systemClock.after(milliseconds, () => {
       signal.removeEventListener("abort", abort);
       resolve();
-    }, milliseconds);
+    });
     signal.addEventListener("abort", abort, { once: true });
   });
 }
@@ -199,10 +201,10 @@ async function bounded<T>(
       own.abort();
     };
     const abort = () => end("aborted");
-    const timer = setTimeout(() => end("timeout"), timeoutMs);
+    const cancel = systemClock.after(timeoutMs, () => end("timeout"));
     signal.addEventListener("abort", abort, { once: true });
     release = () => {
-      clearTimeout(timer);
+      cancel();
       signal.removeEventListener("abort", abort);
     };
   });

@@ -8,7 +8,7 @@
  */
 
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import type { Clock } from "../ports/clock.js";
+import { type Clock, type FullClock, fullClock, pause } from "../ports/clock.js";
 import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
@@ -89,11 +89,13 @@ const TRIES_MAX = 100;
 export class Kernel<Command, Event, Head> {
   readonly #options: KernelOptions<Command, Event, Head>;
   readonly #log: SessionLog<Event, Head>;
+  readonly #clock: FullClock;
   readonly #heads = new RecentMap<SessionId, Newest<Head>>(HEADS_KEPT);
 
   constructor(options: KernelOptions<Command, Event, Head>) {
     this.#options = options;
     this.#log = new SessionLog(options);
+    this.#clock = fullClock(options.clock);
   }
 
   /** Returns a session's current state; undefined if it does not exist or was deleted. */
@@ -167,7 +169,7 @@ export class Kernel<Command, Event, Head> {
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
-      if (tries > 0) await backoff(tries);
+      if (tries > 0) await backoff(this.#clock, tries);
     }
   }
 
@@ -229,8 +231,8 @@ export class Kernel<Command, Event, Head> {
     { command, payloads = [] }: Prepared<Command>,
     request: KeyedRequest | undefined,
   ): Decided<Event, Head> {
-    const { machine, clock, hashKey } = this.#options;
-    const at = new Date(clock.now()).toISOString();
+    const { machine, hashKey } = this.#options;
+    const at = new Date(this.#clock.now()).toISOString();
     const version = (newest?.version ?? 0) + 1;
     const decision = machine.decide(newest?.head, command, { at, version });
     if (!decision.ok) throw decision.error;
@@ -337,7 +339,6 @@ export class SessionLog<Event, Head> {
 }
 
 /** Waits for a random time that grows with each try. */
-function backoff(tries: number): Promise<void> {
-  const milliseconds = Math.random() * Math.min(2 ** tries, 50);
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+function backoff(clock: FullClock, tries: number): Promise<void> {
+  return pause(clock, clock.random() * Math.min(2 ** tries, 50));
 }

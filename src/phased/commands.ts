@@ -289,8 +289,8 @@ export async function migrate(
   if (unapproved !== undefined) throw notAccepted(unapproved);
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
   const { structure, tasks } = await withPlan(context, session, pinned, newest);
-  await requireVerifiers(structure, context.options.verifiers);
-  await requireRules(newest);
+  await requireVerifiers(structure, context.options);
+  await requireRules(newest, context.options.clock);
   await executeCommand(context, id, { type: "migrate", structure, by, tasks }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }

@@ -5,6 +5,7 @@
 
 import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
+import type { FullClock } from "../ports/clock.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import { TimedReads } from "../workflow/files/workflow-files.js";
@@ -67,12 +68,13 @@ export interface LoadedSession {
 /** The workflows of a content provider. */
 export class WorkflowList {
   readonly #content: ContentProvider;
-  readonly #timed = new TimedReads<WorkflowListing>(broken);
+  readonly #timed: TimedReads<WorkflowListing>;
   /** Structures that were checked already: those of a caching provider are checked once. */
   readonly #sound = new WeakSet<WorkflowStructure>();
 
-  constructor(content: ContentProvider) {
+  constructor(content: ContentProvider, clock: FullClock) {
     this.#content = content;
+    this.#timed = new TimedReads(broken, clock);
   }
 
   /**

@@ -64,6 +64,7 @@ export class Engine {
     this.#operations = new Operations({
       context: () => this.#loaded ?? this.#load(),
       notifications: this.#notifications,
+      clock: this.#options.clock,
       maxConcurrent: this.#options.limits.maxConcurrent,
     });
   }

@@ -6,7 +6,7 @@ import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import type { Enforcement } from "../gate/verdict.js";
-import type { Clock, TargetGuard } from "../ports/clock.js";
+import { type Clock, type FullClock, fullClock, systemClock, type TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
 import type { Verifier } from "../ports/verifier.js";
@@ -103,7 +103,7 @@ export interface EngineOptions {
    * `cleanup()` is called.
    */
   readonly retention?: Retention;
-  /** Tells the time. Default: the system's clock. */
+  /** Tells the time, sets timers and draws random numbers. Default: the runtime's own. */
   readonly clock?: Clock;
 }
 
@@ -114,7 +114,7 @@ export interface ResolvedOptions {
   readonly limits: EngineLimits;
   readonly evidenceLimits: EvidenceLimits;
   readonly enforcement: Enforcement;
-  readonly clock: Clock;
+  readonly clock: FullClock;
   readonly targets?: TargetGuard;
   readonly plans?: PlanSource;
   readonly parsers: Readonly<Record<string, SourceParser>>;
@@ -131,7 +131,7 @@ export interface ResolvedOptions {
  * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key or `claims` is invalid.
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
-  const { storage, content, enforcement = "strict", clock = Date, targets, plans, hashKey, retention } = options;
+  const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;
   const limits = resolveLimits(options.limits ?? {});
   return {
     storage,
@@ -139,7 +139,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     limits,
     evidenceLimits: { maxBytes: limits.maxEvidenceBytes, maxDepth: limits.maxEvidenceDepth },
     enforcement,
-    clock,
+    clock: fullClock(clock),
     parsers: options.parsers ?? {},
     verifiers: options.verifiers ?? {},
     approvals: resolveApprovals(options),

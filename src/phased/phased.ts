@@ -122,7 +122,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const artifactNames = new ArtifactNames(kernel);
   const approvalGuard = new ApprovalGuard(kernel, options.approvals, PHASED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ phase }: SessionHead) => phase);
-  const workflows = new WorkflowList(options.content);
+  const workflows = new WorkflowList(options.content, options.clock);
   return { options, kernel, workflows, pinned, artifactNames, beginnings, approvalGuard, notifications };
 }
 

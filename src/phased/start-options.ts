@@ -7,6 +7,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import { compileRules } from "../gate/judge.js";
+import { type FullClock, turns } from "../ports/clock.js";
 import {
   type CheckedOptions,
   checkBySchema,
@@ -99,18 +100,16 @@ const TURN_MS = 20;
  * Throws `DEFINITION_INVALID` if a rule of a workflow can't run: nothing would pass such a gate. Files are checked when
  * they are read; a definition in code only here, since the language of rules is loaded on demand.
  */
-export async function requireRules(structure: WorkflowStructure): Promise<void> {
+export async function requireRules(structure: WorkflowStructure, clock: FullClock): Promise<void> {
   if (runnable.has(structure)) return;
   const diagnostics: string[] = [];
-  let turn = performance.now();
+  const takeTurns = turns(clock, TURN_MS);
   for (const { number, skipWhen, gate } of structure.phases) {
     const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
     if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
     const rules = await compileRules(gate);
     diagnostics.push(...(rules?.faults ?? []).map(({ message }) => `phase ${number}: ${message}`));
-    if (performance.now() - turn < TURN_MS) continue;
-    await new Promise((resolve) => setTimeout(resolve));
-    turn = performance.now();
+    await takeTurns();
   }
   const [first, ...others] = diagnostics;
   if (first !== undefined) {

@@ -7,6 +7,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
+import type { FullClock } from "../ports/clock.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
@@ -99,8 +100,8 @@ export async function startSession(context: EngineContext, request: StartRequest
   const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, given]);
   const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
-  await requireVerifiers(structure, options.verifiers);
-  await requireRules(definition.structure);
+  await requireVerifiers(structure, options);
+  await requireRules(definition.structure, options.clock);
   const entry = await entryOf(structure, settings);
   const first = structure.phases[entry.position] ?? structure.phases.at(-1);
   if (first !== undefined) await readText(context, structure, target, first);
@@ -224,7 +225,7 @@ async function appendStart(
   if (keyed !== undefined) return startKeyed(context, keyedId(structure.type, target, keyed), prepare, keyed);
   const stamp = timeStamp(clock.now());
   for (let copy = 1; ; copy += 1) {
-    const id = sessionIdFor(structure.type, target, `${stamp}${copySuffix(copy)}`);
+    const id = sessionIdFor(structure.type, target, `${stamp}${copySuffix(copy, clock)}`);
     try {
       const started = await context.kernel.execute(id, (current) =>
         current === undefined ? prepare(id) : { answer: "id in use" as const },
@@ -266,9 +267,9 @@ function timeStamp(now: number): string {
 const COUNTED_COPIES = 5;
 
 /** Returns `_2`, `_3` …, then random suffixes when many sessions start in the same second. */
-function copySuffix(copy: number): string {
+function copySuffix(copy: number, { random }: FullClock): string {
   if (copy === 1) return "";
-  return copy <= COUNTED_COPIES ? `_${copy}` : `_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
+  return copy <= COUNTED_COPIES ? `_${copy}` : `_${random().toString(36).slice(2, 8).padEnd(6, "0")}`;
 }
 
 function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): Pick<StartResult, "plan"> {

@@ -8,6 +8,7 @@ import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { SessionLog } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
+import { turns } from "../ports/clock.js";
 import type { Changes, SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
 import { digest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
@@ -160,7 +161,7 @@ export async function computeStatistics(
   const tallies = new Map(known?.sessions.map((tally) => [tally.sessionId, tally]));
   const { sessionIds, position } = await changedSessions(storage, known, tallies);
   const broken: BrokenSession[] = [];
-  let begun = performance.now();
+  const takeTurns = turns(clock, WORK_MS);
   for (let start = 0; start < sessionIds.length; start += AT_ONCE) {
     const batch = sessionIds.slice(start, start + AT_ONCE);
     const read = await Promise.all(batch.map((id) => readSession(context, id, tallies.get(id))));
@@ -170,9 +171,7 @@ export async function computeStatistics(
       else tallies.delete(id);
       if (found !== undefined && "code" in found) broken.push(found);
     }
-    if (performance.now() - begun < WORK_MS) continue;
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    begun = performance.now();
+    await takeTurns();
   }
   const sessions = [...tallies.values()];
   const again = broken.map(({ sessionId }) => sessionId).filter(isSessionId);

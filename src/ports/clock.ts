@@ -1,9 +1,66 @@
-/** The clock, and the guard of session targets. Hosts may replace both. */
+/**
+ * The clock: time, timers and random numbers, with those of the runtime as its default; and the guard of session
+ * targets. Hosts may replace both. Engines reach the runtime's time and chance only through this file, so that a
+ * test can decide when everything happens. Adapters, which meet the real world anyway, use the runtime's own.
+ */
 
-/** Tells the time. */
+/** Tells the time. What it omits besides `now` is the runtime's. */
 export interface Clock {
   /** Returns the current time in milliseconds since 1970. */
   now(): number;
+  /** Returns milliseconds, with fractions, since any one moment. Never goes back. Measures durations. */
+  elapsed?(): number;
+  /** Calls `callback` once, after at least that many milliseconds. Returns a function that cancels the call. */
+  after?(milliseconds: number, callback: () => void): () => void;
+  /** Returns a random number, 0 or more and below 1. */
+  random?(): number;
+  /** Returns an id that no one has got before: lower-case letters, digits and `-`. */
+  newId?(): string;
+}
+
+/** A clock that omits nothing. */
+export type FullClock = Required<Clock>;
+
+/** The runtime's own time, timers and random numbers. */
+export const systemClock: FullClock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  random: () => Math.random(),
+  newId: () => crypto.randomUUID(),
+};
+
+/** Returns a clock with the runtime's own functions for those that it omits. */
+export function fullClock(clock: Clock): FullClock {
+  const { elapsed = systemClock.elapsed, after = systemClock.after } = clock;
+  const { random = systemClock.random, newId = systemClock.newId } = clock;
+  return {
+    now: () => clock.now(),
+    elapsed: () => elapsed.call(clock),
+    after: (milliseconds, callback) => after.call(clock, milliseconds, callback),
+    random: () => random.call(clock),
+    newId: () => newId.call(clock),
+  };
+}
+
+/** Waits. */
+export function pause(clock: Pick<FullClock, "after">, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(milliseconds, resolve);
+  });
+}
+
+/** Returns a function that lets other work run, if that many milliseconds have passed since it last did. */
+export function turns(clock: Pick<FullClock, "elapsed" | "after">, milliseconds: number): () => Promise<void> {
+  let since = clock.elapsed();
+  return async () => {
+    if (clock.elapsed() - since < milliseconds) return;
+    await pause(clock, 0);
+    since = clock.elapsed();
+  };
 }
 
 /**

@@ -6,6 +6,7 @@
 
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
+import type { FullClock } from "../ports/clock.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { JsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
@@ -42,25 +43,27 @@ export interface Decided extends Extract<CheckedAnswer, { ok: true }> {
 interface AskOptions {
   readonly deadlineMs: number;
   readonly maxContextBytes: number;
+  readonly clock: FullClock;
 }
 
 /** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`. */
 export async function askDecider(
   decider: StepDecider,
   request: DecisionRequest,
-  { deadlineMs, maxContextBytes }: AskOptions,
+  { deadlineMs, maxContextBytes, clock }: AskOptions,
 ): Promise<Decided> {
-  const begun = performance.now();
+  const begun = clock.elapsed();
   const { allowed, context, workflow } = request;
   const limits = { allowed, context, maxContextBytes, steps: [...workflow.steps, { name: FINISH }] };
-  const end = deadline(deadlineMs);
+  const end = deadline(clock, deadlineMs);
+  const spent = () => Math.round(clock.elapsed() - begun);
   try {
     const first = await bounded(decider, request, end);
     const checked = checkAnswer(first, limits);
-    if (checked.ok) return decided(checked, first, undefined, begun);
+    if (checked.ok) return decided(checked, first, undefined, spent());
     const second = await bounded(decider, { ...request, problem: checked.problem }, end);
     const corrected = checkAnswer(second, limits);
-    if (corrected.ok) return decided(corrected, second, first.usage, begun);
+    if (corrected.ok) return decided(corrected, second, first.usage, spent());
     throw failed("invalid_response", `the decider's answer can't be used: ${corrected.problem}`, false);
   } finally {
     end.clear();
@@ -100,15 +103,14 @@ interface Deadline {
   clear(): void;
 }
 
-function deadline(milliseconds: number): Deadline {
+function deadline(clock: FullClock, milliseconds: number): Deadline {
   const controller = new AbortController();
   let clear = () => {};
   const passed = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => {
+    clear = clock.after(milliseconds, () => {
       controller.abort();
       reject(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
-    }, milliseconds);
-    clear = () => clearTimeout(timer);
+    });
   });
   return { signal: controller.signal, passed, clear };
 }
@@ -216,12 +218,12 @@ function decided(
   checked: Extract<CheckedAnswer, { ok: true }>,
   { reasoning, usage }: DeciderAnswer,
   earlier: DecisionUsage | undefined,
-  begun: number,
+  milliseconds: number,
 ): Decided {
   const spent = isUsage(usage) || isUsage(earlier) ? added(usage ?? {}, earlier ?? {}) : undefined;
   return {
     ...checked,
-    milliseconds: Math.round(performance.now() - begun),
+    milliseconds,
     ...(typeof reasoning === "string" && reasoning !== "" ? { reasoning: reasoning.slice(0, REASONING_MAX) } : {}),
     ...(spent === undefined ? {} : { usage: spent }),
   };

@@ -84,7 +84,7 @@ async function requireDefinition({ options }: RoutedContext, name: string): Prom
 /** Refuses a workflow with a gate that this host can't check: an instance would be stuck there. */
 async function requireGates({ name, steps }: RoutedStructure, { options }: RoutedContext): Promise<void> {
   const phases = steps.flatMap(({ gate }, index) => (gate === undefined ? [] : [{ number: index + 1, gate }]));
-  await requireVerifiers({ type: name, phases }, options.verifiers);
+  await requireVerifiers({ type: name, phases }, options);
 }
 
 /** The key replaces the id, so that a caller that never received it finds the same instance. */

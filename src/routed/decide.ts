@@ -78,16 +78,17 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
   const { sessionId } = session;
   const structure = await context.pinned.structure(session);
   await context.approvals.check(session, structure);
-  const begun = performance.now();
+  const { clock } = context.options;
+  const begun = clock.elapsed();
   let decided: Decided;
   try {
     const definition = await loadTexts(context, structure.name);
     const request = await requestFor(context, session, pending, structure, definition);
     const { deciderDeadlineMs: deadlineMs, maxContextBytes } = context.options.limits;
-    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes });
+    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes, clock });
   } catch (error) {
     if (!isPhasegateError(error) || !RECORDED.has(error.code)) throw error;
-    throw await recordFailure(context, session, pending, error, Math.round(performance.now() - begun));
+    throw await recordFailure(context, session, pending, error, Math.round(clock.elapsed() - begun));
   }
   const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = decided;
   // Coming back to the current step does not enter it again.

@@ -74,6 +74,7 @@ export class RoutedEngine {
     this.#operations = new Operations({
       context: () => context,
       notifications,
+      clock: resolved.clock,
       maxConcurrent: resolved.limits.maxConcurrent,
     });
   }

@@ -90,10 +90,11 @@ const NO_CONTENT: ResolvedOptions["content"] = {
  * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
  */
 export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRoutedOptions {
-  const { workflows, decider, firstStep = "first", historyShown = 5, newId = () => crypto.randomUUID() } = options;
+  const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
   const { limits = {}, ...rest } = options;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
   const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
+  const { newId = clock.newId } = options;
   if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
     throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
       remedy: "Give a whole number from 0 to 100; leave it out for 5.",

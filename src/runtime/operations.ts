@@ -4,12 +4,15 @@
  */
 
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
+import type { FullClock } from "../ports/clock.js";
 
 /** What operations need from their engine. */
 interface OperationsOptions<Context> {
   /** Gives what the operations work with; not a promise once it is loaded. */
   readonly context: () => Context | Promise<Context>;
   readonly notifications: { report(operation: string, error: unknown): void };
+  /** Measures how long they take. */
+  readonly clock: Pick<FullClock, "elapsed">;
   /** Default: no limit. */
   readonly maxConcurrent?: number;
 }
@@ -36,7 +39,8 @@ export class Operations<Context> {
       throw this.#toKnownError(operation, busy(this.#running, this.#maxConcurrent));
     }
     this.#running += 1;
-    const begun = performance.now();
+    const { clock } = this.#options;
+    const begun = clock.elapsed();
     let success = false;
     let refused = false;
     try {
@@ -50,7 +54,7 @@ export class Operations<Context> {
       throw this.#toKnownError(operation, error);
     } finally {
       this.#running -= 1;
-      this.metrics.record(operation, performance.now() - begun, success, refused);
+      this.metrics.record(operation, clock.elapsed() - begun, success, refused);
     }
   }
 

@@ -49,8 +49,11 @@ export interface Report {
 /** Maximum number of errors, and of warnings, that are kept: a file can have a fault in each line. */
 const KEPT_MAX = 1000;
 
-/** Creates a report that begins with the given diagnostics. */
-export function createReport(found: readonly Diagnostic[] = []): Report {
+/** Creates a report that begins with the given diagnostics. `takeTurns` lets other work run, if it is time. */
+export function createReport(
+  found: readonly Diagnostic[] = [],
+  takeTurns: () => Promise<void> = async () => {},
+): Report {
   const diagnostics = [...found];
   const inferred: InferredRequirement[] = [];
   const counts = { error: 0, warning: 0 };
@@ -71,7 +74,6 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
   };
   const error = add("error");
   const spend = spending(error);
-  const takeTurns = turns();
   return {
     error,
     warn: add("warning"),
@@ -118,19 +120,6 @@ function spending(error: Add) {
     if (!isReported) error("DEFINITION_TOO_LARGE", place, message, hint);
     isReported = true;
     return false;
-  };
-}
-
-/** Maximum time that a definition is read without letting other tasks run, in milliseconds. */
-const TURN_MS = 20;
-
-/** Returns a function that lets other tasks run if `TURN_MS` have passed since the last time. */
-function turns(): () => Promise<void> {
-  let since = performance.now();
-  return async () => {
-    if (performance.now() - since < TURN_MS) return;
-    await new Promise((resolve) => setTimeout(resolve));
-    since = performance.now();
   };
 }
 

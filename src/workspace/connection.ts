@@ -1,5 +1,5 @@
 /** The interface through which the tools see a client of a workspace. */
-import type { Clock } from "../ports/clock.js";
+import type { FullClock } from "../ports/clock.js";
 import type { WorkspaceLimits } from "./options.js";
 import type { Roots } from "./roots/roots.js";
 import type { SessionKeeper } from "./session/keeper.js";
@@ -9,7 +9,7 @@ import type { WorkspaceAct } from "./session/machine.js";
 export interface Connection {
   readonly roots: Roots;
   readonly limits: WorkspaceLimits;
-  readonly clock: Clock;
+  readonly clock: FullClock;
   readonly sessions: SessionKeeper;
   /** The session that this connection created or reopened last; undefined before the first. */
   readonly sessionId: string | undefined;

@@ -46,7 +46,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
   const { variables, limits, clock, hashKey } = resolveWorkspaceOptions(options);
   const { storage } = options;
   const notifications = new WorkspaceNotifications();
-  const operations = new Operations({ context: () => undefined, notifications });
+  const operations = new Operations({ context: () => undefined, notifications, clock });
   const counts = new SessionCounts();
   const opened = await openFolders(options);
   const project = options.projectRoot === undefined ? [] : await placesOf(options.projectRoot);
@@ -216,8 +216,8 @@ class ToolConnection implements Connection {
 
   /** Runs a tool, and measures the call. Never rejects. */
   async run<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done | ToolFailure> {
-    const { operations, notifications } = this.#shared;
-    const begun = performance.now();
+    const { operations, notifications, clock } = this.#shared;
+    const begun = clock.elapsed();
     let success = false;
     try {
       const done = await operations.run(tool.name, () => this.#counted(tool, input ?? {}));
@@ -229,7 +229,7 @@ class ToolConnection implements Connection {
       notifications.failed(tool.name, error, sessionId === undefined ? {} : { sessionId });
       return { success: false, error: error.message, remedy: error.remedy };
     } finally {
-      notifications.notify("called", { tool: tool.name, milliseconds: performance.now() - begun, success });
+      notifications.notify("called", { tool: tool.name, milliseconds: clock.elapsed() - begun, success });
     }
   }
 

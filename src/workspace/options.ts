@@ -1,7 +1,7 @@
 /** Options, limits and notifications of a workspace. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type ErrorCode, PhasegateError } from "../errors.js";
-import type { Clock } from "../ports/clock.js";
+import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { Notifier } from "../runtime/notifier.js";
 import { shown } from "../workflow/names.js";
@@ -95,20 +95,20 @@ export class WorkspaceNotifications extends Notifier<WorkspaceNotificationMap> {
 interface ResolvedWorkspaceOptions {
   readonly variables: Readonly<Record<string, VariableValue>>;
   readonly limits: WorkspaceLimits;
-  readonly clock: Clock;
+  readonly clock: FullClock;
   readonly hashKey?: Uint8Array;
 }
 
 /** Checks the options and adds the defaults. Throws `INVALID_INPUT`. */
 export function resolveWorkspaceOptions(options: WorkspaceOptions): ResolvedWorkspaceOptions {
-  const { variables = {}, readRoots = {}, hashKey, clock = { now: () => Date.now() } } = options;
+  const { variables = {}, readRoots = {}, hashKey, clock = systemClock } = options;
   const taken: string[] = [...Object.values(ROOT_NAMES), ...Object.keys(readRoots)];
   for (const name of Object.keys(readRoots)) checkName(name, Object.values(ROOT_NAMES));
   for (const name of Object.keys(variables)) checkName(name, taken);
   return {
     variables,
     limits: limitsOf(options.limits ?? {}),
-    clock,
+    clock: fullClock(clock),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
 }

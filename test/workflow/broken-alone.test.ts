@@ -266,7 +266,7 @@ describe("a custom content provider", () => {
   }
 
   it("may throw or hang for some types: the others are listed, and only these are broken", async () => {
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const secret = new Error("/home/ann/.env");
     const content = provider({
       throws: () => Promise.reject(secret),
@@ -335,7 +335,7 @@ describe("a custom source of texts", () => {
   }
 
   it("may throw, hang or return no text: the others are listed and run", async () => {
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const texts = source({
       "THROWS/index.md": () => Promise.reject(new Error("/home/ann/.env")),
       "HANGS/index.md": never,

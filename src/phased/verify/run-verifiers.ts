@@ -8,6 +8,7 @@
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/check-gate.js";
 import { fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
+import { type FullClock, systemClock, turns } from "../../ports/clock.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
 import type { RecentMap } from "../../runtime/cache.js";
@@ -43,6 +44,8 @@ export interface BoundedOptions {
   readonly limit: number;
   /** The time for all together, in milliseconds. */
   readonly deadlineMs: number;
+  /** Tells when that time is over. */
+  readonly clock: Pick<FullClock, "after">;
   /** Aborts all. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -56,10 +59,11 @@ export interface RunVerifiersOptions extends Partial<BoundedOptions> {
   readonly onFailure?: (check: VerifyCheck, error: unknown) => void;
 }
 
-/** How many verifiers run in parallel, and the deadline for all, in milliseconds. */
+/** How many verifiers run in parallel, the deadline for all, in milliseconds, and by whose clock. */
 export const VERIFY_DEFAULTS = {
   limit: DEFAULT_LIMITS.maxVerifiersAtOnce,
   deadlineMs: DEFAULT_LIMITS.verifyDeadlineMs,
+  clock: systemClock,
 } as const;
 
 /** Runs verifiers in parallel and returns their results in the order of the checks. Never rejects. */
@@ -69,8 +73,7 @@ export async function runVerifiers(
   { onFailure, ...options }: RunVerifiersOptions = {},
 ): Promise<readonly VerifyOutcome[]> {
   const jobs = checks.map((check) => (signal: AbortSignal) => verify(check, verifiers, signal));
-  const { limit = VERIFY_DEFAULTS.limit, deadlineMs = VERIFY_DEFAULTS.deadlineMs, signal } = options;
-  const results = await runBounded(jobs, { limit, deadlineMs, signal });
+  const results = await runBounded(jobs, { ...VERIFY_DEFAULTS, ...options });
   return checks.map((check, index) => {
     const end = results[index] ?? { status: "stopped" };
     const outcome = outcomeOf(check.verifier, end, verifierOf(verifiers, check.verifier) !== undefined);
@@ -114,7 +117,7 @@ export const TIMER_MAX = 2 ** 31 - 1;
  */
 export async function runBounded<T>(
   jobs: readonly ((signal: AbortSignal) => Promise<T>)[],
-  { limit, deadlineMs, signal }: BoundedOptions,
+  { limit, deadlineMs, clock, signal }: BoundedOptions,
 ): Promise<readonly JobResult<T>[]> {
   const controller = new AbortController();
   let end: "late" | "stopped" | undefined;
@@ -122,7 +125,7 @@ export async function runBounded<T>(
     end ??= why;
     controller.abort();
   };
-  const timer = setTimeout(() => stop("late"), Math.min(deadlineMs, TIMER_MAX));
+  const cancel = clock.after(Math.min(deadlineMs, TIMER_MAX), () => stop("late"));
   const onAbort = () => stop("stopped");
   signal?.addEventListener("abort", onAbort);
   if (signal?.aborted === true) onAbort();
@@ -140,7 +143,7 @@ export async function runBounded<T>(
     }
   };
   await Promise.all(Array.from({ length: Math.min(Math.max(1, limit), jobs.length) }, worker));
-  clearTimeout(timer);
+  cancel();
   signal?.removeEventListener("abort", onAbort);
   return results;
 }
@@ -303,19 +306,20 @@ const TURN_MS = 20;
  * Throws `DEFINITION_INVALID` if a gate names a verifier that the host has not registered, or has params
  * that it can't run with: a session must not get stuck at such a gate, let alone pass it.
  */
-export async function requireVerifiers(workflow: VerifiedWorkflow, verifiers: Verifiers): Promise<void> {
+export async function requireVerifiers(
+  workflow: VerifiedWorkflow,
+  { verifiers, clock }: Pick<ResolvedOptions, "verifiers" | "clock">,
+): Promise<void> {
   const { type, phases, startPhase } = workflow;
   const numbers = startPhase === undefined ? [] : phases.map(({ number }) => number);
   const diagnostics: string[] = [];
-  let turn = performance.now();
+  const takeTurns = turns(clock, TURN_MS);
   for (const { number, gate } of phases) {
     for (const check of checksOf(gate)) {
       const since = sinceFault(check, { phase: number, phases: numbers, startPhase });
       const fault = since === undefined ? faultOf(check, verifiers) : `${shown(check.verifier)}: ${since.message}`;
       if (fault !== undefined) diagnostics.push(`phase ${number}${inField(check)}: ${fault}`);
-      if (performance.now() - turn < TURN_MS) continue;
-      await new Promise((resolve) => setTimeout(resolve));
-      turn = performance.now();
+      await takeTurns();
     }
   }
   const [first, ...others] = diagnostics;

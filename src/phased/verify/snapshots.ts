@@ -160,13 +160,14 @@ async function take(
   needed: readonly Needed[],
   takenAt?: string,
 ): Promise<Begun> {
-  const { verifiers, limits } = context.options;
+  const { verifiers, limits, clock } = context.options;
   const options = owner.options ?? (await context.pinned?.options(owner.sessionId));
   const session = sessionFacts(owner, structure, number, options);
   const requests = needed.map(({ check: { verifier, params } }) => ({ verifier, request: { params, session } }));
   const outcomes = await takeSnapshots(requests, verifiers, {
     limit: limits.maxVerifiersAtOnce,
     deadlineMs: limits.verifyDeadlineMs,
+    clock,
   });
   const taken = needed.map((need, index) => recorded(context, need, outcomes[index] ?? { status: "none" }, takenAt));
   return {

@@ -77,6 +77,7 @@ async function verify(
     {
       limit: options.limits.maxVerifiersAtOnce,
       deadlineMs: options.limits.verifyDeadlineMs,
+      clock: options.clock,
       onFailure: ({ verifier }, error) =>
         notifications.notify("internalError", { operation: `verifier ${verifier}`, error }),
     },

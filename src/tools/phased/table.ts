@@ -1,6 +1,7 @@
 /** The table of the workflow tool: what each action runs, and how answers are completed. Loaded with the first call. */
 
 import { isPhasegateError } from "../../errors.js";
+import { systemClock } from "../../ports/clock.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { isSessionId } from "../../workflow/names.js";
 import { action, type Call, dispatch, errorIn, type Failure, type Product } from "../dispatch.js";
@@ -54,12 +55,12 @@ const LATE = "PHASE_ALREADY_COMPLETED";
 
 /** Executes a call, and counts it. Never rejects. */
 export async function dispatchCounted(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
-  const begun = performance.now();
+  const begun = systemClock.elapsed();
   const { body } = await dispatch(WORKFLOW, context, input);
   const { status, action: name, code } = body;
   const isSuccess = status === "success";
   const isRefused = code === "PHASE_LOCKED" || code === "TASK_LOCKED" || (code === LATE && name === "complete_phase");
-  context.metrics.record(isAction(name) ? name : "unknown", performance.now() - begun, isSuccess, isRefused);
+  context.metrics.record(isAction(name) ? name : "unknown", systemClock.elapsed() - begun, isSuccess, isRefused);
   return { ...body, status: isSuccess ? "success" : "error", action: String(name) };
 }
 

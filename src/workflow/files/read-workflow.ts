@@ -21,6 +21,7 @@
  * - define-workflow.ts, define-gate.ts: `defineWorkflow`, and the gates that it takes
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
+import { systemClock, turns } from "../../ports/clock.js";
 import { type Diagnostic, hasErrors } from "../diagnostic.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
@@ -37,7 +38,7 @@ import {
 import { missingDocuments } from "./documents.js";
 import { checkCounts, readClaims, readFacts, readOptionsSchema } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
-import { takeFiles, type WorkflowFiles } from "./workflow-files.js";
+import { TURN_MS, takeFiles, type WorkflowFiles } from "./workflow-files.js";
 
 /** The file that makes a folder a workflow. */
 export const METADATA_FILE = "metadata.json";
@@ -61,7 +62,7 @@ export async function readWorkflow(
   unreadable: readonly Diagnostic[] = [],
   others: readonly string[] = [],
 ): Promise<ReadWorkflow> {
-  const report = createReport(unreadable);
+  const report = createReport(unreadable, turns(systemClock, TURN_MS));
   let structure: WorkflowStructure | undefined;
   try {
     structure = await readStructure(type, takeFiles(files, unreadable, report), others, report);

@@ -2,7 +2,9 @@
  * Reads the folder of a routed workflow, and serves such folders to an engine. A workflow is read again when any text
  * that went into it has changed.
  */
+
 import { PhasegateError, type SourcePosition } from "../../errors.js";
+import { systemClock, turns } from "../../ports/clock.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
 import { canonicalJson, revisionOf } from "../json.js";
@@ -13,7 +15,7 @@ import { checkNames, checkReferences, checkWays, type GuidanceNames, type TakenN
 import { expandIncludes, newBudget } from "./routed-includes.js";
 import { type IndexEntry, readIndex } from "./routed-index.js";
 import { type FoundStep, readStep, type StepOptions, stepPath } from "./routed-step.js";
-import { FILE_MAX, TimedReads, withoutMark } from "./workflow-files.js";
+import { FILE_MAX, TimedReads, TURN_MS, withoutMark } from "./workflow-files.js";
 
 /** The result of reading a routed workflow. */
 export interface ReadRoutedWorkflow {
@@ -34,7 +36,7 @@ export async function readRoutedWorkflow(
   source: TextSource,
   includeRoots: readonly string[] = [],
 ): Promise<ReadRoutedWorkflow> {
-  const report = createReport();
+  const report = createReport([], turns(systemClock, TURN_MS));
   const file = `${name}/index.md`;
   try {
     const found = await readBounded(name, source, includeRoots, report);

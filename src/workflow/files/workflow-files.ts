@@ -2,8 +2,10 @@
  * The files of a workflow's folder: size and encoding checks, which names are gate files, and `TimedReads`, which keeps
  * one slow or broken definition from holding up a list.
  */
+
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
+import { type FullClock, systemClock } from "../../ports/clock.js";
 import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
@@ -97,6 +99,9 @@ export function checkedPath(path: string, reader: ObjectReader, key: string, rep
 /** Number of definitions that are read at the same time: each may have a file open. */
 const AT_ONCE = 16;
 
+/** Maximum time that a definition is read without letting other work run, in milliseconds. */
+export const TURN_MS = 20;
+
 /** Maximum time that a list waits for one definition, in milliseconds. */
 const READ_MS = 10_000;
 /**
@@ -113,9 +118,12 @@ export class TimedReads<T> {
   readonly #late = new Map<string, Promise<unknown>>();
   readonly #broken: (name: string, diagnostic: Diagnostic) => T;
 
+  readonly #clock: Pick<FullClock, "after">;
+
   /** `broken` makes the list entry for a definition that can't be read. */
-  constructor(broken: (name: string, diagnostic: Diagnostic) => T) {
+  constructor(broken: (name: string, diagnostic: Diagnostic) => T, clock: Pick<FullClock, "after"> = systemClock) {
     this.#broken = broken;
+    this.#clock = clock;
   }
 
   /** Reads all names, some at the same time. Undefined results are left out. */
@@ -134,21 +142,23 @@ export class TimedReads<T> {
     if (this.#late.has(name)) return this.#broken(name, late());
     // The async function also catches what `read` throws synchronously.
     const reading = (async () => read(name))().catch((error: unknown) => this.#broken(name, unreadable(error)));
-    let timer: ReturnType<typeof setInterval> | undefined;
-    let ticks = 0;
+    let cancel = () => {};
     const deadline = new Promise<T>((resolve) => {
-      timer = setInterval(() => {
-        ticks += 1;
-        if (ticks !== READ_MS / TICK_MS) return;
+      const tick = (left: number) => {
+        if (left > 0) {
+          cancel = this.#clock.after(TICK_MS, () => tick(left - 1));
+          return;
+        }
         const ended = reading.finally(() => this.#late.delete(name));
         this.#late.set(name, ended);
         resolve(this.#broken(name, late()));
-      }, TICK_MS);
+      };
+      tick(READ_MS / TICK_MS);
     });
     try {
       return await Promise.race([reading, deadline]);
     } finally {
-      clearInterval(timer);
+      cancel();
     }
   }
 }

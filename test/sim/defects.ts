@@ -1,0 +1,139 @@
+/**
+ * Planted defects: mistakes that somebody could make in the sources. The simulator must find each of them. A defect is a
+ * replacement in one file of src; the sources themselves are never changed (scripts/run-sources.mjs replaces what is loaded).
+ */
+
+/** A mistake in one file. */
+interface Defect {
+  readonly name: string;
+  /** The mistake. */
+  readonly what: string;
+  /** The file in src. */
+  readonly file: string;
+  /** What is replaced; it stands in the file once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The defects that the simulator is tried on. */
+export const DEFECTS: readonly Defect[] = [
+  {
+    name: "key-not-kept",
+    what: "A commit does not keep the idempotency key that it was asked for with.",
+    file: "log/log.ts",
+    from: "addKey(newest?.keys ?? [], request, version)",
+    to: "(newest?.keys ?? [])",
+  },
+  {
+    name: "key-forgotten",
+    what: "A session remembers one key in place of sixteen.",
+    file: "log/machine.ts",
+    from: "export const KEYS_MAX = 16;",
+    to: "export const KEYS_MAX = 1;",
+  },
+  {
+    name: "unknown-is-done",
+    what: "An append whose outcome is unknown is acknowledged.",
+    file: "log/log.ts",
+    from: 'if (!isPhasegateError(error, "CONFLICT")) throw error;\n      if (tries === 0)',
+    to: 'if (!isPhasegateError(error, "CONFLICT")) return true;\n      if (tries === 0)',
+  },
+  {
+    name: "conflict-is-done",
+    what: "A commit that conflicts with another one is acknowledged.",
+    file: "log/log.ts",
+    from: "if (tries < TRIES_MAX) return false;",
+    to: "if (tries < TRIES_MAX) return true;",
+  },
+  {
+    name: "stale-after-conflict",
+    what: "After a conflict the command is decided again on the cached head.",
+    file: "log/log.ts",
+    from: "const newest = tries === 0 ? seen : await this.#newest(id);",
+    to: "const newest = tries < 3 ? (this.#heads.get(id) ?? (await this.#newest(id))) : await this.#newest(id);",
+  },
+  {
+    name: "refused-on-stale-head",
+    what: "A command that is refused on a cached head is not decided again on the newest one.",
+    file: "log/log.ts",
+    from: "if (await isCurrent()) throw error;",
+    to: "throw error;",
+  },
+  {
+    name: "repeated-answer-from-now",
+    what: "A repeated call is answered from the newest commit, not from the one that its key led to.",
+    file: "log/log.ts",
+    from: "return { ...(await this.at(id, version)), replayed: true };",
+    to: "const last = await this.#newest(id);\n    return { ...(await this.at(id, last?.version ?? version)), replayed: true };",
+  },
+  {
+    name: "time-of-another-clock",
+    what: "Commits carry the time of the machine, not that of the host's clock.",
+    file: "log/log.ts",
+    from: "new Date(this.#clock.now())",
+    to: "new Date()",
+  },
+  {
+    name: "verdict-kept-too-long",
+    what: "After a conflict the verdict is reused, although what it depends on has changed.",
+    file: "phased/complete-phase.ts",
+    from: "if (evaluation?.dependsOn !== dependsOn) {",
+    to: "if (evaluation === undefined) {",
+  },
+  {
+    name: "approval-of-other-evidence",
+    what: "A person's approval counts for evidence that was submitted after the one that the person saw.",
+    file: "phased/state/decide-gate.ts",
+    from: "if (awaiting.evidenceHash === evidenceHash) return undefined;",
+    to: "return undefined;",
+  },
+  {
+    name: "waiver-of-another-request",
+    what: "A person's answer to one request for a waiver is taken for another one.",
+    file: "phased/state/decide-waiver.ts",
+    from: "if (waiver.version === version) return undefined;",
+    to: "return undefined;",
+  },
+  {
+    name: "wait-lost-at-restart",
+    what: "A head that is read from the store has lost the approval that it waits for.",
+    file: "phased/state/head.ts",
+    from: "  awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),\n",
+    to: "",
+  },
+  {
+    name: "paused-session-works",
+    what: "A session takes evidence on a head that says that it is paused.",
+    file: "phased/state/commands.ts",
+    from: 'if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });',
+    to: "",
+  },
+  {
+    name: "next-phase-shown",
+    what: "The phase after the current one can be read.",
+    file: "phased/state/commands.ts",
+    from: "if (position > head.position) return phaseLocked(phase, head.phase);\n  const done",
+    to: "if (position > head.position + 1) return phaseLocked(phase, head.phase);\n  if (position > head.position) return undefined;\n  const done",
+  },
+  {
+    name: "watcher-skips",
+    what: "A watcher that is slow misses what came before the newest commit.",
+    file: "storage/memory/storage.ts",
+    from: "else if (!this.#news.has(commits)) this.#news.set(commits, commits.length - 1);",
+    to: "else this.#news.set(commits, commits.length - 1);",
+  },
+  {
+    name: "store-compares-versions-only",
+    what: "A store lets the second of two commits of the same version replace the first.",
+    file: "storage/memory/storage.ts",
+    from: 'if (version !== (newest?.version ?? 0) + 1 || previousHash !== (newest?.hash ?? "")) {',
+    to: "if (newest !== undefined && version === newest.version) session?.commits.pop();\n    else if (version !== (newest?.version ?? 0) + 1) {",
+  },
+];
+
+/** Returns a source with a defect in it. Throws if the place of the defect is not there once. */
+export function plant(source: string, { name, from, to }: Defect): string {
+  const [before, after, ...more] = source.split(from);
+  if (after === undefined || more.length > 0) throw new Error(`the place of the defect ${name} is not there once`);
+  return `${before}${to}${after}`;
+}

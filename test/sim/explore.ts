@@ -1,0 +1,150 @@
+/**
+ * Explores a small world whole: three writers, two sessions, three hosts, and at most one crash, cut or fault. Every order
+ * of the first steps is tried, up to a depth; the rest takes its usual course. Two orders that lead to the same state are
+ * followed once. The state is the store, and what everybody has been told so far: the code between two steps depends on
+ * nothing else.
+ */
+import { createHash } from "node:crypto";
+import type { Engine } from "phasegate";
+import type { Choices } from "./choices.js";
+import { PhasedProduct } from "./phased.js";
+import type { Op } from "./phased-model.js";
+import { type Size, World, Writer } from "./world.js";
+
+/** What was explored. */
+export interface Explored {
+  /** Runs from the beginning to the end. */
+  readonly runs: number;
+  /** Different states. */
+  readonly states: number;
+  /** What is wrong in the first run with a problem, and its trace. */
+  readonly problems: readonly string[];
+  readonly trace: readonly string[];
+}
+
+/** How much may go wrong, and how deep to go. */
+export interface Exploration {
+  /** How many choices of the next step are explored, in each run. */
+  readonly depth: number;
+  /** How many crashes, cuts and faults there are, at most. */
+  readonly faults: number;
+  /** The most runs. Default: no limit. */
+  readonly runsMax?: number;
+}
+
+const SIZE: Size = { rounds: 1, writers: 3, hosts: 3, sessions: 2, operations: 1, faults: 0 };
+
+/** What the writers do, each with one session: the first two with the same one. */
+const SCRIPT: readonly { readonly place: number; readonly op: Op }[] = [
+  { place: 0, op: { type: "submit", phase: 1, good: true, n: 1 } },
+  { place: 0, op: { type: "pause" } },
+  { place: 1, op: { type: "submit", phase: 1, good: false, n: 3 } },
+];
+
+/** Runs every order of the first steps. */
+export async function explore({ depth, faults, runsMax = Number.POSITIVE_INFINITY }: Exploration): Promise<Explored> {
+  const seen = new Set<string>();
+  const open: (readonly number[])[] = [[]];
+  let runs = 0;
+  for (let prefix = open.pop(); prefix !== undefined && runs < runsMax; prefix = open.pop()) {
+    const choices = new ExploredChoices(prefix, depth);
+    const { problems, trace } = await runScript(choices, faults);
+    runs += 1;
+    if (problems.length > 0) return { runs, states: seen.size, problems, trace };
+    for (const [index, { state, count }] of choices.made.entries()) {
+      if (index < prefix.length) continue;
+      // From here on it is the run that came here first.
+      if (seen.has(state)) break;
+      seen.add(state);
+      const before = choices.made.slice(0, index).map(({ value }) => value);
+      for (let value = 1; value < count; value += 1) open.push([...before, value]);
+    }
+  }
+  return { runs, states: seen.size, problems: [], trace: [] };
+}
+
+/** Choices of which the first are given, and the others are the usual ones. */
+class ExploredChoices implements Choices {
+  readonly picksOrder = true;
+  readonly made: { readonly value: number; readonly count: number; readonly state: string }[] = [];
+  /** Returns the state. */
+  state = () => "";
+  /** True while there is something to explore. */
+  isOpen = false;
+  readonly #prefix: readonly number[];
+  readonly #depth: number;
+  #ordered = 0;
+
+  constructor(prefix: readonly number[], depth: number) {
+    this.#prefix = prefix;
+    this.#depth = depth;
+  }
+
+  pick(of: string, count: number): number {
+    // Clocks, and who asks which host, are as usual: the first writer asks the first host.
+    const asked = /^writer(\d)$/.exec(of);
+    if (asked !== null) return (Number(asked[1]) - 1) % count;
+    if (!this.isOpen || count < 2 || !(of === "order" || of === "trouble" || of.startsWith("store-of-"))) return 0;
+    // All clocks that are wrong are the same to the engines.
+    if (count > 20) return 0;
+    if (of === "order") this.#ordered += 1;
+    return this.#decide(of, count);
+  }
+
+  chance(of: string): boolean {
+    if (!this.isOpen || !(of === "trouble" || of.startsWith("store-of-"))) return false;
+    return this.#decide(of, 2) === 1;
+  }
+
+  #decide(of: string, count: number): number {
+    if (this.#ordered > this.#depth) return 0;
+    const value = this.#prefix[this.made.length] ?? 0;
+    this.made.push({ value, count, state: `${this.#ordered} ${of} ${this.state()}` });
+    return value;
+  }
+}
+
+/** Runs the script in a world of its own. */
+async function runScript(choices: ExploredChoices, faults: number) {
+  const products: ScriptedProduct[] = [];
+  const world = new World<Engine>(choices, SIZE, (made) => {
+    const product = new ScriptedProduct(made, { isWatched: false });
+    products.push(product);
+    return product;
+  });
+  const { schedule, store } = world;
+  const [product = new ScriptedProduct(world, { isWatched: false })] = products;
+  for (const host of world.hosts) host.start();
+  await world.until(product.begin());
+  const told = new Map<string, string>();
+  schedule.onStep = (of, what) => told.set(of, digest(`${told.get(of)}\n${what}\n${store.content}`));
+  choices.state = () => digest(JSON.stringify([[...told].sort(), store.content, store.trouble.left]));
+  choices.isOpen = true;
+  store.trouble.left = faults;
+  const writers = SCRIPT.map((_, index) => new Writer(world, `writer${index + 1}`, 1, product));
+  await world.work(writers);
+  choices.isOpen = false;
+  const problems = await world.end(1);
+  return { problems, trace: schedule.trace };
+}
+
+/** Writers who do what the script says. Nobody watches, which would only add orders that don't matter to them. */
+class ScriptedProduct extends PhasedProduct {
+  readonly #ids: string[] = [];
+
+  /** Starts the sessions. */
+  async begin(): Promise<void> {
+    const setter = new Writer(this.world, "setter", 0, this);
+    for (const place of [0, 1]) this.#ids.push(await this.start(setter, place));
+  }
+
+  override async act(writer: Writer<Engine>): Promise<void> {
+    const task = SCRIPT[Number(writer.name.slice(-1)) - 1];
+    const sessionId = this.#ids[task?.place ?? 0];
+    if (task !== undefined && sessionId !== undefined) await this.ask(writer, sessionId, task.op);
+  }
+}
+
+function digest(text: string): string {
+  return createHash("sha1").update(text).digest("base64");
+}

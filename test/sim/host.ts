@@ -1,0 +1,129 @@
+/**
+ * A simulated host: an engine with its own caches, clock, verifiers and watcher over the shared store. It can crash between
+ * any two awaits of its engine; the next life begins with empty caches, and nothing of the old one acts again.
+ */
+import type { Clock } from "../../src/ports/clock.js";
+import type { Verifier, VerifyResult } from "../../src/ports/verifier.js";
+import type { Schedule } from "./schedule.js";
+import { type SharedStore, SimStorage } from "./store.js";
+
+/** What one life of a host has. */
+export interface Life<Engine> {
+  /** The name of this life. */
+  readonly of: string;
+  readonly engine: Engine;
+  readonly storage: SimStorage;
+  /** Resolves when the host crashes. */
+  readonly crashed: Promise<void>;
+  crash(): void;
+}
+
+/** What a watcher has seen of one life: the versions of each session, in the order in which they came. */
+export type Seen = Map<string, number[]>;
+
+/** What an engine is made of in a simulated world. */
+export interface Parts {
+  readonly storage: SimStorage;
+  readonly clock: Clock;
+  readonly verifiers: Readonly<Record<string, Verifier>>;
+  /** The name of the host's life. */
+  readonly of: string;
+}
+
+/** A kind of engine, as hosts run it. */
+export interface EngineKind<Engine> {
+  create(parts: Parts): Engine;
+  /** Watches all sessions; missing if nobody does. */
+  watch?(engine: Engine): AsyncIterable<{ readonly sessionId: string; readonly version: number }>;
+}
+
+/** A host, which lives, crashes, and lives again. */
+export class Host<Engine> {
+  readonly name: string;
+  readonly #store: SharedStore;
+  readonly #kind: EngineKind<Engine>;
+  /** How far its clock is ahead, in milliseconds. */
+  skew = 0;
+  life: Life<Engine> | undefined;
+  /** What the watcher of each life has seen, and from which versions on it had to see everything. */
+  readonly watched: { readonly seen: Seen; readonly from: ReadonlyMap<string, number>; isOver: boolean }[] = [];
+  readonly #isRemote: boolean;
+  #lives = 0;
+
+  /** A host whose store is remote decides on the head that it saw last. */
+  constructor(name: string, store: SharedStore, kind: EngineKind<Engine>, isRemote: boolean) {
+    this.name = name;
+    this.#store = store;
+    this.#kind = kind;
+    this.#isRemote = isRemote;
+  }
+
+  /** Begins a new life. */
+  start(): Life<Engine> {
+    this.#lives += 1;
+    const of = `${this.name}.${this.#lives}`;
+    const { schedule } = this.#store;
+    const storage = new SimStorage(this.#store, of, { remote: this.#isRemote });
+    const clock = this.#clock(of, () => this.life?.of === of);
+    const engine = this.#kind.create({
+      of,
+      storage,
+      clock,
+      verifiers: { measured: measured(schedule, of, this.#store) },
+    });
+    let end = () => {};
+    const crashed = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const watched = { seen: new Map<string, number[]>(), from: new Map(this.#store.versions), isOver: false };
+    if (this.#kind.watch !== undefined) this.watched.push(watched);
+    const crash = () => {
+      schedule.note(`${of}: crashes`);
+      watched.isOver = true;
+      storage.end();
+      this.life = undefined;
+      end();
+    };
+    this.life = { of, engine, storage, crashed, crash };
+    void this.#watch(engine, watched.seen);
+    return this.life;
+  }
+
+  async #watch(engine: Engine, seen: Seen): Promise<void> {
+    for await (const { sessionId, version } of this.#kind.watch?.(engine) ?? []) {
+      seen.set(sessionId, [...(seen.get(sessionId) ?? []), version]);
+    }
+  }
+
+  #clock(of: string, isAlive: () => boolean): Clock {
+    const { schedule } = this.#store;
+    let ids = 0;
+    return {
+      now: () => schedule.now + this.skew,
+      elapsed: () => schedule.now,
+      after: (milliseconds, callback) => (isAlive() ? schedule.after(of, milliseconds, callback) : () => {}),
+      random: () => schedule.choices.pick(`clock-of-${of}`, 1000) / 1000,
+      newId: () => `${of.replace(".", "-")}-${++ids}`,
+    };
+  }
+}
+
+/** A verifier that takes its time, looks at what the evidence says of itself, and sometimes can't tell. */
+function measured(schedule: Schedule, of: string, { trouble }: SharedStore): Verifier {
+  return {
+    verify: ({ evidence }, { signal }) =>
+      new Promise<VerifyResult>((resolve, reject) => {
+        signal.addEventListener("abort", () => trouble.disturbed.add(evidence.n));
+        const what = `measures submission ${String(evidence.n)}`;
+        schedule.add(of, what, () => {
+          if (signal.aborted) return reject(new Error("aborted"));
+          const disturbed = trouble.left > 0 && schedule.choices.chance(`verifier-of-${of}`, 2);
+          if (!disturbed) return resolve({ ok: evidence.good === true, message: "measured" });
+          trouble.left -= 1;
+          trouble.disturbed.add(evidence.n);
+          // Either it fails, or it never ends: then the deadline does.
+          if (schedule.choices.pick(`verifier-of-${of}`, 2) === 0) reject(new Error("the instrument is broken"));
+        });
+      }),
+  };
+}

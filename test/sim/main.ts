@@ -1,0 +1,113 @@
+/** The simulator's command: see docs/design/simulator.md. */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { Engine } from "phasegate";
+import type { RoutedEngine } from "phasegate/routed";
+import { asText, fromText } from "./choices.js";
+import { DEFECTS } from "./defects.js";
+import { explore } from "./explore.js";
+import { loadPhased, PhasedProduct } from "./phased.js";
+import { loadRouted, RoutedProduct } from "./routed.js";
+import { shrink } from "./shrink.js";
+import { type Report, type Size, simulate, USUAL, type World } from "./world.js";
+
+const OPTIONS = {
+  seed: { type: "string", default: "1" },
+  seeds: { type: "string", default: "1" },
+  rounds: { type: "string", default: String(USUAL.rounds) },
+  writers: { type: "string", default: String(USUAL.writers) },
+  hosts: { type: "string", default: String(USUAL.hosts) },
+  sessions: { type: "string", default: String(USUAL.sessions) },
+  faults: { type: "string", default: String(USUAL.faults) },
+  keep: { type: "string" },
+  trace: { type: "boolean", default: false },
+  explore: { type: "string" },
+  forever: { type: "boolean", default: false },
+  routed: { type: "boolean", default: false },
+  defects: { type: "boolean", default: false },
+  unshrunk: { type: "boolean", default: false },
+} as const;
+
+const { values } = parseArgs({ options: OPTIONS });
+const size: Size = {
+  rounds: Number(values.rounds),
+  writers: Number(values.writers),
+  hosts: Number(values.hosts),
+  sessions: Number(values.sessions),
+  faults: Number(values.faults),
+  operations: USUAL.operations,
+};
+const kept = values.keep === undefined ? undefined : fromText(values.keep);
+const first = Number(values.seed);
+const last = values.forever ? Number.POSITIVE_INFINITY : first + Number(values.seeds) - 1;
+const run = (seed: number, only?: Iterable<string>) => {
+  const options = { size, kept: only };
+  if (values.routed) return simulate(seed, (world: World<RoutedEngine>) => new RoutedProduct(world), options);
+  return simulate(seed, (world: World<Engine>) => new PhasedProduct(world), options);
+};
+
+/** How many seeds are tried for a planted defect. */
+const SEEDS_MAX = 20_000;
+
+await loadPhased();
+await loadRouted();
+const begun = performance.now();
+if (values.defects) findDefects();
+else if (values.explore === undefined) await runSeeds();
+else for (const faults of [0, 1]) await exploreAll(Number(values.explore), faults);
+
+/** Runs one seed after the other, up to the first one that fails. */
+async function runSeeds(): Promise<void> {
+  let steps = 0;
+  for (let seed = first; seed <= last; seed += 1) {
+    const report = await run(seed, kept);
+    steps += report.steps;
+    if (values.trace) console.log(report.trace.join("\n"));
+    if (first === last) console.log(`seed ${seed}: ${report.steps} steps, trace ${report.hash}`);
+    if (report.problems.length > 0) return explain(report);
+    if ((seed - first + 1) % 1000 === 0) console.log(`seed ${seed}: ${steps} steps in ${seconds()} s`);
+  }
+  console.log(`no problem in ${steps} steps and ${seconds()} s`);
+}
+
+/** Tries every order of the first steps of a small world. */
+async function exploreAll(depth: number, faults: number): Promise<void> {
+  const { runs, states, problems, trace } = await explore({ depth, faults });
+  console.log(`depth ${depth}, ${faults} faults: ${runs} runs, ${states} states, ${seconds()} s`);
+  if (problems.length === 0) return;
+  process.exitCode = 1;
+  console.log([...trace, "", ...problems].join("\n"));
+}
+
+/** Prints a table: the first seed that finds each planted defect. Each is planted in a process of its own. */
+function findDefects(): void {
+  const hooks = new URL("../../scripts/run-sources.mjs", import.meta.url).href;
+  const args = ["--import", hooks, fileURLToPath(import.meta.url), "--unshrunk", "--seed", String(first), "--seeds"];
+  console.log("| defect | found by seed |\n|---|---|");
+  for (const { name, what } of DEFECTS) {
+    const env = { ...process.env, PHASEGATE_DEFECT: name };
+    const { stdout } = spawnSync(process.execPath, [...args, String(SEEDS_MAX)], { env, encoding: "utf8" });
+    const found = /^seed (\d+) fails/m.exec(stdout)?.[1];
+    if (found === undefined) process.exitCode = 1;
+    console.log(`| ${what} | ${found ?? "not found"} |`);
+  }
+}
+
+/** Prints a failure, shrunk, with the command that repeats it. */
+async function explain(report: Report): Promise<void> {
+  process.exitCode = 1;
+  console.log(`\nseed ${report.seed} fails after ${report.steps} steps; shrinking ${report.unusual.length} choices`);
+  if (values.unshrunk) return;
+  const shrunk = await shrink(report, (only) => run(report.seed, only));
+  console.log(`\n${shrunk.trace.join("\n")}\n\n${shrunk.problems.join("\n")}\n`);
+  const shape = (["rounds", "writers", "hosts", "sessions", "faults"] as const)
+    .filter((name) => size[name] !== USUAL[name])
+    .map((name) => ` --${name} ${size[name]}`);
+  const command = `npm run sim -- --seed ${report.seed}${values.routed ? " --routed" : ""}${shape.join("")}`;
+  console.log(`The whole run:  ${command}\nThis one:       ${command} --keep "${asText(shrunk.unusual)}" --trace`);
+}
+
+function seconds(): number {
+  return Math.round(performance.now() - begun) / 1000;
+}

@@ -1,0 +1,278 @@
+/**
+ * A simulated world: hosts over one store, writers who call them, and what goes wrong. A round lets every writer do a few
+ * things while hosts crash and messages are lost; then all faults end, what is late arrives, and everything is checked.
+ */
+import { type Choices, SeededChoices } from "./choices.js";
+import { type EngineKind, Host, type Life } from "./host.js";
+import { Schedule } from "./schedule.js";
+import { codeOf, SharedStore } from "./store.js";
+
+/** The size of a world. */
+export interface Size {
+  readonly rounds: number;
+  readonly writers: number;
+  readonly hosts: number;
+  /** Sessions at once. */
+  readonly sessions: number;
+  /** What each writer does in a round. */
+  readonly operations: number;
+  /** Faults in a round, at most. */
+  readonly faults: number;
+}
+
+export const USUAL: Size = { rounds: 2, writers: 3, hosts: 3, sessions: 2, operations: 4, faults: 6 };
+
+/** The answer to a call, or its refusal; `lost` if the writer never got either. */
+export type Outcome<T> =
+  | { readonly kind: "answer"; readonly value: T }
+  | {
+      readonly kind: "refusal";
+      readonly error: unknown;
+      /** True if the writer has given up on an earlier try that may still be carried out. */
+      readonly mayStillHappen: boolean;
+    }
+  | { readonly kind: "lost"; readonly mayStillHappen: boolean };
+
+/** What is simulated: an engine, what writers do with it, and what must be true afterwards. */
+export interface Product<Engine> extends EngineKind<Engine> {
+  /** Lets a writer do one thing. */
+  act(writer: Writer<Engine>): Promise<void>;
+  /** Returns what is wrong at the end of a round, when nothing is on its way any more. */
+  check(auditor: Life<Engine>): Promise<readonly string[]>;
+}
+
+/** The result of a simulation. */
+export interface Report {
+  readonly seed: number;
+  /** Identifies everything that has happened, in order. */
+  readonly hash: string;
+  readonly steps: number;
+  /** What was wrong; empty if nothing was. */
+  readonly problems: readonly string[];
+  readonly trace: readonly string[];
+  /** The choices that were not the usual ones. */
+  readonly unusual: readonly string[];
+}
+
+/** More steps than any round needs: a world that does not come to rest has a problem. */
+const STEPS_MAX = 20_000;
+
+/** A world, and all that is in it. */
+export class World<Engine> {
+  readonly schedule: Schedule;
+  readonly store: SharedStore;
+  readonly size: Size;
+  readonly hosts: readonly Host<Engine>[];
+  readonly #product: Product<Engine>;
+  #steps = 0;
+
+  constructor(choices: Choices, size: Size, makeProduct: (world: World<Engine>) => Product<Engine>) {
+    this.size = size;
+    this.schedule = new Schedule(choices);
+    this.store = new SharedStore(this.schedule, { left: 0, percent: 4, disturbed: new Set() });
+    this.#product = makeProduct(this);
+    const names = Array.from({ length: size.hosts }, (_, index) => `host${index + 1}`);
+    // Some stores are a network away, for the engines too.
+    this.hosts = names.map((name) => new Host(name, this.store, this.#product, choices.chance("remote", 30)));
+  }
+
+  /** Runs all rounds, up to the first one with a problem. Returns what is wrong. */
+  async run(): Promise<readonly string[]> {
+    for (const host of this.hosts) host.start();
+    for (let round = 1; round <= this.size.rounds; round += 1) {
+      this.schedule.note(`round ${round}`);
+      const problems = await this.#round(round);
+      if (problems.length > 0) return problems;
+    }
+    return [];
+  }
+
+  /** Returns a number that a writer picks. */
+  pick(writer: Writer<Engine>, count: number): number {
+    return this.schedule.choices.pick(`${writer.name} in round ${writer.round}`.replaceAll(" ", "-"), count);
+  }
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** Lets steps happen until a promise is kept. */
+  async until<T>(promise: Promise<T>, before: () => void = () => {}): Promise<T> {
+    let ended: { readonly value: T } | { readonly error: unknown } | undefined;
+    promise.then(
+      (value) => {
+        ended = { value };
+      },
+      (error: unknown) => {
+        ended = { error };
+      },
+    );
+    for (let steps = 0; ended === undefined; steps += 1) {
+      before();
+      const happened = await this.schedule.next();
+      this.#steps += 1;
+      if (ended !== undefined) break;
+      if (!happened)
+        throw new Error(`nothing happens any more, but something is waited for:\n${this.schedule.waiting}`);
+      if (steps > STEPS_MAX) throw new Error(`no end after ${STEPS_MAX} steps:\n${this.schedule.waiting}`);
+    }
+    if ("error" in ended) throw ended.error;
+    return ended.value;
+  }
+
+  async #round(round: number): Promise<readonly string[]> {
+    const { size, store } = this;
+    const names = Array.from({ length: size.writers }, (_, index) => `writer${index + 1}`);
+    store.trouble.left = size.faults;
+    const writers = names.map((name) => new Writer(this, name, round, this.#product));
+    try {
+      await this.work(writers);
+      return await this.end(round);
+    } catch (error) {
+      return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+    }
+  }
+
+  /** Lets writers do all that they have to do, while things go wrong. */
+  async work(writers: readonly Writer<Engine>[]): Promise<void> {
+    await this.until(Promise.all(writers.map((writer) => writer.work())), () => this.#disturb());
+  }
+
+  /** Returns what is wrong after the writers' work, when all faults have ended. */
+  async end(round: number): Promise<readonly string[]> {
+    const { store } = this;
+    store.trouble.left = 0;
+    for (const host of this.hosts) this.#heal(host);
+    await this.#rest();
+    const auditor = new Host(`auditor${round}`, store, this.#product, false).start();
+    const problems = await this.until(this.#product.check(auditor));
+    auditor.crash();
+    return problems;
+  }
+
+  /** Lets everything arrive that is on its way. */
+  async #rest(): Promise<void> {
+    while (await this.schedule.next({ timers: false })) this.#steps += 1;
+  }
+
+  /** Perhaps crashes a host, cuts it off, or sets its clock. */
+  #disturb(): void {
+    const { trouble } = this.store;
+    const { choices } = this.schedule;
+    if (trouble.left <= 0 || !choices.chance("trouble", 3)) return;
+    trouble.left -= 1;
+    const host = this.hosts[choices.pick("trouble", this.hosts.length)];
+    if (host === undefined) return;
+    const what = choices.pick("trouble", 3);
+    if (what === 0) {
+      host.life?.crash();
+      this.schedule.add("world", `${host.name} starts again`, () => this.#heal(host));
+    } else if (what === 1 && host.life !== undefined) {
+      this.schedule.note(`${host.name}: is cut off`);
+      host.life.storage.isCut = true;
+      this.schedule.add("world", `${host.name} is connected again`, () => this.#heal(host));
+    } else {
+      host.skew = (choices.pick("trouble", 21) - 10) * 60_000;
+      this.schedule.note(`${host.name}: its clock is ${host.skew} ms ahead`);
+    }
+  }
+
+  #heal(host: Host<Engine>): void {
+    if (host.life === undefined) host.start();
+    else host.life.storage.isCut = false;
+  }
+}
+
+/** How often a writer repeats a call whose answer is lost. */
+const TRIES_MAX = 30;
+
+/** A writer: an agent or a person, who calls any host, and calls again with the same key if an answer is lost. */
+export class Writer<Engine> {
+  readonly name: string;
+  readonly round: number;
+  readonly world: World<Engine>;
+  readonly #product: Product<Engine>;
+
+  constructor(world: World<Engine>, name: string, round: number, product: Product<Engine>) {
+    this.world = world;
+    this.name = name;
+    this.round = round;
+    this.#product = product;
+  }
+
+  async work(): Promise<void> {
+    const { schedule, size } = this.world;
+    for (let count = 0; count < size.operations; count += 1) {
+      await schedule.wait(this.name, "acts");
+      await this.#product.act(this);
+    }
+  }
+
+  /** Calls a host, and others if no answer comes. */
+  async ask<T>(what: string, work: (engine: Engine) => Promise<T>): Promise<Outcome<T>> {
+    let mayStillHappen = false;
+    for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+      const life = await this.#aHost();
+      this.world.schedule.note(`${this.name}: asks ${life.of}: ${what}`);
+      const outcome = await this.#once(what, life, work);
+      if (outcome.kind === "answer") return outcome;
+      mayStillHappen ||= outcome.mayStillHappen;
+      if (outcome.kind === "refusal" && !isNoAnswer(outcome.error)) return { ...outcome, mayStillHappen };
+      await this.world.schedule.wait(this.name, `tries again: ${what}`);
+    }
+    return { kind: "lost", mayStillHappen };
+  }
+
+  async #aHost(): Promise<Life<Engine>> {
+    const { schedule, hosts } = this.world;
+    for (;;) {
+      const lives = hosts.flatMap(({ life }) => life ?? []);
+      const life = lives[schedule.choices.pick(this.name, Math.max(1, lives.length))];
+      if (life !== undefined) return life;
+      await schedule.wait(this.name, "looks for a host");
+    }
+  }
+
+  #once<T>(what: string, life: Life<Engine>, work: (engine: Engine) => Promise<T>): Promise<Outcome<T>> {
+    const { schedule, store } = this.world;
+    return new Promise((resolve) => {
+      const isLost = () => {
+        if (store.trouble.left <= 0 || !schedule.choices.chance(`line-of-${this.name}`, 4)) return false;
+        store.trouble.left -= 1;
+        return true;
+      };
+      const lost = () => resolve({ kind: "lost", mayStillHappen: false });
+      const giveUp = () => resolve({ kind: "lost", mayStillHappen: true });
+      if (isLost()) schedule.add(this.name, `gives up: ${what}`, giveUp);
+      void life.crashed.then(lost);
+      const arrives = (said: string, outcome: Outcome<T>) => {
+        const isAway = isLost();
+        schedule.add(this.name, `${what}: ${isAway ? "the answer is lost" : said}`, () =>
+          isAway ? lost() : resolve(outcome),
+        );
+      };
+      work(life.engine).then(
+        (value) => arrives("answered", { kind: "answer", value }),
+        (error: unknown) => arrives(codeOf(error), { kind: "refusal", error, mayStillHappen: false }),
+      );
+    });
+  }
+}
+
+/** Returns true for an error after which nobody knows if something was done. */
+function isNoAnswer(error: unknown): boolean {
+  return codeOf(error) === "STORAGE_FAILED";
+}
+
+/** Runs a world from a seed. */
+export async function simulate<Engine>(
+  seed: number,
+  makeProduct: (world: World<Engine>) => Product<Engine>,
+  { size = USUAL, kept }: { readonly size?: Size; readonly kept?: Iterable<string> | undefined } = {},
+): Promise<Report> {
+  const choices = new SeededChoices(seed, kept);
+  const world = new World(choices, size, makeProduct);
+  const problems = await world.run();
+  const { schedule, steps } = world;
+  return { seed, hash: schedule.hash, steps, problems, trace: schedule.trace, unusual: choices.unusual };
+}
