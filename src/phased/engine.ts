@@ -61,12 +61,9 @@ export class Engine {
   /** @internal Engines are made by {@link createEngine}. */
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
-    this.#operations = new Operations({
-      context: () => this.#loaded ?? this.#load(),
-      notifications: this.#notifications,
-      clock: this.#options.clock,
-      maxConcurrent: this.#options.limits.maxConcurrent,
-    });
+    const { clock, limits } = this.#options;
+    const [context, notifications] = [() => this.#loaded ?? this.#load(), this.#notifications];
+    this.#operations = new Operations({ context, notifications, clock, maxConcurrent: limits.maxConcurrent });
   }
 
   async #load(): Promise<LoadedPhased> {

@@ -23,18 +23,19 @@ export type FullClock = Required<Clock>;
 
 /** The runtime's own time, timers and random numbers. */
 export const systemClock: FullClock = {
-  now: () => Date.now(),
-  elapsed: () => performance.now(),
+  now: Date.now,
+  elapsed: performance.now.bind(performance),
   after(milliseconds, callback) {
     const timer = setTimeout(callback, milliseconds);
     return () => clearTimeout(timer);
   },
-  random: () => Math.random(),
+  random: Math.random,
   newId: () => crypto.randomUUID(),
 };
 
 /** Returns a clock with the runtime's own functions for those that it omits. */
 export function fullClock(clock: Clock): FullClock {
+  if (clock === systemClock) return systemClock;
   const { elapsed = systemClock.elapsed, after = systemClock.after } = clock;
   const { random = systemClock.random, newId = systemClock.newId } = clock;
   return {

@@ -6,7 +6,6 @@ import { shown } from "../workflow/names.js";
 import { parseLambda } from "./python-parser.js";
 import { type Comparison, nameOf, PythonFault, type PythonNode } from "./python-tokens.js";
 import type { RuleField } from "./rule-types.js";
-import { constantToCel } from "./validators.js";
 
 /** The subject of a rule: a field's value, whose type may not be known yet, or the evidence as a whole. */
 type RuleAbout = { readonly type: RuleField["type"] } | "evidence";
@@ -258,4 +257,14 @@ function isText(about: RuleAbout, fields: readonly RuleField[]): PythonScope["is
   const texts = new Set(fields.filter(({ type }) => type === "string").map(({ name }) => `evidence["${name}"]`));
   if (about !== "evidence" && about.type === "string") texts.add("value");
   return (cel) => texts.has(cel) || /^(?:string\(.*\)|.*\.(?:trim|lowerAscii|upperAscii)\(\)|".*")$/s.test(cel);
+}
+
+/** Returns a constant in CEL. Throws `PythonFault` for a text that is not valid Unicode. */
+function constantToCel(value: string | number | bigint | boolean | null, at = 0): string {
+  if (typeof value === "bigint") return `${value}`;
+  if (typeof value === "number")
+    return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : `${value}`;
+  if (typeof value === "string" && /\p{Surrogate}/u.test(value))
+    throw new PythonFault(at, "a text that is not valid Unicode");
+  return JSON.stringify(value);
 }

@@ -1,6 +1,5 @@
 /** The validators that gates can name, such as `greater_than_0`, as rules in CEL. */
 import type { FieldType } from "../workflow/structure.js";
-import { PythonFault } from "./python-tokens.js";
 
 /** Returns a validator's rule for a type of field; undefined if it doesn't fit the type. */
 type Template = (type: FieldType) => string | undefined;
@@ -170,16 +169,6 @@ export function likelyNames(name: string): string[] {
   );
 }
 
-/** Returns a constant in CEL. Throws `PythonFault` for a text that is not valid Unicode. */
-export function constantToCel(value: string | number | bigint | boolean | null, at = 0): string {
-  if (typeof value === "bigint") return `${value}`;
-  if (typeof value === "number")
-    return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : `${value}`;
-  if (typeof value === "string" && /\p{Surrogate}/u.test(value))
-    throw new PythonFault(at, "a text that is not valid Unicode");
-  return JSON.stringify(value);
-}
-
 const NUMBER_ALONE = new RegExp(`^${NUMBER}$`);
 
 function equals(x: string, type: FieldType): string | undefined {
@@ -188,14 +177,14 @@ function equals(x: string, type: FieldType): string | undefined {
   if (/\p{Surrogate}/u.test(x)) return undefined;
   switch (type) {
     case "string":
-      return `value == ${constantToCel(x)}`;
+      return `value == ${JSON.stringify(x)}`;
     case "boolean":
       return literal === "true" || literal === "false" ? `value == ${literal}` : undefined;
     case "integer":
     case "number":
       return literal === undefined || /^[tf]/.test(literal) ? undefined : `value == ${literal}`;
     case "any":
-      return `value == ${literal ?? constantToCel(x)}`;
+      return `value == ${literal ?? JSON.stringify(x)}`;
     default:
       return undefined;
   }
