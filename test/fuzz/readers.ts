@@ -216,7 +216,7 @@ export const READERS: readonly Reader[] = [
       "```json\n",
       "at least 3",
     ],
-    runs: 1000,
+    runs: 300,
     open: async () => (text) => workflowWith("phases/1/phase.md", text),
   },
   {
@@ -287,7 +287,7 @@ export const READERS: readonly Reader[] = [
       "next: [Dig]",
       ...GATE_WORDS,
     ],
-    runs: 1500,
+    runs: 400,
     open: async () => (text) => routedWith({ "GARDEN/steps/sow.md": text }),
   },
   {
@@ -332,7 +332,7 @@ export const READERS: readonly Reader[] = [
     name: "a cursor",
     seeds: cursors,
     tokens: ["=", "-", "_", "eyJ", "MQ", ":", "2026-01-01T00:00:00.000Z"],
-    runs: 1000,
+    runs: 300,
     open: async () => {
       const storages = [...(await filled())];
       return async (cursor) => {
@@ -350,7 +350,7 @@ export const READERS: readonly Reader[] = [
     name: "a file to import",
     seeds: async () => [await lines(await livedInMemory())],
     tokens: ['"version":1', '"hash":"', '"payloads":[]', '"kind":"routed"', "\\ud800", '{"end":{}}'],
-    runs: 400,
+    runs: 200,
     open: async () => {
       const file = join(await temporaryFolder(), "sessions.jsonl");
       return async (text) => {

@@ -168,13 +168,12 @@ describe("conflicts", () => {
   });
 
   it("that do not end are reported to the caller after a hundred attempts", async () => {
-    vi.spyOn(Math, "random").mockReturnValue(0);
+    const clock = { now: () => 0, random: () => 0 };
     const storage = new Contested();
     let conflicts = 0;
-    const { kernel } = makeKernel({ storage, onConflict: () => (conflicts += 1) });
+    const { kernel } = makeKernel({ storage, clock, onConflict: () => (conflicts += 1) });
     storage.times = 1_000;
     const error = await kernel.execute(ID, adding(1)).catch((reason: unknown) => reason);
-    vi.restoreAllMocks();
     expect(error).toMatchObject({ code: "CONFLICT", details: { sessionId: ID, version: 100 } });
     expect((error as Error).message).toContain("too many at once");
     expect((error as Error).cause).toMatchObject({ code: "CONFLICT" });
@@ -184,15 +183,15 @@ describe("conflicts", () => {
 
   it("are retried after increasing waits, up to a limit", async () => {
     const waits: number[] = [];
-    vi.spyOn(Math, "random").mockReturnValue(0.5);
-    vi.spyOn(globalThis, "setTimeout").mockImplementation(((done: () => void, milliseconds: number) => {
+    const after = (milliseconds: number, done: () => void) => {
       waits.push(milliseconds);
       queueMicrotask(done);
-    }) as never);
+      return () => {};
+    };
     const storage = new Contested();
     storage.times = 8;
-    await makeKernel({ storage }).kernel.execute(ID, adding(1));
-    vi.restoreAllMocks();
+    const clock = { now: () => 0, random: () => 0.5, after };
+    await makeKernel({ storage, clock }).kernel.execute(ID, adding(1));
     expect(waits).toEqual([1, 2, 4, 8, 16, 25, 25, 25]);
   });
 });

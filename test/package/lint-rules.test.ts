@@ -33,6 +33,6 @@ function lint(code: string) {
   return runTool(
     BIOME,
     ["ci", "--colors=off", "--vcs-enabled=false", "src"],
-    plant({ "src/planted.ts": code }, ["biome.jsonc"]),
+    plant({ "src/planted.ts": code }, ["biome.jsonc", "scripts/effects.grit"]),
   );
 }

@@ -8,7 +8,10 @@ import { onTestFinished } from "vitest";
 export function plant(files: Readonly<Record<string, string>>, copied: readonly string[] = []): string {
   const folder = mkdtempSync(join(tmpdir(), "phasegate-planted-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-  for (const file of copied) copyFileSync(file, join(folder, file));
+  for (const file of copied) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    copyFileSync(file, join(folder, file));
+  }
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);

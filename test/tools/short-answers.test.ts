@@ -28,13 +28,13 @@ describe("answers give shared text once", () => {
     expect(contentOf(phase)).toMatch(/ONE BY ONE.*For each task of this phase.*IN ALL/s);
     const task = await ask({ action: "get_task", session_id, phase: 1, task_number: 1 });
     expect(contentOf(task)).toBe("# Task 1.1: Write the lexer\n\n- [ ] Knows all tokens\n- [ ] Says where they stand");
-    expect(task).toMatchObject({ task_content: { shared: "see get_phase with phase 1" } });
+    expect(task).toMatchObject({ task_content: { shared: "in get_phase 1" } });
     expect((await engine.getTask(session_id, 1, 1)).content.text).toContain("IN ALL");
     await pass(session_id, 1);
     const second = await ask({ action: "get_phase", session_id });
     expect(contentOf(second)).not.toContain("ONE BY ONE");
     expect(contentOf(second)).toMatch(/^# Phase 2: Print\n\nWrite the output\n.*IN ALL/s);
-    expect(second).toMatchObject({ phase_content: { shared: "see get_phase with phase 1" } });
+    expect(second).toMatchObject({ phase_content: { shared: "in get_phase 1" } });
   });
 
   it("what is left out of the shared text is noted once, and options are filled in each part", async () => {

@@ -218,8 +218,9 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   const page = (answer: WireObject) =>
     withText(context, answer, "phase_content", phaseText(view), phaseCall(sessionId, phase.number), cursor);
   const isWhole = fields.action === "get_phase" || !context.actions.includes("get_phase");
-  // A start leads on, instead of to the same text again, if everything fits into its answer.
-  const whole = isWhole || fields.action === "start" ? page(answerWith(true)) : undefined;
+  // A start and a resume lead on, instead of to the same text again, if everything fits into their answer.
+  const leadsOn = fields.action === "start" || fields.action === "resume";
+  const whole = isWhole || leadsOn ? page(answerWith(true)) : undefined;
   if (whole !== undefined && (isWhole || (!("cursor" in whole) && fits(whole, context.maxChars)))) return whole;
   return page(answerWith(false));
 }

@@ -48,7 +48,7 @@ export function phaseContent(view: PhaseView, isWhole: boolean, absentTools: rea
     ...documentNames(documents),
     content_changed: contentChanged || undefined,
     note: leftOutNote(leftOut),
-    shared: own && `see get_phase with phase ${own.restIn}`,
+    shared: own && `in get_phase ${own.restIn}`,
     sources: content.sources,
     tokens: content.tokens,
   });
@@ -88,7 +88,7 @@ export function taskContent(view: TaskView, shown: FilledText | OwnText, absentT
     missing_tools: absenceNote(text, absentTools),
     // What all tasks share is in get_phase, sources included.
     ...("restIn" in shown
-      ? { shared: `see get_phase with phase ${shown.restIn}` }
+      ? { shared: `in get_phase ${shown.restIn}` }
       : { sources: content.sources, tokens: content.tokens }),
   });
 }
