@@ -30,6 +30,11 @@ const workflow = defineWorkflow({
   })),
 });
 
+// Another process could be the one that watches. It begins before the hosts do: a watch has what follows its beginning.
+const abort = new AbortController();
+const storage = await PostgresStorage.open({ url });
+const watched = storage.watch({ status: ["completed"] }, { signal: abort.signal });
+
 // #region open
 import { PostgresStorage } from "phasegate/postgres";
 
@@ -37,11 +42,6 @@ const content = new MemoryContent({ workflows: [workflow] });
 const monday = createEngine({ storage: await PostgresStorage.open({ url }), content });
 const tuesday = createEngine({ storage: await PostgresStorage.open({ url, schema: "phasegate" }), content });
 // #endregion open
-
-// Another process could be the one that watches.
-const abort = new AbortController();
-const storage = await PostgresStorage.open({ url });
-const watched = storage.watch({ status: ["completed"] }, { signal: abort.signal });
 
 const { sessionId } = await monday.start({ workflowType: "handover", target: "report.md" });
 await monday.completePhase(sessionId, { phase: 1, evidence: { done: true } });

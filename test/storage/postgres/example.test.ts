@@ -25,7 +25,13 @@ it("examples/postgres.ts runs in a user's project, next to another host", { time
 
 async function runIn(cwd: string) {
   const env = { ...process.env, DATABASE_URL: await postgresUrl() };
-  const child = spawn(process.execPath, ["postgres.ts"], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  // One that hangs is ended in time to show what it has said.
+  const child = spawn(process.execPath, ["postgres.ts"], {
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 40_000,
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
