@@ -74,7 +74,9 @@ class Listener {
   readonly #schema: string;
   readonly #id = randomUUID();
   readonly #wake: () => void;
-  readonly #lost = new WakeableTimer();
+  /** Ended by `close` alone: what a lost connection reports must not shorten the pause before the next one. */
+  readonly #pause = new WakeableTimer();
+  #lost: WakeableTimer | undefined;
   readonly #running: Promise<void>;
   #closed = false;
 
@@ -88,7 +90,8 @@ class Listener {
   /** Ends the connection. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#lost.wake();
+    this.#pause.wake();
+    this.#lost?.wake();
     await this.#running;
   }
 
@@ -104,7 +107,7 @@ class Listener {
       }
       if (this.#closed) return;
       // Jitter: many listeners that were cut off together must not reconnect together.
-      await this.#lost.sleep(pause * (0.5 + Math.random()));
+      await this.#pause.sleep(pause * (0.5 + Math.random()));
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
   }
@@ -112,9 +115,11 @@ class Listener {
   /** Listens until the connection is lost. Returns true if it was established. */
   async #listen(client: PgListeningClient): Promise<boolean> {
     let [connected, over] = [false, false];
+    const lost = new WakeableTimer();
+    this.#lost = lost;
     const end = () => {
       over = true;
-      this.#lost.wake();
+      lost.wake();
     };
     client.on("error", end);
     client.on("end", end);
@@ -126,7 +131,7 @@ class Listener {
       while (!over && !this.#closed) {
         await this.#announce(client, `now() + interval '${2 * ANNOUNCE_MS} milliseconds'`);
         this.#wake();
-        await this.#lost.sleep(ANNOUNCE_MS);
+        await lost.sleep(ANNOUNCE_MS);
       }
       if (!over) await this.#announce(client, "now()");
     } catch (error) {

@@ -3,8 +3,8 @@ import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { PoolConnections, Retrier } from "../../../src/storage/postgres/connections.js";
-import { CommitFeed } from "../../../src/storage/postgres/watch.js";
+import { type Connections, PoolConnections, Retrier } from "../../../src/storage/postgres/connections.js";
+import { CommitFeed, watchCommits } from "../../../src/storage/postgres/watch.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 
@@ -246,3 +246,35 @@ async function untilListening(schema: string, count: number): Promise<void> {
   const asked = `SELECT count(*)::int AS found FROM ${schema}.listeners WHERE until > now()`;
   while ((await runSql(url, asked))[0]?.found !== count) await delay(20);
 }
+
+it("a watch that can't listen tries again after growing pauses, not at once", async () => {
+  const schema = newSchema();
+  const pool = new Pool({ connectionString: url, max: 1 });
+  const storage = await PostgresStorage.open({ pool, schema });
+  const connections = new PoolConnections(pool);
+  let tries = 0;
+  const unreachable: Connections = {
+    use: (work) => connections.use(work),
+    canReconnect: true,
+    failed: () => {},
+    close: () => connections.close(),
+    listening: async () => {
+      tries += 1;
+      return new Client({ connectionString: "postgres://127.0.0.1:1/nobody" });
+    },
+  };
+  const retrier = new Retrier(unreachable, 0);
+  const feed = new CommitFeed(retrier, schema);
+  const stopping = new AbortController();
+  const parts = { connections: unreachable, retrier, feed, schema, pollMs: 50 };
+  const watching = take(watchCommits(parts, feed.now(), {}, stopping.signal), 1);
+  await delay(600);
+  // After some 100, 200 and 400 ms, each more or less by half.
+  expect(tries).toBeGreaterThan(1);
+  expect(tries).toBeLessThan(6);
+  await storage.append(makeCommit());
+  expect(await watching, "it polls meanwhile").toHaveLength(1);
+  stopping.abort();
+  await storage.close();
+  await pool.end();
+});
