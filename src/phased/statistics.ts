@@ -289,7 +289,7 @@ function refuseOther({ at, position, sessions }: Cursor, found: readonly Session
   const ids = new Set(found.map(({ sessionId }) => sessionId));
   const isOther = position === undefined && found.some(({ pinnedAt }) => pinnedAt < at);
   if (!isOther || sessions.length === 0 || sessions.some(({ sessionId }) => ids.has(sessionId))) return;
-  throw badCursor("belongs to another storage: this one has none of its sessions");
+  throw badCursor("belongs to another storage: none of its sessions is in this one");
 }
 
 function otherSession(id: SessionId): PhasegateError<"CURSOR_INVALID"> {

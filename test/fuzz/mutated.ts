@@ -16,7 +16,7 @@ type Change =
   | { readonly kind: "swap"; readonly at: number; readonly from: number };
 
 /** Pieces that have a meaning in many formats, or in none. */
-export const PIECES = [
+const PIECES = [
   ..."\n \t-#*_`\"'[](){}<>:,.!?%&|=\\/@$~^+;0\u0000\ud800\u2028\ufeff",
   ...[
     "\r\n",

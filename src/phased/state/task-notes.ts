@@ -45,7 +45,7 @@ export interface PhaseTask {
   readonly name: string;
   /** True if it is noted as done; in a plan, also if it is ticked there, or its phase has passed. */
   readonly done: boolean;
-  /** True if it can be done now: it is open, and so is none of its dependencies. */
+  /** True if it can be done now: it is open, and waits for no other task. */
   readonly ready: boolean;
   /** Why it is neither done nor left to do: it is noted as given up, or a person has waived it. Missing if it is open. */
   readonly closed?: "given_up" | "waived";

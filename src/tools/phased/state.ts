@@ -38,8 +38,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     ...unrecordedNews(state),
     ...pauseNote(head),
     resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
-    blocked: blockedBy(state, next(state)),
-    next: next(state),
+    ...nextNews(state),
   });
 }
 
@@ -87,8 +86,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
     status: "success",
     action: "get_session",
     session,
-    blocked: blockedBy(state, next(state)),
-    next: next(state),
+    ...nextNews(state),
   });
 }
 
@@ -126,9 +124,8 @@ function briefStateWith(context: ToolContext, state: StateView, noteMax: number)
     ...unapprovedNews(state.unapproved),
     ...planNewsInShort(context, state.sessionId, state.plan),
     ...unrecordedNews(state),
-    blocked: blockedBy(state, next(state)),
     ...pauseNote(head, noteMax),
-    next: next(state),
+    ...nextNews(state),
   });
 }
 
@@ -184,6 +181,12 @@ function sessionFields({ sessionId, head }: StateView): WireObject {
     session_status: head.status,
     current_phase: head.phase,
   };
+}
+
+/** Returns the next call, and why there is none. */
+function nextNews(state: StateView): WireObject {
+  const call = next(state);
+  return { blocked: blockedBy(state, call), next: call };
 }
 
 function next(state: StateView): WireObject | null {
