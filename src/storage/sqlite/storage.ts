@@ -123,7 +123,13 @@ export class SqliteStorage implements StorageAdapter {
       busyTimeout: limits.busyTimeout,
       migrate: options.migrate ?? true,
     });
-    return new SqliteStorage(connection, names, limits, typeof database === "string");
+    const ownsDatabase = typeof database === "string";
+    try {
+      return await connection.withRetry("open", () => new SqliteStorage(connection, names, limits, ownsDatabase));
+    } catch (error) {
+      if (ownsDatabase) connection.close();
+      throw error;
+    }
   }
 
   /**
