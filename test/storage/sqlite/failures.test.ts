@@ -166,7 +166,8 @@ it("an opening whose nth read fails says so, and one that meets a lock tries aga
     // SQLITE_IOERR.
     const state = failingAt(database, nth, 10);
     const opened = await SqliteStorage.open(database).catch((error: unknown) => error);
-    if (state.failed) expect(opened, `read ${nth}`).toMatchObject({ code: "STORAGE_FAILED", details: { operation: "open" } });
+    if (state.failed)
+      expect(opened, `read ${nth}`).toMatchObject({ code: "STORAGE_FAILED", details: { operation: "open" } });
     vi.restoreAllMocks();
     failingAt(database, nth, 5);
     const storage = await SqliteStorage.open(database);
