@@ -36,6 +36,7 @@ export default defineConfig({
   // stack traces.
   esbuildOptions: (options) => {
     options.minifyWhitespace = true;
+    options.minifySyntax = true;
     options.lineLimit = 120;
   },
   clean: true,
