@@ -37,7 +37,7 @@ export default defineConfig({
   esbuildOptions: (options) => {
     options.minifyWhitespace = true;
     options.minifySyntax = true;
-    options.lineLimit = 120;
+    options.lineLimit = 200;
   },
   clean: true,
 });
