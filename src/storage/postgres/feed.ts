@@ -80,9 +80,13 @@ export class CommitFeed {
   /** Yields the commits since a position in pages, each with the position after it. */
   async *since(from: FeedPosition): AsyncGenerator<{ readonly commits: readonly Commit[]; readonly to: FeedPosition }> {
     let position = from;
-    for (let full = true; full; ) {
+    let [full, isBack] = [true, false];
+    while (full) {
       const found = await this.#retrier.rows<FoundRow>("watch", this.#page(position));
       if (found[0]?.known === false) {
+        // Asked again at once only once: connections may reach two servers in turn.
+        if (isBack) return;
+        isBack = true;
         position = await this.#withoutLost(position);
         continue;
       }
