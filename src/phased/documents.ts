@@ -286,7 +286,10 @@ export interface TextView {
    * shares with the plan's first phase. Missing where little is shared.
    */
   readonly own?: OwnText;
-  /** For a phase from a plan: what the texts of its tasks share, with placeholders for what is a task's own. */
+  /**
+   * For a phase from a plan: what the texts of its tasks share, with placeholders for what is a task's own. In a later
+   * phase without what the plan's first phase has, too.
+   */
   readonly shared?: FilledText;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a session shows: phases, tasks and state. An agent can read the current phase and completed ones
+ * What a session shows: phases, tasks and state. An agent can read the current phase and earlier ones
  * only, and nothing behind an approval that this host does not accept.
  */
 

@@ -202,7 +202,10 @@ async function taskTemplate(
   }
 }
 
-/** Returns what a text has of its own, and for a phase what its tasks share. The plan's first phase has its whole text. */
+/**
+ * Returns what a text has of its own, and for a phase what its tasks share. The plan's first phase has all of it; a later one
+ * leaves out what it shares with the first.
+ */
 function partsOf(
   template: string,
   forTasks: string | undefined,
@@ -212,18 +215,19 @@ function partsOf(
   task: TaskDefinition | undefined,
 ): Pick<RenderedText, "own" | "shared"> {
   const values = { target, plan: plan?.path };
-  const tasks = phase.tasks.length < 2 || forTasks === undefined ? undefined : splitTemplate(forTasks, "task");
-  if (task !== undefined) {
-    if (tasks === undefined) return {};
-    return { own: { ...renderTask(tasks.own, phase, task, values), restIn: phase.number } };
-  }
   const first = phases.find((other) => other.plan !== undefined) ?? phase;
+  const tasks = phase.tasks.length < 2 || forTasks === undefined ? undefined : splitTemplate(forTasks, "task");
+  // Only a first phase with several tasks has a text that its tasks share.
+  const ofPhase = tasks && first !== phase && first.tasks.length > 1 ? splitTemplate(tasks.shared, "phase") : undefined;
+  if (task !== undefined) {
+    const restIn = ofPhase === undefined ? phase.number : first.number;
+    return tasks === undefined ? {} : { own: { ...renderTask(tasks.own, phase, task, values), restIn } };
+  }
   const split = first === phase ? undefined : splitTemplate(template, "phase");
+  const shared = ofPhase?.own ?? tasks?.shared ?? "";
   return {
-    ...(split === undefined
-      ? {}
-      : { own: { ...renderPhase(split.own, phase, undefined, values), restIn: first.number } }),
-    ...(tasks === undefined ? {} : { shared: renderShared(tasks.shared, phase, values) }),
+    ...(split && { own: { ...renderPhase(split.own, phase, undefined, values), restIn: first.number } }),
+    ...(shared !== "" && { shared: renderShared(shared, phase, values) }),
   };
 }
 
