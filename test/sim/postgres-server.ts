@@ -152,23 +152,19 @@ export class SimPostgres {
     });
   }
 
-  /** Returns the commits between two snapshots. Here no transaction is ever in progress: a snapshot is its end. */
-  #news([from, until, afterXid, afterId, afterVersion]: readonly unknown[]): PgRow[] {
-    const to = String(until ?? this.#snapshot);
-    const [begin, end] = [endOf(String(from)), endOf(to)];
-    const after = [BigInt(String(afterXid)), String(afterId), Number(afterVersion)] as const;
-    const page = [...this.#commits.values()]
-      .flat()
-      .filter(({ xid }) => xid >= begin && xid < end)
-      .filter(({ xid, session_id, version }) =>
-        xid === after[0]
-          ? session_id > after[1] || (session_id === after[1] && Number(version) > after[2])
-          : xid > after[0],
-      )
-      .sort((a, b) => (a.xid < b.xid ? -1 : 1))
-      .slice(0, 100);
-    if (page.length === 0) return [{ until: to, xid: null }];
-    return page.map((row) => ({ ...row, until: to, xid: String(row.xid) }));
+  /**
+   * Returns the next commits after a snapshot, and whether the newest one that was seen is there. Here no transaction is ever
+   * in progress, and each has one commit: a snapshot is its end.
+   */
+  #news([from, newest, hash]: readonly unknown[]): PgRow[] {
+    const begin = endOf(String(from));
+    const all = [...this.#commits.values()].flat();
+    const known = newest === null || all.some((row) => String(row.xid) === newest && row.hash === hash);
+    const until = this.#snapshot;
+    const found = known ? all.filter(({ xid }) => xid >= begin) : [];
+    const page = found.sort((a, b) => (a.xid < b.xid ? -1 : 1)).slice(0, 100);
+    if (page.length === 0) return [{ until, known, xid: null }];
+    return page.map((row) => ({ ...row, until, known, xid: String(row.xid) }));
   }
 
   get #snapshot(): string {
@@ -178,9 +174,11 @@ export class SimPostgres {
   #look(text: string): PgRow[] {
     const fixed = FIXED.find(([part]) => text.includes(part));
     if (fixed !== undefined) return [fixed[1]];
-    if (text.includes("ORDER BY xid DESC LIMIT 1")) {
-      const xids = [...this.#commits.values()].flat().map(({ xid }) => xid);
-      return [{ snapshot: this.#snapshot, last: String(xids.reduce((a, b) => (a > b ? a : b), 0n)) }];
+    if (text.includes("ORDER BY c.xid DESC LIMIT 1")) {
+      const [last] = [...this.#commits.values()].flat().sort((a, b) => (a.xid < b.xid ? 1 : -1));
+      return [
+        { snapshot: this.#snapshot, xid: last === undefined ? null : String(last.xid), hash: last?.hash ?? null },
+      ];
     }
     throw new Error(`the simulated server does not know ${text}`);
   }

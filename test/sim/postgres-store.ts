@@ -98,20 +98,32 @@ export class PostgresStore extends SharedStore {
       case "lost before":
         throw lost();
       case "lost after":
-        this.#server.run(query);
+        this.#run(query);
         throw lost();
       case "lost meanwhile":
-        this.schedule.add("network", `${name} of ${line.of}, late`, () => void this.#server.run(query));
+        this.schedule.add("network", `${name} of ${line.of}, late`, () => void this.#run(query));
         throw lost();
       case "40001":
       case "57P01":
       case "25006":
         throw stated(fault);
     }
-    const result = this.#server.run(query);
+    const result = this.#run(query);
     if (fault === "not replicated") notice();
     await this.#step(line, `${name} is done`);
     return result;
+  }
+
+  #run(query: PgQuery): Result {
+    try {
+      return this.#server.run(query);
+    } catch (error) {
+      // A statement that the server does not know is a mistake here, which the adapter must not take for a failure of its own.
+      process.nextTick(() => {
+        throw error;
+      });
+      throw error;
+    }
   }
 
   #step({ of, end }: Line, what: string): Promise<void> {

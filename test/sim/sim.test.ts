@@ -62,16 +62,16 @@ beforeAll(async () => {
 
 describe("simulated worlds", () => {
   it.each([
-    ["phased", 100],
-    ["routed", 40],
-    ["planned", 40],
+    ["phased", 180],
+    ["routed", 80],
+    ["planned", 20],
     ["recorded", 20],
   ] as const)("keep every promise: %s", async (product, count) => {
     expect(await failing(seeds(count).map((seed) => [seed, product, "memory"]))).toEqual([]);
   });
 
   it.each(["files", "sqlite", "postgres"] as const)("keep every promise with the adapter for %s", async (store) => {
-    expect(await failing(seeds(12).map((seed) => [seed, NAMES[seed % 4] ?? "phased", store]))).toEqual([]);
+    expect(await failing(seeds(6).map((seed) => [seed, NAMES[seed % 4] ?? "phased", store]))).toEqual([]);
   });
 
   it("keep them in every order of the first steps of a small one, with one crash, cut or fault", async () => {
