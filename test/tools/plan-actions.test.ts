@@ -177,6 +177,33 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ action: "get_phase", session_id })).toMatchObject({ next: { action: "complete_phase" } });
   });
 
+  it("refuses the claim of a task that is noted as given up, and names both ways out", async () => {
+    const plan = PLAN.replace("Task 1.3**: Write the docs", "Task 1.3**: Write the docs (optional)");
+    const { call, refused, start, text } = makeTool({ plan });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1 };
+    for (const task_number of [1, 3]) await call({ ...task, task_number, outcome: "given_up", note: "no grammar" });
+    const complete = { action: "complete_phase", session_id, phase: 1 };
+    const items = { validation_gate: { 1: true, 2: true } };
+    const both = await refused({ ...complete, evidence: { tasks_completed: ["1.1", "1.2", "1.3"], ...items } });
+    expect(both).toMatchObject({
+      ...{ code: "GATE_FAILED", attempt: 1, missing_tasks: ["1.1"] },
+      validation_errors: [
+        expect.stringMatching(/^Task 1\.1 .* noted as given up: leave it out and ask for a waiver; .*complete_task/),
+        expect.stringMatching(/^Task 1\.3 .* noted as given up: leave it out; .*complete_task/),
+      ],
+      if_impossible: { action: "request_waiver", fields: ["tasks_completed.1.1"] },
+      next: { evidence: { tasks_completed: ["<all that were claimed before>", "<1.1 once it is done>"] } },
+    });
+    await call({ ...task, task_number: 1, note: "found the grammar" });
+    const optional = await refused({ ...complete, evidence: { tasks_completed: ["1.1", "1.2", "1.3"], ...items } });
+    expect(optional.validation_errors).toHaveLength(1);
+    expect(optional).not.toHaveProperty("missing_tasks");
+    expect(text()).toBe(plan);
+    const left = await call({ ...complete, evidence: { tasks_completed: ["1.1", "1.2"], ...items } });
+    expect(left).toMatchObject({ plan_ticked: ["1.1", "1.2"] });
+  });
+
   it("leads past a task that a person has waived", async () => {
     const { call, start, engine } = makeTool({ engine: { allowUnsignedApprovals: true } });
     const session_id = await start(1);
