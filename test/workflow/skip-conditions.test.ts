@@ -84,13 +84,21 @@ describe("options_schema", () => {
   });
 
   it.each([
-    ["by default", {}, ["phases/1/task-1-dig.md", "phases/dynamic/phase-template.md", "phases/dynamic/task-template.md"]],
+    [
+      "by default",
+      {},
+      ["phases/1/task-1-dig.md", "phases/dynamic/phase-template.md", "phases/dynamic/task-template.md"],
+    ],
     ["unless it says that there are others", { additionalProperties: true }, []],
   ])("gives a warning for a task or template with an option that it does not have, %s", async (_, others, files) => {
     const options_schema = { properties: { depth: {} }, ...others };
     const text = "# T\n\n{options.wide} {options.depth} {options.plan_path}\n";
     const { diagnostics } = await read({
-      "metadata.json": metadata({ options_schema, dynamic_phases: true, dynamic_config: { source_path_key: "plan_path" } }),
+      "metadata.json": metadata({
+        options_schema,
+        dynamic_phases: true,
+        dynamic_config: { source_path_key: "plan_path" },
+      }),
       "phases/1/task-1-dig.md": text,
       "phases/dynamic/phase-template.md": text,
       "phases/dynamic/task-template.md": text,

@@ -156,7 +156,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
     warnings: warnings.length === 0 ? undefined : conceal(warnings, reveal).map(({ message }) => message),
     ...(ticks && tickNews(ticks)),
-    ...(waived && waivedNews(waived)),
+    ...(waived && waivedNews(waived, true)),
     ...(skipped && skipNews(skipped)),
     workflow_complete: done || undefined,
     next_phase: nextPhase && { phase_number: nextPhase.number, title: nextPhase.name },
