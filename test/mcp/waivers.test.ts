@@ -74,7 +74,7 @@ describe("an agent that can't meet a requirement", () => {
     const open = await call("complete_phase", { phase: 1, evidence: { built: true, licensed: true } });
     expect(open).toMatchObject({
       awaiting_waiver: ["coverage"],
-      remediation: expect.stringContaining("A person must decide on the waiver first"),
+      remediation: expect.stringContaining("before the decision uses up an attempt"),
       next: null,
     });
     expect(open).not.toHaveProperty("if_impossible");
@@ -147,7 +147,7 @@ describe("an agent that can't meet a requirement", () => {
     const waits = await call("complete_phase", submit);
     expect(waits).toMatchObject({
       attempt: 2,
-      remediation: expect.stringContaining("must decide on the waiver first"),
+      remediation: expect.stringContaining("before the decision uses up an attempt"),
     });
     expect(waits.next).toBeNull();
   });

@@ -132,7 +132,7 @@ describe("the tool on a session with a plan", () => {
     await call({ action: "resume", session_id });
     const evidence = { tasks_completed: ["1.2", "1.3"], validation_gate: { 1: true, 2: true } };
     expect(await refused({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
-      ...{ remediation: expect.stringContaining("A person must decide on the waiver first"), next: null },
+      ...{ remediation: expect.stringContaining("before the decision uses up an attempt"), next: null },
     });
     const request = (await engine.getWaiver(session_id))?.request ?? "";
     await engine.denyWaiver(session_id, { by: "ann", note: "it is in docs/", request });
