@@ -121,7 +121,7 @@ async function requireSessions(file: string, where: string): Promise<void> {
 }
 
 /** The approvers, the hash key, the verifiers that record the baseline of a phase, and the number of attempts at a gate. */
-type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers"> & { readonly limits?: AttemptLimits };
+type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers"> & { readonly limits?: Partial<AttemptLimits> };
 
 /** What an engine for a session needs besides: the workflows and plans, for a command that reads plans. */
 type Sources = Partial<Pick<EngineOptions, "content" | "plans">>;
