@@ -17,6 +17,12 @@ describe("keyedRequest", () => {
     }
   });
 
+  it("refuses what is not a text: hosts may be in plain JavaScript", () => {
+    for (const key of [undefined, null, 5, {}] as unknown[] as string[]) {
+      expect(() => keyedRequest(key, {})).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
+    }
+  });
+
   it("escapes and truncates an invalid key in the error", () => {
     expect(() => keyedRequest(`\u202e${"x".repeat(5_000)}`, {})).toThrow(
       /^the idempotency key "\\u202ex{50,}… is empty or too long$/,

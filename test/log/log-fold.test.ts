@@ -44,6 +44,15 @@ it("LogFold ends at the given version, and starts again for an earlier one", asy
   expect(await fold.at(earlier)).toEqual([1, 2]);
 });
 
+it("LogFold starts again if another commit is at the same version", async () => {
+  const { kernel, fold, read, current } = makeFold();
+  await count(kernel, 2);
+  const first = await current();
+  await fold.at(first);
+  await fold.at({ ...first, hash: "of a log that was restored from a backup" });
+  expect(read).toEqual([1, 2, 1, 2]);
+});
+
 it("LogFold keeps sessions apart", async () => {
   const { kernel, fold, current } = makeFold();
   await count(kernel, 2);
