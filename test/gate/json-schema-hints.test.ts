@@ -82,3 +82,32 @@ describe("fixedIn", () => {
     expect(fixedIn({ type: "object", $defs, properties })).toEqual(["kept"]);
   });
 });
+
+describe("an example of a schema that was run on samples", () => {
+  const withProperties = { type: "object", properties: { name: {}, size: {}, note: {} }, required: ["name"] };
+  const gate = { kind: "schema", allowOverride: false, jsonSchema: withProperties } as const;
+
+  it("has the required fields, and those that the schema does not tell", () => {
+    const values = { name: "n", note: "x", other: 1 };
+    expect(exampleEvidence({ ...gate, sample: { complete: true, values } })).toEqual({ name: "n", other: 1 });
+    const { required: _, ...optional } = withProperties;
+    expect(exampleEvidence({ ...gate, jsonSchema: optional, sample: { complete: true, values } })).toEqual({
+      other: 1,
+    });
+    expect(exampleEvidence({ ...gate, jsonSchema: { type: "object" }, sample: { complete: true, values } })).toEqual(
+      values,
+    );
+  });
+
+  it("is none if a field has none", () => {
+    expect(exampleEvidence({ ...gate, sample: { complete: false, values: { name: "n" } } })).toBeUndefined();
+  });
+});
+
+it("every bound of a schema is described", () => {
+  const bounds = { minimum: 1, maximum: 2, minLength: 3, maxLength: 4, minItems: 5, pattern: "a+", format: "date" };
+  expect(expectedBy({ type: "string", ...bounds })).toBe(
+    "string, minimum 1, maximum 2, minLength 3, maxLength 4, minItems 5, pattern a+, format date",
+  );
+  expect(expectedBy({ type: "string" })).toBe("string");
+});

@@ -6,6 +6,7 @@ import { exampleEvidence, requiredFormat, requiredNames } from "../../src/gate/f
 import { judge } from "../../src/gate/judge.js";
 import {
   requirementText,
+  unaskedFields,
   validateWaived,
   waivable,
   waivableProblems,
@@ -352,4 +353,38 @@ describe("the line about a waiver", () => {
     const open: GateDefinition = { kind: "open", allowOverride: false };
     expect(waive(open, ["a"])).toBe(open);
   });
+});
+
+describe("fields that are not asked for any more", () => {
+  it("are those of a plan all of whose parts are waived, and otherwise the waived ones", () => {
+    const plan: PlanGate = {
+      ...{ kind: "plan", allowOverride: false, items: ["Works", "Fast"] },
+      tasks: [
+        { id: "1", optional: false },
+        { id: "2", optional: true },
+      ],
+    };
+    expect(unaskedFields(plan, [])).toEqual([]);
+    expect(unaskedFields(plan, ["validation_gate.1"])).toEqual([]);
+    expect(unaskedFields(plan, ["validation_gate.1", "validation_gate.2"])).toEqual(["validation_gate"]);
+    expect(unaskedFields(plan, ["tasks_completed.1"])).toEqual(["tasks_completed"]);
+    expect(unaskedFields({ ...plan, items: [], tasks: [] }, ["tasks_completed.1"])).toEqual([]);
+    expect(unaskedFields(GATE, ["built"])).toEqual(["built"]);
+  });
+});
+
+describe("an open gate", () => {
+  const open: GateDefinition = { kind: "open", allowOverride: false };
+
+  it("has nothing that could be waived", () => {
+    expect(waivable(open)).toEqual({ names: [], excluded: [] });
+    expect(waive(open, ["a"])).toBe(open);
+    expect(requirementText(open, "a")).toBeUndefined();
+  });
+});
+
+it("a gate whose fields are waived keeps its list of checks only if it had one", () => {
+  const { verify: _, ...bare } = GATE;
+  expect(waive(bare, ["built"])).not.toHaveProperty("verify");
+  expect(waive(GATE, ["built"])).toHaveProperty("verify.length", 3);
 });
