@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { exampleEvidence } from "../../src/gate/format.js";
-import { expectedBy, fixedIn, schemaAt } from "../../src/gate/schema-hints.js";
+import { exampleAt, expectedBy, fixedIn, schemaAt } from "../../src/gate/schema-hints.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import { sampleBy } from "../../src/workflow/schema-sample.js";
 
@@ -110,4 +110,12 @@ it("every bound of a schema is described", () => {
     "string, minimum 1, maximum 2, minLength 3, maxLength 4, minItems 5, pattern a+, format date",
   );
   expect(expectedBy({ type: "string" })).toBe("string");
+});
+
+it("a value inside evidence has an example only if a sample or the author has one", () => {
+  const gate = { kind: "schema", allowOverride: false, jsonSchema: schema } as const;
+  expect(exampleAt(gate, ["name"])).toBeDefined();
+  expect(exampleAt({ ...gate, sample: { complete: false, values: {} } }, ["name"])).toBeUndefined();
+  expect(exampleAt({ ...gate, example: { name: "abc" } }, ["name"])).toBe("abc");
+  expect(exampleAt({ ...gate, example: { name: "abc" } }, [])).toBeUndefined();
 });

@@ -179,7 +179,7 @@ describe("an example without a claim", () => {
 it("each type of field has its type in the format", () => {
   const types = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
   const gate = fieldGate(types.map((type) => field({ name: type, type, required: false })));
-  expect(requiredFormat(gate)).toEqual({
+  expect(requiredFormat(gate)).toStrictEqual({
     type: "object",
     properties: {
       ...{ boolean: { type: "boolean" }, integer: { type: "integer" }, number: { type: "number" }, any: {} },

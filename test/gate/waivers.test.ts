@@ -388,3 +388,28 @@ it("a gate whose fields are waived keeps its list of checks only if it had one",
   expect(waive(bare, ["built"])).not.toHaveProperty("verify");
   expect(waive(GATE, ["built"])).toHaveProperty("verify.length", 3);
 });
+
+it("a plan's problems are known by their tasks and items", () => {
+  const tasks = ["1", "2"].map((id) => ({ id, optional: false }));
+  const plan: PlanGate = { kind: "plan", allowOverride: false, items: ["Works", "Fast"], tasks };
+  const waivableWith = (field: string, example?: string | number) =>
+    waivableProblems(plan, [], [{ problem: "missing", message: "m", field, example }]);
+  expect(waivableWith("tasks_completed", "2")).toEqual(["tasks_completed.2"]);
+  expect(waivableWith("tasks_completed", 2)).toEqual([]);
+  expect(waivableWith("tasks_completed")).toEqual([]);
+  expect(waivableWith("validation_gate.1", "2")).toEqual(["validation_gate.1"]);
+});
+
+it("of a schema's errors, those about a waived field do not count", async () => {
+  const schema = z.object({ a: z.string(), b: z.number() });
+  const jsonSchema = { type: "object", properties: { a: {}, b: {} }, required: ["a", "b"] };
+  const gate = waive({ kind: "schema", allowOverride: false, jsonSchema, example: { a: "x" } }, ["a"]);
+  const result = await validateWaived(schema, gate, { b: "x" });
+  expect(result.issues?.map(({ path }) => path)).toEqual([["b"]]);
+  expect(await validateWaived(schema, gate, { b: 1 })).toEqual({ value: { b: 1 } });
+  const refusing = (issues: { message: string }[]) =>
+    ({ "~standard": { version: 1, vendor: "test", validate: () => ({ issues }) } }) as const;
+  for (const issues of [[], [{ message: "no" }]]) {
+    expect(await validateWaived(refusing(issues), gate, { b: 1 })).toEqual({ issues });
+  }
+});

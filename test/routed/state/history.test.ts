@@ -43,6 +43,12 @@ describe("the history of a routed session", () => {
     expect(entriesOf(withoutStep, { ...decide, pending: 1 })).toMatchObject([
       { stepName: "", outcomeStatus: "STARTED", determinedNextStep: "plant" },
     ]);
+    const release: RoutedCommand = { type: "release", operator: "ops" };
+    expect(entriesOf(withoutStep, { type: "suspend" }, release, { ...decide, pending: 1 })).toMatchObject([
+      { outcomeStatus: "STARTED", determinedNextStep: "plant" },
+      { outcomeStatus: "SUSPENDED" },
+      { outcomeStatus: "RESUMED" },
+    ]);
   });
 
   it("has a report with its checks", () => {
@@ -108,6 +114,9 @@ describe("the history of a routed session", () => {
     ]);
     const bare = { version: 2, timestamp: timeOf(2), stepName: "dig" };
     expect(entriesOf(start, { type: "suspend" })).toStrictEqual([{ ...bare, outcomeStatus: "SUSPENDED" }]);
+    expect(entriesOf(start, { type: "suspend" }, { type: "release", operator: "ops" })[1]).toStrictEqual({
+      ...{ ...bare, version: 3, timestamp: timeOf(3), outcomeStatus: "RESUMED", by: "ops" },
+    });
     const later = { version: 3, timestamp: timeOf(3), stepName: "dig", reason: "dry", by: "ops" };
     expect(entriesOf(start, suspend, { type: "release", operator: "ops", note: "dry" })[1]).toStrictEqual({
       ...later,
@@ -139,6 +148,8 @@ describe("the history of a routed session", () => {
     expect(withReveal(reported, concealing)).toEqual({ ...reported, reveal: "names" });
     expect(withReveal({ ...reported, stepName: "plant" }, structure)).not.toHaveProperty("reveal");
     expect(withReveal(reported, structure)).toStrictEqual(reported);
+    const started = { ...reported, stepName: "" };
+    expect(withReveal(started, structure)).toStrictEqual(started);
   });
 });
 

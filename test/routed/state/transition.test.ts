@@ -226,6 +226,7 @@ describe("a decision", () => {
     };
     for (const command of [decide, fail]) {
       expect(refusal(asked, command)).toBeUndefined();
+      expect(refusal(run(start), command)).toMatchObject({ code: "INVALID_TRANSITION", details });
       expect(refusal(asked, { ...command, pending: 1 })).toMatchObject({ code: "INVALID_TRANSITION", details });
       expect(refusal(run(start, report, { type: "suspend" }), command)).toMatchObject({
         message: "somebody else has decided this step meanwhile",
@@ -284,6 +285,7 @@ describe("which commands a session takes", () => {
     running: run(start),
     asking: run(start, asking),
     suspended,
+    "suspended while it asks": run(start, asking, { type: "suspend" }),
     failed: run(start, report, fail),
     cancelled: run(start, { type: "cancel" }),
     completed: run(start, report, { ...decide, next: "FINISH", status: "COMPLETED" }),
@@ -306,12 +308,14 @@ describe("which commands a session takes", () => {
     running: ["advance", "resume", "refused", "refused on resume", "suspend", "cancel", "delete"],
     asking: ["advance", "resume", "refused", "refused on resume", "approve", "deny", "suspend", "cancel", "delete"],
     suspended: ["resume", "refused on resume", "cancel", "release", "delete"],
+    "suspended while it asks": ["resume", "refused on resume", "cancel", "release", "delete"],
     failed: ["retry", "delete"],
     cancelled: ["delete"],
     completed: ["delete"],
     deleted: [],
   };
-  const goes = { suspended: ["resume", "refused on resume", "release"], failed: ["retry"] };
+  const goesOn = ["resume", "refused on resume", "release"];
+  const goes = { suspended: goesOn, "suspended while it asks": goesOn, failed: ["retry"] };
   for (const [name, state] of Object.entries(states)) {
     it(`${name}`, () => {
       const names = Object.keys(commands).filter((command) => refusal(state, commands[command] ?? start) === undefined);
@@ -326,6 +330,7 @@ describe("which commands a session takes", () => {
     expect(Object.values(states).map(({ head }) => allowedOperations(head))).toEqual([
       ["advance", "resume", "suspend", "cancel", "delete"],
       ["advance", "approve", "deny", "resume", "suspend", "cancel", "delete"],
+      ["resume", "cancel", "delete"],
       ["resume", "cancel", "delete"],
       ["retry", "delete"],
       ["delete"],
@@ -357,6 +362,7 @@ describe("which commands a session takes", () => {
     const waiting = run(without, { type: "suspend" });
     expect(refusal(waiting, { type: "retry", maxAttemptsTotal: 5 })).toBeUndefined();
     expect(refusal(waiting, { type: "retry", maxAttemptsTotal: 5, operator: "ops" })).toBeDefined();
+    expect(refusal(run(without, { type: "cancel" }), { type: "retry", maxAttemptsTotal: 5 })).toBeDefined();
   });
 });
 
@@ -373,6 +379,7 @@ describe("the machine", () => {
   ];
 
   it("summarizes a session for lists", () => {
+    expect(routedMachine.kind).toBe("routed");
     for (const [head, summary] of summaries) {
       expect(routedMachine.summarize(head)).toMatchObject({ workflowType: "garden", target: "", total: 3, ...summary });
     }
