@@ -105,6 +105,12 @@ describe("a repeated call", () => {
     expect((await kernel.find(ID))?.version).toBe(2);
   });
 
+  it("may start a session, which every process can read", async () => {
+    const storage = new MemoryStorage();
+    await makeKernel({ storage }).kernel.execute(ID, adding(1), keyedRequest("start", 1));
+    expect(await makeKernel({ storage }).kernel.audit(ID)).toMatchObject({ intact: true, versions: 1 });
+  });
+
   it("returns the first answer if another process repeats it", async () => {
     const storage = new MemoryStorage();
     const request = keyedRequest("one", { add: 5 });

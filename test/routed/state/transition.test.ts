@@ -199,6 +199,13 @@ describe("a decision", () => {
     expect(run(first, report, { ...decide, next: "dig", stays: true }).head.baseline).toBe(1);
   });
 
+  it("is remembered for a report that is repeated, whatever happens then", () => {
+    const answered = { digest: "d2", version: 3 };
+    const suspended = run(start, report, decide, { type: "suspend" });
+    expect(suspended.head.answered).toStrictEqual(answered);
+    expect(run(start, report, decide, { ...report, digest: "d4" } as RoutedCommand).head).toMatchObject({ answered });
+  });
+
   it("counts visits", () => {
     const decided = run(start, report, { ...decide, next: "dig", counted: true });
     expect(decided.head.visits).toEqual({ dig: 2 });
