@@ -276,3 +276,19 @@ it("without items, claims of items are ignored, and what is no list claims nothi
   expect(claimedIds({ tasks_completed: "1.1" })).toEqual([]);
   expect(claimedIds({})).toEqual([]);
 });
+
+it("an item is claimed by its words and signs, in any case", () => {
+  const claimed = (item: string, key: string) => claimedItems([item], { validation_gate: { [key]: true } }).length > 0;
+  for (const [item, key] of [
+    ["Step 1", "STEP 1"],
+    ["1st step", "1st STEP"],
+  ] as const)
+    expect(claimed(item, key)).toBe(true);
+  for (const [item, key] of [
+    ["ab", "a b"],
+    ["x = 5", "x 5"],
+    ["x != 5", "x = 5"],
+  ] as const) {
+    expect(claimed(item, key), key).toBe(false);
+  }
+});

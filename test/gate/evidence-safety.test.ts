@@ -359,3 +359,7 @@ it("an error calls the value by its name", () => {
   expect(errorOf("evidence")).toContain("the evidence is refused: evidence.a:");
   expect(errorOf("options")).toContain("the options are refused: options.a:");
 });
+
+it("a placeholder may have several lines", () => {
+  expect(reasons({ a: "<string: what was done,\nand why>" })).toHaveLength(1);
+});

@@ -227,3 +227,9 @@ it("an option is shown whole up to 2000 characters, and a list of words with com
   expect(show(["a", 1])).toBe("a, 1");
   expect(show(["a", { b: 1 }])).toBe('["a",{"b":1}]');
 });
+
+it("a value that can't be inserted is refused with what to submit instead", () => {
+  expect(() => fill({ path: "a {evidence.list}" })).toThrow(
+    expect.objectContaining({ code: "INVALID_INPUT", remedy: "Submit a text or a number." }),
+  );
+});

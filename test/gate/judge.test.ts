@@ -126,3 +126,11 @@ it("rules are compiled once for gates with the same content, as long as they are
   expect(compileRules(fieldGate([field()]))).toBeUndefined();
   expect(compileRules(open)).toBeUndefined();
 });
+
+it("a rule of the gate as a whole has its params", async () => {
+  const rules = [{ source: "more than 41", cel: "evidence.count > params.min", params: { min: 41 } }];
+  const gate = fieldGate([field({ name: "count", type: "integer" })], { rules });
+  const judged = (count: number) => judge(gate, { count }, { surroundings: () => ({}) });
+  expect(await judged(42)).toMatchObject({ verdict: { passed: true } });
+  expect(await judged(41)).toMatchObject({ verdict: { passed: false } });
+});

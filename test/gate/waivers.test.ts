@@ -14,6 +14,7 @@ import {
   waivedText,
   waiverName,
 } from "../../src/gate/waivers.js";
+import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate, GateDefinition, PlanGate, SchemaGate } from "../../src/workflow/structure.js";
 
 const GATE: FieldGate = {
@@ -412,4 +413,28 @@ it("of a schema's errors, those about a waived field do not count", async () => 
   for (const issues of [[], [{ message: "no" }]]) {
     expect(await validateWaived(refusing(issues), gate, { b: 1 })).toEqual({ issues });
   }
+});
+
+describe("rules of a gate as a whole", () => {
+  const check = (gate: GateDefinition, evidence: JsonObject) => judge(gate, evidence, { surroundings: () => ({}) });
+  const evidence = { built: true, coverage: 90, tests: 80, reviewed: true };
+
+  it("still hold if something is waived that they do not read", async () => {
+    expect(await check(waive(GATE, ["built"]), evidence)).toMatchObject({
+      verdict: { passed: false, problems: [{ field: "", expected: "evidence.coverage < evidence.tests" }] },
+    });
+    expect(await check(waive(GATE, ["built"]), { ...evidence, tests: 100 })).toMatchObject({
+      verdict: { passed: true },
+    });
+  });
+
+  it("are reported beside a problem with a field that they do not read", async () => {
+    expect(await check(GATE, { ...evidence, built: false })).toMatchObject({
+      verdict: { problems: [{ field: "built" }, { field: "" }] },
+    });
+  });
+});
+
+it("a plan excludes nothing from waivers", () => {
+  expect(waivable(PLAN)).toHaveProperty("excluded", []);
 });
