@@ -365,3 +365,121 @@ it("stored events and heads are refused if they are of another format", () => {
   expect(sessionHeadSchema.safeParse({ ...head, awaiting }).success).toBe(false);
   expect(sessionEventSchema.safeParse({ type: "paused", note: 1 }).success).toBe(false);
 });
+
+describe("a sync with a plan that has changed", () => {
+  const list: never[] = [];
+  const counts = { added: 0, removed: 0, renamed: 0, moved: 0, dependencies: 0, criteria: 0, gate: 0, other: 0 };
+  const changes = {
+    ...{ added: list, removed: list, renamed: list, moved: list, dependencies: list, criteria: list },
+    ...{ gate: list, other: list, count: 0, counts, takenAway: list },
+  };
+  const sync = (numbers: number[], places: readonly (readonly [number, number])[], more = {}): SessionCommand => ({
+    ...{ type: "syncPlan", structure: structureOf(numbers), by: "agent", changes, places, ...more },
+  });
+  const tried = () =>
+    Run.started(plain).do(submit(1, false), submit(1), submit(2, false), submit(2, false), submit(2), submit(3, false));
+  /** Failures at the third phase, after a rollback to the second. */
+  const back = () => tried().do({ type: "rollback", to: 2, by: "agent" });
+
+  it("takes failures of phases ahead along to their new places, and no others", () => {
+    const run = back();
+    expect(run.state.spent).toEqual([[2, 1]]);
+    run.do(
+      sync(
+        [1, 2, 4, 3],
+        [
+          [1, 1],
+          [2, 3],
+        ],
+        { operator: "ops", note: "new plan" },
+      ),
+    );
+    expect(last(run)).toMatchObject({ type: "plan_synced", places: [[2, 3]], operator: "ops", note: "new plan" });
+    expect(run.state).toMatchObject({ spent: [[3, 1]], total: 4, revision: "r1", structureVersion: run.version });
+  });
+
+  it("keeps failures of the current phase, also for one that comes in its place", () => {
+    const run = Run.started(plain).do(submit(1), submit(2, false));
+    run.do(
+      sync(
+        [1, 2, 3],
+        [
+          [1, 1],
+          [2, 2],
+        ],
+      ),
+    );
+    expect(last(run)).toMatchObject({ places: [[1, 1]] });
+    expect(run.state.spent).toEqual([[1, 1]]);
+    const moved = back()
+      .do(submit(2, false), submit(2, false))
+      .do(
+        sync(
+          [1, 2, 3],
+          [
+            [1, 2],
+            [2, 2],
+          ],
+        ),
+      );
+    expect(moved.state.spent).toEqual([
+      [1, 2],
+      [2, 2],
+    ]);
+    const other = back()
+      .do(submit(2, false))
+      .do(sync([1, 2, 3], []));
+    expect(last(other)).not.toHaveProperty("places");
+    expect(other.state.spent).toEqual([[1, 1]]);
+  });
+
+  it("is refused if the phases up to the current one are not the same", () => {
+    expect(back().refused(sync([1, 4, 3], []))).toMatchObject({
+      ...{ code: "NOT_ALLOWED", details: { phase: 2, operation: "syncPlan" } },
+    });
+  });
+
+  it("forgets failures ahead in a migration, which does not say which phases are the same", () => {
+    const run = back().do({ type: "migrate", structure: structureOf([1, 2, 3]), by: "ops" });
+    expect(run.state.spent).toEqual([]);
+  });
+});
+
+describe("a waiver that can't be asked for", () => {
+  const gate = (count: number): GateDefinition => ({
+    ...{ kind: "fields", strict: true, allowOverride: false, source: "gate-file" },
+    fields: Array.from({ length: count }, (_, index) => ({ name: `f${index + 1}`, type: "boolean", required: true })),
+  });
+  const session = (count: number) => Run.started(structureOf([phaseOf(1, { gate: gate(count) }), 2]));
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `f${index + 1}`);
+
+  it("names the fields that can be waived, up to twenty", () => {
+    expect(session(2).refused(waiver(1, ["zzz"]))).toMatchObject({
+      ...{ remedy: "Name what can't be met, of: f1, f2.", details: { field: "fields", expected: "f1, f2" } },
+    });
+    expect(session(20).refused(waiver(1, ["zzz"])).details).toEqual({
+      field: "fields",
+      expected: names(20).join(", "),
+    });
+    expect(session(21).refused(waiver(1, ["zzz"])).details).toMatchObject({
+      expected: `${names(20).join(", ")}, and 1 more`,
+    });
+  });
+
+  it("says so if all of it is waived already", () => {
+    const run = session(1).do(waiver(1, ["f1"]));
+    run.do(waiverWord(run, "waive"));
+    const refused = run.refused(waiver(1, ["f1"]));
+    expect(refused).toMatchObject({ remedy: "Name the fields that can't be met.", message: '"f1": waived already' });
+    expect(refused.details).toStrictEqual({ field: "fields" });
+  });
+
+  it("may name fifty fields, and is for the current phase", () => {
+    expect(session(51).do(waiver(1, names(50))).state.waiver).toEqual({ version: 2 });
+    expect(session(51).refused(waiver(1, names(51))).code).toBe("INVALID_INPUT");
+    expect(session(1).refused(waiver(2, ["f1"])).code).toBe("PHASE_LOCKED");
+    expect(session(1).refused(waiver(9, ["f1"]))).toMatchObject({
+      ...{ code: "PHASE_OUT_OF_RANGE", remedy: "Use one of the phases 1, 2." },
+    });
+  });
+});
