@@ -109,6 +109,7 @@ describe("a repeated call", () => {
     const storage = new MemoryStorage();
     await makeKernel({ storage }).kernel.execute(ID, adding(1), keyedRequest("start", 1));
     expect(await makeKernel({ storage }).kernel.audit(ID)).toMatchObject({ intact: true, versions: 1 });
+    expect(JSON.parse((await storage.read(ID))?.body ?? "")).toHaveProperty("keys.length", 1);
   });
 
   it("returns the first answer if another process repeats it", async () => {
