@@ -36,7 +36,8 @@ export default defineConfig({
   // stack traces.
   esbuildOptions: (options) => {
     options.minifyWhitespace = true;
-    options.lineLimit = 120;
+    options.minifySyntax = true;
+    options.lineLimit = 200;
   },
   clean: true,
 });

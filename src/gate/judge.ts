@@ -70,7 +70,10 @@ function withFound(verdict: Verdict, found: readonly Problem[]): Verdict {
 export interface AttemptLimits {
   /** After this many failures in a row the session is `failed`. Default 3. */
   readonly maxAttempts: number;
-  /** After this many failures in total at one phase, an agent's retry grants no more attempts. Default 12. */
+  /**
+   * After this many failures in total at one phase the session is `failed`, and an agent's retry grants no more attempts.
+   * Default 12.
+   */
   readonly maxAttemptsTotal: number;
 }
 

@@ -3,8 +3,8 @@
  * what is decided where:
  * - log.ts: if a session has changed since it was read, the command is decided again, at most 100 times
  * - commit.ts: what a commit's hash covers, when a log counts as tampered with, and that folds over logs are cached
- * - machine.ts: a repeated key gets the first answer; a session remembers its last 16 keys; how old formats
- *   are read
+ * - machine.ts: a repeated key gets the first answer; a session remembers its last 16 keys, and the one it began with; how
+ *   old formats are read. A refused call leaves no commit, so its repetition is carried out
  */
 
 import { isPhasegateError, PhasegateError } from "../errors.js";

@@ -1,6 +1,9 @@
 /**
  * The storage of sessions: append-only logs with compare-and-set. `storage/` has implementations, and
  * `phasegate/testing` has the tests that every implementation must pass.
+ *
+ * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
+ * `cli/state.ts`, and runs the contract in `test/testing/`.
  */
 
 import type { SessionId } from "../workflow/names.js";

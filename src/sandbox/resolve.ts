@@ -1,6 +1,6 @@
 /**
- * Resolves a relative path to a real path inside a root. Links are followed as long as they stay inside; everything
- * else throws `PATH_REFUSED`.
+ * Resolves a relative path to a real path inside a root. Links are followed if they end inside; everything else throws
+ * `PATH_REFUSED`.
  */
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";

@@ -5,7 +5,7 @@
  * What is decided where:
  * - ../workflow/names.ts (`parseRelativePath`): a path is relative to the root; `..`, drives and absolute paths are
  *   refused.
- * - resolve.ts: a path may follow links only while they stay inside the root.
+ * - resolve.ts: a path may follow links only if they end inside the root.
  * - read.ts: only regular files are opened, and the opened file must be the checked one.
  * - list.ts: a walk skips names that begin with `.` and does not follow cyclic links.
  * - replace.ts: a replacement is compare-and-swap by SHA-256; a claim file admits one writer at a time.

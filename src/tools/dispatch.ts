@@ -1,7 +1,7 @@
 /**
  * One call of a tool, from the request to the answer. Never rejects: every error is an answer. The entry file of this
  * folder; what is decided where:
- * - dispatch.ts: every answer is kept within its token budget: paged if it can be requested again, else shortened
+ * - dispatch.ts: an answer over its token budget is paged if it can be requested again, else shortened
  * - request.ts: how a request is read, and what its faults are
  * - pages.ts: how a long answer to a reading call is paged, and what a cursor is
  * - wire.ts: what an answer is, how long it may be, and what a long answer to a change leaves out; published schemas

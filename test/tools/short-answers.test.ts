@@ -33,8 +33,30 @@ describe("answers give shared text once", () => {
     await pass(session_id, 1);
     const second = await ask({ action: "get_phase", session_id });
     expect(contentOf(second)).not.toContain("ONE BY ONE");
-    expect(contentOf(second)).toMatch(/^# Phase 2: Print\n\nWrite the output\n.*IN ALL/s);
+    expect(contentOf(second)).toMatch(/^# Phase 2: Print\n\nWrite the output$/);
+    expect(contentOf(second)).not.toContain("IN ALL");
     expect(second).toMatchObject({ phase_content: { shared: "in get_phase 1" } });
+    expect(await ask({ action: "get_task", session_id, phase: 2, task_number: 1 })).toMatchObject({
+      task_content: { shared: "in get_phase 1" },
+    });
+  });
+
+  it("each phase has what its tasks share about the phase, and what is too short to be left out", async () => {
+    const text = async (template: string) => {
+      const files = { "phases/dynamic/task-template.md": `# Task [TASK_ID]\n\n[ACCEPTANCE_CRITERIA]\n\n${template}` };
+      const { ask, start, pass } = makeTool(undefined, files);
+      const session_id = await start(1);
+      await pass(session_id, 1);
+      const { task_content } = await ask({ action: "get_task", session_id, phase: 2, task_number: 1 });
+      return [contentOf(await ask({ action: "get_phase", session_id })), Object(task_content).shared];
+    };
+    const [split, from] = await text(`IN ALL\n\n${RULES}\n\n## In phase [PHASE_NUMBER]\n\n[PHASE_NAME] alone.\n`);
+    expect(split).toMatch(/^# Phase 2: Print.*## In phase 2\n\nPrint alone\.$/s);
+    expect(split).not.toContain("IN ALL");
+    expect(from).toBe("in get_phase 1");
+    const [whole, here] = await text(`IN ALL\n\n[PHASE_NAME]: ${RULES}\n`);
+    expect(whole).toMatch(/IN ALL\n\nPrint: /);
+    expect(here).toBe("in get_phase 2");
   });
 
   it("what is left out of the shared text is noted once, and options are filled in each part", async () => {
@@ -48,10 +70,14 @@ describe("answers give shared text once", () => {
     });
     const options = { mood: "calm" };
     const { sessionId: session_id } = await engine.start({ workflowType: "spec", target: "specs/one", options });
-    for (const phase of [0, 1]) await pass(session_id, phase);
+    await pass(session_id, 0);
+    const first = await ask({ action: "get_phase", session_id });
+    expect(contentOf(first)).toMatch(/^# calm Phase 1: .*IN ALL calm\./s);
+    expect(first).toMatchObject({ phase_content: { note: expect.stringContaining("[TASK_STEPS or guidance]") } });
+    await pass(session_id, 1);
     const phase = await ask({ action: "get_phase", session_id });
-    expect(contentOf(phase)).toMatch(/^# calm Phase 2: Print\n.*IN ALL calm\./s);
-    expect(phase).toMatchObject({ phase_content: { note: expect.stringContaining("[TASK_STEPS or guidance]") } });
+    expect(contentOf(phase)).toMatch(/^# calm Phase 2: Print\n/);
+    expect(Object(phase.phase_content)).not.toHaveProperty("note");
     const task = await ask({ action: "get_task", session_id, phase: 2, task_number: 1 });
     expect(contentOf(task)).toMatch(/^# Task 2\.1: calm\n/);
     expect(Object(task.task_content)).not.toHaveProperty("note");

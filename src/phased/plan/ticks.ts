@@ -1,7 +1,7 @@
 /**
- * Writes due ticks into the source of a session's plan. A commit and a file are two writes, so ticks may be
- * late, and several processes may write them at once: ticking twice changes nothing. A plan that can't be
- * written never blocks a session: the next call tries again.
+ * Writes due ticks into the source of a session's plan. They are written straight after the commit; if that fails, or
+ * the process dies between the two writes, the next call tries again. Several processes may write them at once:
+ * ticking twice changes nothing. A plan that can't be written never blocks a session.
  */
 
 import { isPhasegateError, PhasegateError } from "../../errors.js";

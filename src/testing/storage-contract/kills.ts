@@ -35,12 +35,15 @@ export const killChecks: readonly StageCheck[] = [
       const keys = new Set<string>();
       // A lane's next process starts at the first unfinished session, with more sessions than it can finish in its time.
       const lines = await inLanes(stage, kills, async (_, lane, before) => {
-        const done = before.filter((line) => line.endsWith("-last")).length;
-        const mine = Array.from({ length: 200 }, (_, index) => `l${lane}s${done + index}`);
-        return killOne(target, { kind: "live", keys: mine });
+        const first = unfinished(before);
+        const mine = Array.from({ length: 200 }, (_, index) => `l${lane}s${first + index}`);
+        const found = await killOne(target, { kind: "live", keys: mine });
+        // The process may have begun this one too, and was killed before it could say so.
+        keys.add(`l${lane}s${unfinished([...before, ...found])}`);
+        return found;
       });
       for (const line of lines) keys.add(keyIn(line));
-      await finish(target, [...keys]);
+      lines.push(...(await finish(target, [...keys])));
       await checkLives(stage, lines);
     },
   ],
@@ -81,12 +84,18 @@ async function killOne(target: StorageProcess, task: WorkerTask): Promise<readon
   });
 }
 
-/** Finishes all sessions, including those that killed processes have left. */
-async function finish(target: StorageProcess, keys: readonly string[]): Promise<void> {
-  await withChildren(async (start) => {
+/** Returns the number of a lane's first session that no line says is finished. */
+function unfinished(lines: readonly string[]): number {
+  return lines.filter((line) => line.endsWith("-last")).length;
+}
+
+/** Finishes all sessions, including those that killed processes have left. Returns the acknowledged lines. */
+async function finish(target: StorageProcess, keys: readonly string[]): Promise<readonly string[]> {
+  return withChildren(async (start) => {
     const child = start(target, { kind: "live", keys });
     await child.until(keys.length * (markersOf("").length + 1), "a process must live all sessions to their ends");
     await child.finish();
+    return child.lines;
   });
 }
 

@@ -4,6 +4,8 @@
  */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
+import { waivable } from "../../gate/waivers.js";
+import type { TaskResult } from "../../phased/commands.js";
 import type { DocumentView, PhaseView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
@@ -19,6 +21,7 @@ import {
   refusePlaceholder,
   replayNews,
   unrecordedNews,
+  waiverCall,
 } from "./next-call.js";
 import { planNews, startedPlan, taskNews } from "./plan.js";
 import { approvalNews, documentNames, phaseContent, skipNews, taskContent, waiverNews } from "./shapes.js";
@@ -119,8 +122,21 @@ export async function completeTask(context: ToolContext, params: ParametersOf<"c
     task_number: task,
     ...tasksNews(result.tasks),
     blocked: blockedBy(result, next),
+    if_impossible:
+      outcome === "given_up" || next?.action === "complete_phase" ? callForGivenUp(context, result) : undefined,
     next,
   });
+}
+
+/**
+ * Returns the request for a waiver, if tasks were given up: the gate may ask for what they were to bring about. Undefined if
+ * a person has been asked already, or nothing can be waived.
+ */
+function callForGivenUp({ actions }: ToolContext, result: TaskResult): WireObject | undefined {
+  const { sessionId, phase, tasks, waitsForWaiver, waiverRefused } = result;
+  if (!tasks.some(({ closed }) => closed === "given_up") || !actions.includes("request_waiver")) return undefined;
+  if (waitsForWaiver || waiverRefused === true || waivable(phase.gate).names.length === 0) return undefined;
+  return waiverCall(sessionId, phase.number, ["<what the gate asks for and can't be met>"]);
 }
 
 export async function getDocument(context: ToolContext, params: ParametersOf<"get_document">): Promise<WireObject> {
@@ -207,7 +223,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
       status: "success",
       ...fields,
       ...approvalNews(view.awaiting),
-      ...waiverNews(view),
+      ...waiverNews(view, { isShort: true }),
       phase_content: phaseContent(view, isWhole, context.absentTools),
       ...planNews(context, sessionId, view.plan),
       ...unrecordedNews(view),

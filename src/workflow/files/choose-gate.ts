@@ -1,6 +1,7 @@
 /**
- * Chooses the gate of a phase: its gate file; else the requirements of its text; else those of the metadata; else an
- * open gate. A gate file that can't be read never opens the gate.
+ * Chooses the gate of a phase: its gate file; else the fields that its text requires; else those of the metadata; else an
+ * open gate. Rules of the metadata's checkpoint are added to the text's fields. A gate file that can't be read, or whose
+ * name is misspelt, never opens the gate.
  */
 
 import { type GatePlace, NO_PHASES } from "../gate-definition.js";

@@ -1,5 +1,5 @@
 /**
- * Reads tables of evidence: each row is a requirement, which becomes a field of the gate. Tables are split by our own
+ * Reads tables of evidence: each row has requirements, which become fields of the gate. Tables are split by our own
  * code: the Markdown extension for tables would slow down parsing by a third. Without it a table is a paragraph.
  */
 import { plainText } from "../from-markdown.js";
