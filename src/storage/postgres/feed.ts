@@ -22,6 +22,7 @@ type FoundRow =
 /** A commit that was read, and its transaction. */
 interface Seen {
   readonly xid: string;
+  readonly session: string;
   readonly hash: string;
 }
 
@@ -67,13 +68,18 @@ export class CommitFeed {
 
   /** Returns the position after everything committed. */
   async now(): Promise<FeedPosition> {
-    type Row = { readonly snapshot: string; readonly xid: string | null; readonly hash: string };
-    const text = `SELECT now.snapshot, last.xid, last.hash FROM (SELECT ${SNAPSHOT}) now
-      LEFT JOIN (SELECT xid::text, hash FROM ${this.#schema}.commits c ORDER BY c.xid DESC LIMIT 1) last ON true`;
+    type Row = {
+      readonly snapshot: string;
+      readonly xid: string | null;
+      readonly session: string;
+      readonly hash: string;
+    };
+    const text = `SELECT now.snapshot, last.xid, last.session, last.hash FROM (SELECT ${SNAPSHOT}) now
+      LEFT JOIN (SELECT xid::text, session_id AS session, hash FROM ${this.#schema}.commits c ORDER BY c.xid DESC LIMIT 1) last ON true`;
     const [row] = await this.#retrier.rows<Row>("watch", { text });
-    const { snapshot = "", xid = null, hash = "" } = row ?? {};
+    const { snapshot = "", xid = null, session = "", hash = "" } = row ?? {};
     if (xid === null) return { snapshot: positionAfter(snapshot, "0"), seen: [] };
-    const newest = { xid, hash };
+    const newest = { xid, session, hash };
     return { snapshot: positionAfter(snapshot, xid), newest, seen: [newest] };
   }
 
@@ -92,8 +98,8 @@ export class CommitFeed {
       }
       const rows = found.filter(isFeedRow);
       full = rows.length >= PAGE;
-      const before = new Set(position.seen.map(({ hash }) => hash));
-      const commits = rows.filter(({ hash }) => !before.has(hash)).flatMap(ifSound);
+      const before = new Set(position.seen.map(nameOf));
+      const commits = rows.filter((row) => !before.has(nameOf(seenIn(row)))).flatMap(ifSound);
       position = positionWith(position, rows, found[0]?.until ?? position.snapshot, full);
       yield { commits, to: position };
     }
@@ -123,13 +129,14 @@ export class CommitFeed {
 
   /** Returns the position after the newest commit that is still there, of those that were seen. */
   async #withoutLost({ snapshot, seen }: FeedPosition): Promise<FeedPosition> {
-    const text = `SELECT xid::text, hash FROM ${this.#schema}.commits WHERE xid = ANY($1::text[]::xid8[])`;
-    const rows = await this.#retrier.rows<Record<string, string>>("watch", {
+    const text = `SELECT xid::text, session_id AS session, hash FROM ${this.#schema}.commits
+      WHERE xid = ANY($1::text[]::xid8[])`;
+    const rows = await this.#retrier.rows<Seen & Record<string, string>>("watch", {
       text,
       values: [seen.map(({ xid }) => xid)],
     });
-    const there = new Set(rows.map(({ xid, hash }) => `${xid} ${hash}`));
-    const kept = seen.filter(({ xid, hash }) => there.has(`${xid} ${hash}`));
+    const there = new Set(rows.map((row) => `${row.xid} ${nameOf(row)}`));
+    const kept = seen.filter((one) => there.has(`${one.xid} ${nameOf(one)}`));
     const newest = newestOf(kept);
     const first = seen.reduce(
       (least, { xid }) => (BigInt(xid) < least ? BigInt(xid) : least),
@@ -138,6 +145,15 @@ export class CommitFeed {
     const to = { snapshot: positionAfter(snapshot, newest?.xid ?? String(first - 1n)), seen };
     return newest === undefined ? to : { ...to, newest };
   }
+}
+
+function seenIn({ xid, session_id, hash }: FeedRow): Seen {
+  return { xid, session: session_id, hash };
+}
+
+/** Returns what tells a commit from all others: sessions with the same commits may have the same hashes. */
+function nameOf({ session, hash }: Omit<Seen, "xid">): string {
+  return `${session} ${hash}`;
 }
 
 function newestOf(seen: readonly Seen[]): Seen | undefined {
@@ -149,7 +165,7 @@ function newestOf(seen: readonly Seen[]): Seen | undefined {
 
 /** Returns the position after a page that was read from another position; `full` if there may be more in its snapshot. */
 function positionWith(from: FeedPosition, rows: readonly FeedRow[], until: string, full: boolean): FeedPosition {
-  const read = rows.map(({ xid, hash }) => ({ xid, hash }));
+  const read = rows.map(seenIn);
   const last = from.newest === undefined ? read : [from.newest, ...read];
   const newest = newestOf(last);
   if (newest === undefined) return from;
