@@ -41,8 +41,9 @@ const outputParams = z
   .strictObject({
     ...patternParams,
     pattern: patternParams.pattern.optional(),
-    /** With the variables `output` (a text), `exit` and `evidence`. */
-    rule: textParam.optional(),
+    rule: textParam
+      .optional()
+      .describe("A rule in CEL that must hold, with the variables `output` (a text), `exit` and `evidence`."),
   })
   .transform((params, context) => {
     const { rule, pattern, ...counts } = params;
@@ -53,19 +54,26 @@ const outputParams = z
     return z.NEVER;
   });
 
-const params = z.strictObject({
-  /** The command and its arguments, one element each. There is no shell. */
-  argv: z.array(z.string()).min(1).max(1000),
-  /** The working folder, inside the project. Default: the root of the project. */
-  cwd: textParam.optional(),
-  /** The expected exit code. Default 0. */
-  exit: z.int().min(0).max(255).optional(),
-  /** Time limit, in milliseconds, up to the host's maximum. */
-  timeout_ms: z.int().min(1).optional(),
-  /** The check of its output. */
-  output: outputParams.optional(),
-  /** True if an argument that is filled from evidence may be an option. */
-  allow_options: z.boolean().optional(),
+export const params = z.strictObject({
+  argv: z
+    .array(z.string())
+    .min(1)
+    .max(1000)
+    .describe("The command and its arguments, one element each. There is no shell."),
+  cwd: textParam.optional().describe("The working folder, inside the project. Default: the root of the project."),
+  exit: z.int().min(0).max(255).optional().describe("The expected exit code. Default: 0."),
+  timeout_ms: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Time limit in milliseconds, up to the host's maximum. Default: the host's, 60,000 if it sets none."),
+  output: outputParams
+    .optional()
+    .describe("The check of its output: a pattern, with or without its number of matches, or a rule."),
+  allow_options: z
+    .boolean()
+    .optional()
+    .describe("True if an argument that is filled from evidence may be an option (`-…`). Default: false."),
 });
 
 /** Checks how a command ends and what it writes. Only commands on the host's list are run. */

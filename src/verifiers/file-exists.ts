@@ -32,10 +32,11 @@ interface Found {
   readonly digest?: string;
 }
 
-const params = z.strictObject({
+export const params = z.strictObject({
   ...subjectParams,
-  /** Minimum size of the file, in bytes. Default 1: an empty file proves nothing. */
-  min_bytes: countParam.optional(),
+  min_bytes: countParam
+    .optional()
+    .describe("Minimum size of the file, in bytes. Default: 1, since an empty file proves nothing."),
 });
 
 /** Checks whether regular files exist and are not empty. Files of up to `maxBytes` are hashed. */
@@ -59,10 +60,9 @@ export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
   });
 }
 
-const directoryParams = z.strictObject({
+export const directoryParams = z.strictObject({
   ...subjectParams,
-  /** Minimum number of files and folders in it. Default 0. */
-  min_entries: countParam.optional(),
+  min_entries: countParam.optional().describe("Minimum number of files and folders in it. Default: 0."),
 });
 
 /** Checks whether folders exist. */
@@ -93,7 +93,7 @@ export function directoryExists(sandbox: Sandbox): Verifier {
 
 const NAME = "file_matches";
 
-const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
+export const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
 
 /** Counts the lines of a file that match a pattern, in linear time. Files of up to `maxBytes` are read. */
 export function fileMatches(sandbox: Sandbox, maxBytes: number): Verifier {

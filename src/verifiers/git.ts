@@ -27,11 +27,12 @@ import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 
 const NAME = "git_clean";
 
-const params = z.strictObject({
-  /** The folder that must be clean. Default: the whole project. */
-  path: textParam.optional(),
-  /** True if files that are neither committed nor ignored count too. Default true. */
-  untracked: z.boolean().optional(),
+export const params = z.strictObject({
+  path: textParam.optional().describe("The folder that must be clean. Default: the whole project."),
+  untracked: z
+    .boolean()
+    .optional()
+    .describe("True if files that are neither committed nor ignored count too. Default: true."),
 });
 
 /** Maximum nesting depth of submodules. */
@@ -69,9 +70,10 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
 
 const COMMIT_NAME = "git_commit_exists";
 
-const commitParams = z.strictObject({
-  /** The id of a commit, at least 7 hexadecimal digits. Default: the value of the evidence field. */
-  commit: textParam.optional(),
+export const commitParams = z.strictObject({
+  commit: textParam
+    .optional()
+    .describe("The id of a commit, at least 7 hexadecimal digits. Default: the value of the evidence field."),
 });
 
 /** Checks whether a commit is in the repository. `root` is the project's real path. */

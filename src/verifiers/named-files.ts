@@ -16,12 +16,19 @@ const PATHS_MAX = 100;
 
 /** Parameters of the verifiers that compare files with their state at an earlier time. */
 export const namedFilesParams = {
-  /** A file, a folder, or a glob. */
-  path: textParam.optional(),
-  /** Files, folders and globs. */
-  paths: z.array(textParam).min(1).max(PATHS_MAX).optional(),
-  /** An earlier phase: the state at its end is compared with. Default: the state when the gate's own phase was entered. */
-  since: z.strictObject({ phase: z.int() }).optional(),
+  path: textParam.optional().describe("A file, a folder, or a glob, relative to the project."),
+  paths: z
+    .array(textParam)
+    .min(1)
+    .max(PATHS_MAX)
+    .optional()
+    .describe("Files, folders and globs, relative to the project."),
+  since: z
+    .strictObject({ phase: z.int().describe("The number of an earlier phase.") })
+    .optional()
+    .describe(
+      "An earlier phase: the state at its end is compared with. Default: the state when the gate's own phase was entered.",
+    ),
 };
 
 interface SinceParams {

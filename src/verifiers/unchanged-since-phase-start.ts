@@ -23,11 +23,10 @@ import { harmless, sha256, shownPath } from "./subject.js";
 
 const NAME = "unchanged_since_phase_start";
 
-const params = z.strictObject({
-  /** Files, folders and globs. New and deleted files among them are changes. */
+/** New and deleted files among the named ones are changes. */
+export const params = z.strictObject({
   ...namedFilesParams,
-  /** Files, folders and globs that may change. */
-  except: z.array(textParam).min(1).max(100).optional(),
+  except: z.array(textParam).min(1).max(100).optional().describe("Files, folders and globs that may change."),
 });
 
 /** A file as it was: its digest, and its text if that is short. A link is compared by the content of its file. */
