@@ -12,6 +12,7 @@
  * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
+ * - new-texts.ts: the texts that `new` writes
  * - transfer-lines.ts: the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
  * - log.ts: the log of `serve`
@@ -48,6 +49,7 @@ Exit codes:
 
 const EXAMPLES = `
 Examples:
+  phasegate new fix_a_bug --phases 3
   phasegate validate workflows
   phasegate gate freeze workflows/my_workflow --phase 1
   phasegate plan specs/login/tasks.md
@@ -66,6 +68,7 @@ type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
 /** The commands, in the order in which the help lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   serve: async () => (await import("./serve.js")).serveCommand,
+  new: async () => (await import("./new.js")).newCommand,
   validate: async () => (await import("./validate.js")).validateCommand,
   gate: async () => (await import("./gate.js")).gateCommand,
   plan: async () => (await import("./plan.js")).planCommand,

@@ -70,7 +70,7 @@ async function loadServe(): Promise<typeof import("./server.js").serve> {
 }
 
 /** Returns the options, in the order in which the help lists them. */
-function serveOptions(): Option[] {
+export function serveOptions(): Option[] {
   return [
     ...folderOptions(),
     ...routedOptions(),
