@@ -56,14 +56,19 @@ function nameOf(words: readonly string[], folder: string): string {
     const hint = `If the blanks belong to the name, put it in quotes: phasegate new ${inShell(name)}`;
     throw new CommandFailure(`${words.length} names are given: ${printable(words.join(", "))}`, EXIT.usage, hint);
   }
-  if (isWorkflowType(name)) return name;
-  const last = basename(name.replaceAll("\\", "/"));
-  const isPath = /[/\\]/.test(name) && isWorkflowType(last);
-  const parent = isPath ? dirname(name.replaceAll("\\", "/")) : folder;
+  if (!isWorkflowType(name)) throw badName(name, folder);
+  return name;
+}
+
+function badName(name: string, folder: string): CommandFailure {
+  const path = name.replaceAll("\\", "/");
+  const last = basename(path);
+  const isPath = path.includes("/") && isWorkflowType(last);
+  const parent = isPath ? dirname(path) : folder;
   const hint = isPath
     ? `Name its folder apart: phasegate new ${inShell(last)} --in ${inShell(parent)}`
     : WORKFLOW_NAME_RULE;
-  throw new CommandFailure(`${shown(name)} can't be the name of a workflow`, EXIT.usage, hint);
+  return new CommandFailure(`${shown(name)} can't be the name of a workflow`, EXIT.usage, hint);
 }
 
 /** Returns the absolute path of the folder of workflows. It need not exist. */

@@ -1,0 +1,202 @@
+/** The configurations of MCP clients, as `phasegate doctor` reads them: which servers they start, and with which options. */
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, join, resolve, sep } from "node:path";
+import process from "node:process";
+import { Command } from "commander";
+import { parse as parseToml } from "smol-toml";
+import { errnoOf } from "../errors.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import type { ServerCommand } from "./mcp-probe.js";
+import { serveOptions } from "./serve.js";
+
+/** A file in which a client looks for MCP servers. */
+interface ClientFile {
+  readonly title: string;
+  /** Relative to the project; below the home folder if it begins with `~/`. */
+  readonly path: string;
+  /** The keys below which the servers are, by name. */
+  readonly keys: readonly string[];
+}
+
+const CLIENT_FILES: readonly ClientFile[] = [
+  { title: "Claude Code", path: ".mcp.json", keys: ["mcpServers"] },
+  { title: "Cursor", path: ".cursor/mcp.json", keys: ["mcpServers"] },
+  { title: "VS Code", path: ".vscode/mcp.json", keys: ["servers"] },
+  { title: "Codex", path: ".codex/config.toml", keys: ["mcp_servers"] },
+  { title: "Gemini CLI", path: ".gemini/settings.json", keys: ["mcpServers"] },
+  { title: "opencode", path: "opencode.json", keys: ["mcp"] },
+  { title: "opencode", path: "opencode.jsonc", keys: ["mcp"] },
+  { title: "opencode", path: ".opencode/opencode.json", keys: ["mcp"] },
+  { title: "opencode", path: ".opencode/opencode.jsonc", keys: ["mcp"] },
+  { title: "Windsurf", path: "~/.codeium/windsurf/mcp_config.json", keys: ["mcpServers"] },
+];
+
+/** The files that show that a folder is a project with a client. */
+export const CLIENT_PATHS: readonly string[] = CLIENT_FILES.flatMap(({ path }) =>
+  path.startsWith("~/") ? [] : [path],
+);
+
+/** A server that a client starts. */
+export interface ConfiguredServer {
+  /** The client, its file and the server's name in it, for messages. */
+  readonly place: string;
+  /** The command; or why it can't be started from here. */
+  readonly start: ServerCommand | { readonly reason: string };
+  /** The options that it gives to `phasegate serve`; undefined if it does not, or if they are wrong. */
+  readonly options?: ServedOptions;
+}
+
+/** The options of `phasegate serve` that `doctor` looks at. */
+export interface ServedOptions {
+  readonly workflows?: readonly string[];
+  readonly routed?: string;
+  readonly includeRoot?: readonly string[];
+  readonly state?: string;
+  readonly project?: string;
+  readonly approver?: Readonly<Record<string, string>>;
+  readonly approvers?: string;
+  readonly hashKeyFile?: string;
+  readonly allowUnsignedApprovals?: true;
+  readonly allowCommand?: Readonly<Record<string, string>>;
+  readonly allowHost?: readonly string[];
+  readonly allowEnv?: readonly string[];
+}
+
+/** The configurations of a project. */
+export interface FoundClients {
+  /** The servers that are phasegate, in the order of the files. */
+  readonly servers: readonly ConfiguredServer[];
+  /** The files that can't be read, each with the reason. */
+  readonly broken: readonly { readonly place: string; readonly reason: string }[];
+}
+
+/** Reads the configurations of all clients in a project. Servers other than phasegate are left out. */
+export async function readClients(project: string): Promise<FoundClients> {
+  const servers: ConfiguredServer[] = [];
+  const broken: { place: string; reason: string }[] = [];
+  for (const client of CLIENT_FILES) {
+    const place = `${client.title}, ${client.path}`;
+    try {
+      const text = await textOf(client, project);
+      if (text === undefined) continue;
+      const entries = entriesIn(
+        client.path.endsWith(".toml") ? parseToml(text) : JSON.parse(withoutComments(text)),
+        client,
+      );
+      for (const [name, entry] of entries) {
+        if (isPhasegate(name, entry)) servers.push(serverOf(`${place}, ${name}`, entry, project));
+      }
+    } catch (error) {
+      broken.push({ place, reason: error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error) });
+    }
+  }
+  return { servers, broken };
+}
+
+async function textOf({ path }: ClientFile, project: string): Promise<string | undefined> {
+  const file = path.startsWith("~/") ? join(homedir(), path.slice(2)) : join(project, path);
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the servers by name. Those of opencode may be one level deeper. */
+function entriesIn(config: unknown, { keys }: ClientFile): (readonly [string, JsonObject])[] {
+  const found = keys.reduce<unknown>((value, key) => (isJsonObject(value) ? value[key] : undefined), config);
+  if (!isJsonObject(found)) return [];
+  const nested = isJsonObject(found.servers) && found.servers.command === undefined ? found.servers : found;
+  return Object.entries(nested).flatMap(([name, entry]) => (isJsonObject(entry) ? [[name, entry] as const] : []));
+}
+
+function isPhasegate(name: string, { command, args, url }: JsonObject): boolean {
+  const words = [name, command, args, url].flatMap((word) => (Array.isArray(word) ? word : [word ?? ""]));
+  return words.some((word) => typeof word === "string" && /phasegate/i.test(word));
+}
+
+function serverOf(place: string, entry: JsonObject, project: string): ConfiguredServer {
+  const url = typeof entry.url === "string" ? entry.url : undefined;
+  if (url !== undefined) return { place, start: { reason: `it is reached at ${url}, and not started by the client` } };
+  if (entry.enabled === false || entry.disabled === true) return { place, start: { reason: "it is switched off" } };
+  const words = [...listOf(entry.command), ...listOf(entry.args)];
+  const fill = (text: string) => filled(text, project);
+  const env = isJsonObject(entry.env) ? entry.env : isJsonObject(entry.environment) ? entry.environment : {};
+  const texts = Object.entries(env).map(([name, value]) => [name, fill(String(value))] as const);
+  const [command, ...args] = words.map(fill);
+  if (command === undefined) return { place, start: { reason: "it has no command" } };
+  const unknown = [command, ...args, ...texts.map(([, value]) => value)].find((text) => PLACEHOLDER.test(text));
+  if (unknown !== undefined) return { place, start: { reason: `only the client can fill in ${unknown}` } };
+  const cwd = typeof entry.cwd === "string" ? resolve(project, fill(entry.cwd)) : project;
+  const start = { command, args, env: Object.fromEntries(texts), cwd };
+  const options = servedOptions(start);
+  return { place, start, ...(options === undefined ? {} : { options }) };
+}
+
+function listOf(value: JsonValue | undefined): string[] {
+  const items = Array.isArray(value) ? value : value === undefined ? [] : [value];
+  return items.map(String);
+}
+
+const PLACEHOLDER = /\$\{[^}]*\}/;
+
+/** Replaces the placeholders that clients have in common. Others stay. */
+function filled(text: string, project: string): string {
+  return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => {
+    if (inside === "workspaceFolder") return project;
+    if (inside === "userHome") return homedir();
+    if (inside === "pathSeparator" || inside === "/") return sep;
+    const [, name = "", preset] = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/.exec(inside) ?? [];
+    return process.env[name] ?? preset ?? whole;
+  });
+}
+
+/** Reads the options of `serve`. The server's own variables win over those of this process. */
+function servedOptions({ args, env, cwd }: ServerCommand): ServedOptions | undefined {
+  const at = args.indexOf("serve");
+  if (at === -1) return undefined;
+  const command = new Command().exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });
+  for (const option of serveOptions()) command.addOption(option);
+  try {
+    command.parse(args.slice(at + 1), { from: "user" });
+  } catch {
+    // The server says it when it is started.
+    return undefined;
+  }
+  const given: ServedOptions = command.opts();
+  const variable = (name: string) => env[`PHASEGATE_${name}`] ?? process.env[`PHASEGATE_${name}`];
+  const isGiven = (option: keyof ServedOptions) => command.getOptionValueSource(option) === "cli";
+  const workflows = isGiven("workflows") ? given.workflows : variable("WORKFLOWS")?.split(delimiter);
+  const routed = isGiven("routed") ? given.routed : (env.WORKFLOW_DEFINITIONS_DIR ?? given.routed);
+  const state = isGiven("state") ? given.state : variable("STATE");
+  const project = isGiven("project") ? given.project : variable("PROJECT");
+  const approvers = isGiven("approvers") ? given.approvers : variable("APPROVERS");
+  const hashKeyFile = isGiven("hashKeyFile") ? given.hashKeyFile : variable("HASH_KEY_FILE");
+  const there = (path: string) => resolve(cwd, path);
+  return {
+    ...given,
+    ...(workflows === undefined ? {} : { workflows: workflows.filter((path) => path !== "").map(there) }),
+    ...(routed === undefined ? {} : { routed: there(routed) }),
+    ...(state === undefined ? {} : { state: stateIn(cwd, state) }),
+    ...(project === undefined ? {} : { project: there(project) }),
+    ...(approvers === undefined ? {} : { approvers: there(approvers) }),
+    ...(hashKeyFile === undefined ? {} : { hashKeyFile: there(hashKeyFile) }),
+  };
+}
+
+/** Returns `--state` with an absolute path, as a server sees it that is started in a folder. */
+export function stateIn(cwd: string, state: string): string {
+  if (state.startsWith("sqlite:") && state !== "sqlite::memory:")
+    return `sqlite:${resolve(cwd, state.slice("sqlite:".length))}`;
+  return /^[a-z][a-z0-9+.-]+:/i.test(state) ? state : resolve(cwd, state);
+}
+
+/** Returns JSON without the comments and trailing commas that clients allow. Texts keep what looks like them. */
+function withoutComments(text: string): string {
+  const bare = text
+    .replace(/^\uFEFF/, "")
+    .replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, kept: string | undefined) => kept ?? " ");
+  return bare.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, (_, kept: string | undefined) => kept ?? "");
+}
