@@ -140,11 +140,11 @@ function listOf(value: JsonValue | undefined): string[] {
   return items.map(String);
 }
 
-const PLACEHOLDER = /\$\{[^}]*\}/;
+const PLACEHOLDER = /\$\{[^{}]*\}/;
 
 /** Replaces the placeholders that clients have in common. Others stay. */
 function filled(text: string, project: string): string {
-  return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => {
+  return text.replace(/\$\{([^{}]*)\}/g, (whole, inside: string) => {
     if (inside === "workspaceFolder") return project;
     if (inside === "userHome") return homedir();
     if (inside === "pathSeparator" || inside === "/") return sep;
@@ -193,10 +193,21 @@ export function stateIn(cwd: string, state: string): string {
   return /^[a-z][a-z0-9+.-]+:/i.test(state) ? state : resolve(cwd, state);
 }
 
-/** Returns JSON without the comments and trailing commas that clients allow. Texts keep what looks like them. */
+/** The parts of JSON with comments: a text, a comment, whitespace, a comma, anything else. One of them fits everywhere. */
+const PARTS = /"(?:[^"\\]|\\.)*"?|\/\/[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?|\s+|,|[^"/\s,]+|\//gs;
+
+/** Returns JSON without the comments and trailing commas that clients allow. */
 function withoutComments(text: string): string {
-  const bare = text
-    .replace(/^\uFEFF/, "")
-    .replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, kept: string | undefined) => kept ?? " ");
-  return bare.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g, (_, kept: string | undefined) => kept ?? "");
+  let json = "";
+  let comma = "";
+  for (const [part] of text.replace(/^\uFEFF/, "").matchAll(PARTS)) {
+    if (/^(?:\s|\/[/*])/.test(part)) {
+      json += " ";
+      continue;
+    }
+    if (!/^[}\]]/.test(part)) json += comma;
+    comma = part === "," ? part : "";
+    if (comma === "") json += part;
+  }
+  return json + comma;
 }
