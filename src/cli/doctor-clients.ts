@@ -121,12 +121,12 @@ function serverOf(place: string, entry: JsonObject, project: string): Configured
   const url = typeof entry.url === "string" ? entry.url : undefined;
   if (url !== undefined) return { place, start: { reason: `it is reached at ${url}, and not started by the client` } };
   if (entry.enabled === false || entry.disabled === true) return { place, start: { reason: "it is switched off" } };
+  if (entry.command === undefined) return { place, start: { reason: "it has no command" } };
   const words = [...listOf(entry.command), ...listOf(entry.args)];
   const fill = (text: string) => filled(text, project);
   const env = isJsonObject(entry.env) ? entry.env : isJsonObject(entry.environment) ? entry.environment : {};
   const texts = Object.entries(env).map(([name, value]) => [name, fill(String(value))] as const);
-  const [command, ...args] = words.map(fill);
-  if (command === undefined) return { place, start: { reason: "it has no command" } };
+  const [command = "", ...args] = words.map(fill);
   const unknown = [command, ...args, ...texts.map(([, value]) => value)].find((text) => PLACEHOLDER.test(text));
   if (unknown !== undefined) return { place, start: { reason: `only the client can fill in ${unknown}` } };
   const cwd = typeof entry.cwd === "string" ? resolve(project, fill(entry.cwd)) : project;

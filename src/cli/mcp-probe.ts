@@ -147,7 +147,9 @@ class Connection {
   #take(text: string): void {
     this.#read += text.length;
     if (this.#read > OUTPUT_MAX) return this.fail("it writes without end");
-    const lines = (this.#rest + text).split("\n");
+    this.#rest += text;
+    if (!text.includes("\n")) return;
+    const lines = this.#rest.split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) if (line.trim() !== "") this.#answer(line);
   }
