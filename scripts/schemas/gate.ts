@@ -181,12 +181,15 @@ export const gateSchema = withKeywords(
   {
     title: "phasegate: gate-definition.yaml",
     description: "What an agent must submit before a phase counts as done.",
-    anyOf: [
-      { required: ["evidence_schema"], properties: { evidence_schema: { minProperties: 1 } } },
-      asks("verify"),
-      asks("approval"),
-      { required: ["checkpoint"], properties: { checkpoint: { anyOf: [asks("verify"), asks("approval")] } } },
-    ],
+    // A gate asks for something. As a choice, editors would propose each part of it as an object of its own.
+    if: {
+      anyOf: [
+        asks("verify"),
+        asks("approval"),
+        { required: ["checkpoint"], properties: { checkpoint: { anyOf: [asks("verify"), asks("approval")] } } },
+      ],
+    },
+    else: { required: ["evidence_schema"], properties: { evidence_schema: { type: "object", minProperties: 1 } } },
   },
 );
 

@@ -134,10 +134,12 @@ export const metadataSchema = withKeywords(
   {
     title: "phasegate: metadata.json",
     description: "A phased workflow: what it is for, and its phases.",
-    anyOf: [
-      { required: ["phases"], properties: { phases: { not: { type: "null" } } } },
-      { required: ["total_phases"], properties: { total_phases: { not: { type: "null" } } } },
-      { required: ["dynamic_phases"], properties: { dynamic_phases: { const: true } } },
-    ],
+    if: {
+      anyOf: [
+        { required: ["total_phases"], properties: { total_phases: { not: { type: "null" } } } },
+        { required: ["dynamic_phases"], properties: { dynamic_phases: { const: true } } },
+      ],
+    },
+    else: { required: ["phases"], properties: { phases: { not: { type: "null" } } } },
   },
 );
