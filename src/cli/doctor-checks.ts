@@ -1,6 +1,6 @@
 /** The checks of `phasegate doctor`: Node, the MCP SDK, clients, the state, workflows, approvers and Chromium. */
 import { execFile } from "node:child_process";
-import { access, constants, stat, statfs } from "node:fs/promises";
+import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
 import process from "node:process";
 import { isPhasegateError } from "../errors.js";
@@ -105,7 +105,7 @@ export async function checkState(state: string, project: string): Promise<Findin
   const path = pathOf(state);
   const kind = path === undefined ? state : state.slice(0, state.length - path.length);
   const shown = withoutPasswords(path === undefined ? state : `${kind}${relative(project, path) || "."}`);
-  if (path !== undefined && (await stat(path).catch(() => undefined)) === undefined) {
+  if (path !== undefined && (await isMissing(path))) {
     return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
   }
   try {
@@ -127,6 +127,12 @@ export async function checkState(state: string, project: string): Promise<Findin
   } catch (error) {
     return [failed("state", `${shown}: `, error)];
   }
+}
+
+/** Returns true if there is nothing at a path, or an empty folder. */
+async function isMissing(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined); // opening it says what is wrong
+  return found === undefined || (found.isDirectory() && (await readdir(path)).length === 0);
 }
 
 const MEMORY = "sqlite::memory:";

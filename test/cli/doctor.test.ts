@@ -2,11 +2,13 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FileStorage } from "phasegate/fs";
+import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Finding } from "../../src/cli/doctor-checks.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { livedIn } from "../support/house.js";
+import { emptyDatabase, runSql } from "../support/postgres.js";
 import { writeFiles } from "../support/write-files.js";
 import { answering } from "./answering.js";
 import { BIN } from "./bin.js";
@@ -242,9 +244,25 @@ describe("the state", () => {
     ]);
     expect(await of(`sqlite:${join(project, "file")}`)).toEqual([expect.stringMatching(/^problem: sqlite:file: /)]);
     expect(await of("mysql:x")).toEqual(["problem: mysql:x: unknown kind of state mysql: mysql:x"]);
+    await mkdir(join(project, "empty"));
+    expect(await of(join(project, "empty"))).toEqual(["ok: empty: does not exist yet; the first start makes it"]);
     const [postgres] = await of("postgres://ann:secret@127.0.0.1:1/x");
     expect(postgres).toMatch(/^problem: postgres:\/\/ann:\*\*\*@127\.0\.0\.1:1\/x: /);
     expect(postgres).not.toContain("secret");
+  });
+
+  it("may be in PostgreSQL", async () => {
+    const [project, url] = [await aProject(), await emptyDatabase()];
+    const shown = url.replace(/:[^:@]+@/, ":***@");
+    expect((await messages(project, url))[0]).toMatch(/^problem: .*has version 0 of the tables/);
+    await (await PostgresStorage.open({ url })).close();
+    await expect(messages(project, url)).resolves.toEqual([
+      expect.stringMatching(/: opens, (?:survives a power failure|but may lose its last commits)/),
+    ]);
+    await runSql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
+    expect(await messages(project, url)).toEqual([
+      `warning: ${shown}: opens, but may lose its last commits in a power failure`,
+    ]);
   });
 
   it("is a problem if another program holds its lock", async () => {
