@@ -1,6 +1,7 @@
 /** `phasegate new`: writes the folder of a new workflow, which is valid at once. Its texts are in new-texts.ts. */
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve, sep } from "node:path";
+import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
 import { CommandFailure, EXIT, packageVersion, type SetExitCode } from "./exit-codes.js";
@@ -135,16 +136,15 @@ function printWritten(terminal: Terminal, folder: string, files: readonly NewFil
 }
 
 function printNext(terminal: Terminal, { in: root, plan, routed }: NewOptions, folder: string): void {
-  const serve = routed
-    ? `phasegate serve --routed ${inShell(root)} --decider linear --state .phasegate --project .`
-    : `phasegate serve --workflows ${inShell(root)} --state .phasegate --project .`;
+  // npm sets it for what npx starts: without npx there may be no such command.
+  const phasegate = process.env.npm_command === "exec" ? "npx phasegate" : "phasegate";
+  const served = routed ? `--routed ${inShell(root)} --decider linear` : `--workflows ${inShell(root)}`;
+  const example = inShell(join(folder, "example-tasks.md"));
   const steps = [
-    [`phasegate validate ${inShell(folder)} --project .`, "checks it"],
-    ...(plan
-      ? [[`phasegate plan ${inShell(join(folder, "example-tasks.md"))}`, "shows how a plan is read"] as const]
-      : []),
-    [serve, "serves it over MCP"],
-  ] as const;
+    [`${phasegate} validate ${inShell(folder)} --project .`, "checks it"] as const,
+    ...(plan ? [[`${phasegate} plan ${example}`, "shows how a plan is read"] as const] : []),
+    [`${phasegate} serve ${served} --state .phasegate --project .`, "serves it over MCP"] as const,
+  ];
   const width = Math.max(...steps.map(([command]) => command.length));
   print(terminal, "\nPut your own texts in their place. Then:");
   for (const [command, what] of steps) print(terminal, `  ${printable(command.padEnd(width))}  # ${what}`);

@@ -14,6 +14,7 @@ import { run } from "./run-cli.js";
 
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
 });
 
 async function filesIn(folder: string): Promise<string[]> {
@@ -43,11 +44,16 @@ describe("phasegate new", () => {
   it("names the commands to run next, with quotes where a shell needs them", async () => {
     const root = await temporaryFolder();
     vi.spyOn(process, "cwd").mockReturnValue(root);
+    vi.stubEnv("npm_command", "");
     const { stdout } = await run("new", "Fix a $bug");
     expect(stdout).toContain("  phasegate validate 'workflows/Fix a $bug' --project . ");
     expect(stdout).toContain("  phasegate serve --workflows workflows --state .phasegate --project . ");
     expect(await filesIn(join(root, "workflows/Fix a $bug"))).toHaveLength(6);
     expect((await run("new", "two words", "--routed")).stdout).toContain('phasegate validate "workflows/two words" ');
+    vi.stubEnv("npm_command", "exec");
+    expect(
+      (await run("new", "by_npx", "--plan")).stdout.match(/^ {2}npx phasegate (?:validate|plan|serve) /gm),
+    ).toHaveLength(3);
   });
 
   it("writes files that fit their schemas, and names these by the path of the package", async () => {
