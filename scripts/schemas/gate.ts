@@ -79,7 +79,7 @@ const rule = z
     filled,
     gateObject({
       rule: required(filled, "A rule in CEL, or a Python lambda."),
-      error_message: optional(z.unknown(), "The message for evidence that breaks the rule. Default: the rule itself."),
+      error_message: optional(z.string(), "The message for evidence that breaks the rule. Default: the rule itself."),
     }),
   ])
   .meta({ id: "rule", description: "A rule in CEL such as `value > 0`, or an object with a rule and its message." });

@@ -220,8 +220,6 @@ function changesOf(base: JsonValue): Change[] {
 const STRICTER: readonly ((change: Change) => boolean)[] = [
   // A blank text counts as missing for the readers, also where no text is expected.
   ({ to }) => to === "",
-  // `type: null` and the like: no JSON Schema, and the reader of options takes it for any type.
-  ({ path }) => path.join("/") === "options_schema/properties/docs/type",
 ];
 
 /** What the readers refuse, and no schema can say: the words of the diagnostics, and an example of each. */
