@@ -112,9 +112,11 @@ function entriesIn(config: unknown, { keys }: ClientFile): (readonly [string, Js
   return Object.entries(nested).flatMap(([name, entry]) => (isJsonObject(entry) ? [[name, entry] as const] : []));
 }
 
-function isPhasegate(name: string, { command, args, url }: JsonObject): boolean {
-  const words = [name, command, args, url].flatMap((word) => (Array.isArray(word) ? word : [word ?? ""]));
-  return words.some((word) => typeof word === "string" && /phasegate/i.test(word));
+/** Returns true for a server of this name, and for one that runs `phasegate serve`: a folder may be called so, too. */
+function isPhasegate(name: string, { command, args }: JsonObject): boolean {
+  const words = [...listOf(command), ...listOf(args)];
+  const runs = words.some((word) => /(?:^|[\\/])phasegate(?:@[^\\/]*)?$|node_modules[\\/]phasegate[\\/]/i.test(word));
+  return /phasegate/i.test(name) || (runs && words.includes("serve"));
 }
 
 function serverOf(place: string, entry: JsonObject, project: string): ConfiguredServer {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, rm } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FileStorage } from "phasegate/fs";
@@ -155,7 +155,10 @@ describe("the clients' configurations", () => {
   });
 
   it("are reported if they can't be read, and servers of others are not started", async () => {
-    const other = { command: process.execPath, args: ["-e", "require('fs').writeFileSync('started', '')"] };
+    const other = {
+      command: process.execPath,
+      args: ["-e", "require('fs').writeFileSync('started', '')", "/home/ann/phasegate"],
+    };
     const project = await aProject({
       ".mcp.json": '{ "mcpServers": { ',
       ".codex/config.toml": "a = = b",
@@ -168,6 +171,7 @@ describe("the clients' configurations", () => {
       { status: "problem", message: expect.stringMatching(/^Claude Code, \.mcp\.json can't be read: ./) },
       { status: "problem", message: expect.stringMatching(/^Codex, \.codex\/config\.toml can't be read: ./) },
     ]);
+    expect(await readdir(project)).not.toContain("started");
     expect(JSON.stringify(findings)).not.toContain("other");
   });
 
