@@ -42,11 +42,14 @@ const MAY_IMPORT = {
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "phased", "routed", "tools", "workspace"],
   http: ["workflow", "routed", "tools"],
+  // Sets up a project for its clients, for the command line alone.
+  setup: ["workflow", "sandbox"],
   // The command line is a host of its own: it chooses the adapters.
   cli: [
     ...ENGINE,
     ...["storage/common", "storage/files", "storage/sqlite", "storage/postgres"],
     ...["content", "search", "deciders", "verifiers", "sandbox", "workspace", "testing", "tools", "mcp", "http"],
+    "setup",
   ],
 };
 
@@ -55,6 +58,7 @@ const NODE_ROOMS = [
   "^src/(sandbox|workspace|testing|cli|verifiers|search)/",
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
+  "^src/setup/(apply|project)[.]ts$",
 ];
 
 /** The files of a module, without those of the modules within it. */

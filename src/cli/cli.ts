@@ -48,6 +48,7 @@ Exit codes:
 
 const EXAMPLES = `
 Examples:
+  phasegate init
   phasegate validate workflows
   phasegate gate freeze workflows/my_workflow --phase 1
   phasegate plan specs/login/tasks.md
@@ -65,6 +66,7 @@ type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
 
 /** The commands, in the order in which the help lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
+  init: async () => (await import("./init.js")).initCommand,
   serve: async () => (await import("./serve.js")).serveCommand,
   validate: async () => (await import("./validate.js")).validateCommand,
   gate: async () => (await import("./gate.js")).gateCommand,
