@@ -67,6 +67,7 @@ type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
 /** The commands, in the order in which the help lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   init: async () => (await import("./init.js")).initCommand,
+  hook: async () => (await import("./hook.js")).hookCommand,
   serve: async () => (await import("./serve.js")).serveCommand,
   validate: async () => (await import("./validate.js")).validateCommand,
   gate: async () => (await import("./gate.js")).gateCommand,

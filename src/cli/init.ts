@@ -138,6 +138,8 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
     mode,
     pieces: mode === "remove" ? [] : wantedPieces({ ...setup, files }),
     choices: setup.choices,
+    // The configuration of Windsurf is changed only if the client is named.
+    outside: options.client?.includes("windsurf") === true,
     files,
     folders: await readFolders(roots, paths),
     ...(record && { record }),
@@ -200,8 +202,7 @@ async function chooseSetup(
   const known = (before?.clients ?? (named === undefined ? (detected.length > 0 ? detected : ["claude"]) : [])).filter(
     isClientId,
   );
-  // A configuration outside of the project is changed only if the client is named.
-  const clients = [...new Set([...known.filter((id) => id !== "windsurf"), ...(named ?? [])])];
+  const clients = [...new Set([...known, ...(named ?? [])])];
 
   const names = all.map(({ name }) => name);
   const usual = USUAL_STARTERS.filter((name) => names.includes(name));
@@ -224,7 +225,7 @@ async function chooseSetup(
     options.testCommand ?? commandOf(recorded) ?? (terminal ? await askCommand(terminal, found?.argv) : found?.argv);
   const hooks = options.hooks ?? before?.hooks ?? (terminal !== undefined && (await confirm(terminal, HOOK_QUESTION)));
   const choices: Choices = {
-    clients: [...new Set([...(before?.clients ?? []), ...clients])],
+    clients,
     starters: [...wanted],
     hooks,
     ...(testCommand && { testCommand: [...testCommand] }),

@@ -52,6 +52,8 @@ export interface Situation {
   /** The pieces that should be there; none for `remove`. */
   readonly pieces: readonly Piece[];
   readonly choices: Choices;
+  /** True if files outside of the project may be changed. What is there is taken out by `remove` in any case. */
+  readonly outside: boolean;
   /** The files of all pieces, wanted and recorded, and the record. */
   readonly files: ReadonlyMap<string, FileFact>;
   /** The folders of these files that exist. */
@@ -110,7 +112,7 @@ export function planSetup(situation: Situation): SetupPlan {
   }
   for (const entry of recorded.values()) {
     // It was wanted by an earlier run. Adding takes nothing away, and what is outside of the project is named each time.
-    const stays = mode === "add" || (mode === "update" && entry.path.startsWith("~/"));
+    const stays = mode === "add" || (mode === "update" && isOutside(entry));
     const outcome: Outcome = stays ? { entry } : planRemoval(entry, mode, drafts.of(entry.path));
     if (outcome.refused !== undefined) refused.push({ path: entry.path, text: outcome.refused });
     if (outcome.note !== undefined) note({ path: entry.path, ...outcome.note });
@@ -150,6 +152,7 @@ interface Outcome {
 function planPiece(piece: Piece, entry: RecordedPiece | undefined, situation: Situation, draft: Draft): Outcome {
   const { mode } = situation;
   const asWas: Outcome = entry === undefined ? {} : { entry };
+  if (isOutside(piece) && !situation.outside) return asWas;
   if (piece.kind === "file") {
     const left = leftOut(piece.path, entry, situation, draft.exists);
     if (left !== undefined) return { ...asWas, ...left };
@@ -361,6 +364,10 @@ function recordChange({ files }: Situation, after: string | undefined): FileChan
   const before = files.get(RECORD_PATH)?.text;
   if (before === after) return [];
   return [{ path: RECORD_PATH, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
+}
+
+function isOutside({ path }: { readonly path: string }): boolean {
+  return path.startsWith("~/");
 }
 
 function isIn(path: string, folder: string): boolean {

@@ -60,22 +60,26 @@ const ABOUT =
 
 /** Returns the text of the record's file, with a line for each file and each piece. */
 export function recordText({ format, choices, folders, files, pieces }: SetupRecord): string {
-  const whole = { about: ABOUT, format, choices, folders, files, pieces };
-  const lines = Object.entries(whole).map(([key, value]) => {
-    const isTall = key === "files" || key === "pieces";
-    return `  ${JSON.stringify(key)}: ${isTall ? tall(value) : JSON.stringify(value)}`;
-  });
-  return `{\n${lines.join(",\n")}\n}\n`;
+  const lines = [
+    `"about": ${JSON.stringify(ABOUT)}`,
+    `"format": ${format}`,
+    `"choices": ${JSON.stringify(choices)}`,
+    `"folders": ${JSON.stringify(folders)}`,
+    `"files": ${enclosed(
+      "{}",
+      Object.entries(files).map(([path, file]) => `${JSON.stringify(path)}: ${JSON.stringify(file)}`),
+    )}`,
+    `"pieces": ${enclosed(
+      "[]",
+      pieces.map((piece) => JSON.stringify(piece)),
+    )}`,
+  ];
+  return `{\n  ${lines.join(",\n  ")}\n}\n`;
 }
 
-function tall(value: object): string {
-  const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  const parts = Object.entries(value).map(([key, one]) => {
-    return Array.isArray(value) ? JSON.stringify(one) : `${JSON.stringify(key)}: ${JSON.stringify(one)}`;
-  });
-  return parts.length === 0
-    ? `${open}${close}`
-    : `${open}\n${parts.map((part) => `    ${part}`).join(",\n")}\n  ${close}`;
+function enclosed(brackets: "[]" | "{}", lines: readonly string[]): string {
+  const [open, close] = brackets;
+  return lines.length === 0 ? `${open}${close}` : `${open}\n    ${lines.join(",\n    ")}\n  ${close}`;
 }
 
 /** Reads the record; a problem if it is none. */
