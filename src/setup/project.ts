@@ -1,5 +1,5 @@
 /** Reads what `phasegate init` must know of a project: its root, its files and how phasegate is installed in it. */
-import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { isPhasegateError } from "../errors.js";
@@ -73,16 +73,8 @@ async function readFact(sandbox: Sandbox, base: string, path: string): Promise<F
     return { text, ...(to !== path && { leadsTo: to }), ...(problem !== undefined && { problem }) };
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    if (error.code !== "FILE_NOT_FOUND") return { problem: error.message };
-    return (await isLink(join(base, path))) ? { problem: "it is a link to a file that does not exist" } : {};
+    return error.code === "FILE_NOT_FOUND" ? {} : { problem: error.message };
   }
-}
-
-async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  );
 }
 
 /** Returns those folders above some paths that exist. */

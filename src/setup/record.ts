@@ -4,6 +4,8 @@
  */
 import * as z from "zod";
 import { digest } from "../workflow/json.js";
+import { isPlainPath } from "../workflow/names.js";
+import { CLIENTS } from "./clients.js";
 import type { Place } from "./pieces.js";
 
 /** The path of the record. */
@@ -11,6 +13,14 @@ export const RECORD_PATH = ".phasegate-init.json";
 
 const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 const numberSchema = z.number().int().min(0);
+
+/** A path in the project, or of a client's configuration outside of it. A record is as trustworthy as the project. */
+const pathSchema = z.string().refine(isWritten, "a path that init never writes");
+
+function isWritten(path: string): boolean {
+  if (!path.startsWith("~/")) return isPlainPath(path);
+  return Object.values(CLIENTS).some(({ configs }) => configs.includes(path));
+}
 
 const recordSchema = z.object({
   about: z.string().optional(),
@@ -23,10 +33,12 @@ const recordSchema = z.object({
     testCommand: z.array(z.string()).min(1).optional(),
   }),
   /** Folders that init made, each after its parent. */
-  folders: z.array(z.string()),
+  folders: z.array(
+    z.string().refine((path) => isPlainPath(path.replace(/^~\//, "")), "a folder that init never makes"),
+  ),
   /** Files that have pieces and may have other text. */
   files: z.record(
-    z.string(),
+    pathSchema,
     z.object({
       /** True if there was no such file. */
       created: z.boolean(),
@@ -38,7 +50,7 @@ const recordSchema = z.object({
   ),
   pieces: z.array(
     z.object({
-      path: z.string(),
+      path: pathSchema,
       kind: z.enum(["file", "block", "property", "item", "table"]),
       keys: z.array(z.string()).optional(),
       digest: digestSchema,
