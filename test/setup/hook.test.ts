@@ -180,7 +180,7 @@ test("the note of a reminder disturbs no command on the state", async () => {
   const state = join(project.root, ".phasegate");
   expect(await readdir(state)).toContain("stop-hook.json");
   expect(await run("sessions", "--state", state)).toMatchObject({ code: 0, stderr: "" });
-  expect(await run("audit", "--state", state)).toMatchObject({ code: 0 });
+  expect(await run("audit", project.sessionId, "--state", state)).toMatchObject({ code: 0 });
   expect(await run("backup", "--state", state, join(project.home, "backup"))).toMatchObject({ code: 0 });
 });
 
@@ -203,6 +203,7 @@ test("whatever fails, the agent may end; --log-level debug says what failed", as
   for (const name of await readdir(commits, { recursive: true })) {
     if (name.endsWith(".json") && name.includes(tampered.sessionId)) await writeFile(join(commits, name), "{}");
   }
+  expect(await run("sessions", "--state", commits)).toMatchObject({ code: 1 });
   const nowhere = join(project.home, "nowhere");
   await mkdir(nowhere);
   const silent: readonly (readonly [unknown, ...string[]])[] = [
