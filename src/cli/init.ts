@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { applyPlan } from "../setup/apply.js";
 import { findChecks, splitCommand } from "../setup/checks.js";
-import { type Command as Argv, CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
+import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
 import { differenceOf } from "../setup/difference.js";
 import { type Mode, planSetup, type SetupPlan } from "../setup/plan.js";
 import {
@@ -39,7 +39,7 @@ interface InitOptions {
   readonly client?: readonly ClientId[];
   readonly starters?: readonly string[];
   readonly startersFrom?: string;
-  readonly testCommand?: Argv;
+  readonly testCommand?: string;
   readonly hooks?: boolean;
   readonly project?: string;
   readonly update?: true;
@@ -83,7 +83,9 @@ export function initCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
       ),
     )
     .addOption(
-      new Option("--test-command <command>", "the command that checks the project; found if not given").argParser(argv),
+      new Option("--test-command <command>", "the command that checks the project; found if not given").argParser(
+        shellless,
+      ),
     )
     .option("--hooks", "install a hook that reminds an agent of an unfinished session before it ends")
     .option("--no-hooks", "leave the hook out; with --update, take it out")
@@ -116,9 +118,8 @@ function nameList(value: string): string[] {
   throw new InvalidArgumentError("Join the names by ','.");
 }
 
-function argv(value: string): Argv {
-  const command = splitCommand(value);
-  if (command !== undefined) return command;
+function shellless(value: string): string {
+  if (splitCommand(value) !== undefined) return value.trim();
   throw new InvalidArgumentError("Write a program and its arguments. Gates run it without a shell: no |, &, ; or $.");
 }
 
@@ -178,7 +179,7 @@ interface Setup {
   readonly clients: readonly ClientId[];
   readonly starters: readonly Starter[];
   readonly hooks: boolean;
-  readonly testCommand?: Argv;
+  readonly testCommand?: string;
   readonly launcher: Launcher;
   readonly installed: Installed;
   readonly choices: Choices;
@@ -222,13 +223,13 @@ async function chooseSetup(
   const [found] = findChecks(facts);
   const recorded = before?.testCommand;
   const testCommand =
-    options.testCommand ?? commandOf(recorded) ?? (terminal ? await askCommand(terminal, found?.argv) : found?.argv);
+    options.testCommand ?? recorded ?? (terminal ? await askCommand(terminal, found?.command) : found?.command);
   const hooks = options.hooks ?? before?.hooks ?? (terminal !== undefined && (await confirm(terminal, HOOK_QUESTION)));
   const choices: Choices = {
     clients,
     starters: [...wanted],
     hooks,
-    ...(testCommand && { testCommand: [...testCommand] }),
+    ...(testCommand && { testCommand }),
   };
   return {
     clients,
@@ -239,11 +240,6 @@ async function chooseSetup(
     installed,
     choices,
   };
-}
-
-function commandOf(words: readonly string[] | undefined): Argv | undefined {
-  const [executable, ...args] = words ?? [];
-  return executable === undefined ? undefined : [executable, ...args];
 }
 
 function launcherOf({ from }: Installed, { root }: Roots): Launcher {
@@ -272,13 +268,11 @@ async function askStarters(terminal: Terminal, names: readonly string[], preset:
   return answer === "" ? [...preset] : answer.split(",").map((name) => name.trim());
 }
 
-async function askCommand(terminal: Terminal, found: Argv | undefined): Promise<Argv | undefined> {
+async function askCommand(terminal: Terminal, found: string | undefined): Promise<string | undefined> {
   for (;;) {
-    const preset = found === undefined ? "none" : found.join(" ");
-    const answer = await ask(terminal, `Command that checks the project [${printable(preset)}]: `);
+    const answer = await ask(terminal, `Command that checks the project [${printable(found ?? "none")}]: `);
     if (answer === "") return found;
-    const command = splitCommand(answer);
-    if (command !== undefined) return command;
+    if (splitCommand(answer) !== undefined) return answer;
     print(terminal, "Write a program and its arguments, without |, &, ; or $.");
   }
 }

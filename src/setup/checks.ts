@@ -1,7 +1,6 @@
 /** Finds the commands that check a project, in the files of its build tools. Pure: the texts of these files go in. */
 import { parse as parseToml } from "smol-toml";
 import { isJsonObject } from "../workflow/json.js";
-import type { Command } from "./clients.js";
 
 /** Files that are read to find commands. */
 export const CHECK_FILES = ["package.json", "pyproject.toml", "Cargo.toml", "go.mod", "Makefile"] as const;
@@ -21,20 +20,20 @@ export type CheckFacts = Readonly<Record<string, string | undefined>>;
 
 /** A command that checks the project, and the file that says so. */
 export interface FoundCheck {
-  readonly argv: Command;
+  readonly command: string;
   readonly from: string;
 }
 
 /** Returns the commands that were found; the first is the best guess. */
 export function findChecks(facts: CheckFacts): FoundCheck[] {
-  const found: readonly (readonly [string, Command | undefined])[] = [
+  const found: readonly (readonly [string, string | undefined])[] = [
     ["package.json", fromPackage(facts)],
     ["pyproject.toml", fromPyproject(facts)],
-    ["Cargo.toml", facts["Cargo.toml"] === undefined ? undefined : ["cargo", "test"]],
-    ["go.mod", facts["go.mod"] === undefined ? undefined : ["go", "test", "./..."]],
+    ["Cargo.toml", facts["Cargo.toml"] === undefined ? undefined : "cargo test"],
+    ["go.mod", facts["go.mod"] === undefined ? undefined : "go test ./..."],
     ["Makefile", fromMakefile(facts)],
   ];
-  return found.flatMap(([from, argv]) => (argv === undefined ? [] : [{ argv, from }]));
+  return found.flatMap(([from, command]) => (command === undefined ? [] : [{ command, from }]));
 }
 
 /** The program that installs the packages of a project of Node, and runs its scripts. */
@@ -76,36 +75,34 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Returns the names of the environment variables that a command needs. */
-export function variablesFor([executable]: Command): readonly string[] {
+export function variablesFor(command: string): readonly string[] {
+  const [executable = ""] = splitCommand(command) ?? [];
   return Object.hasOwn(NEEDED, executable) ? (NEEDED[executable] ?? []) : [];
 }
 
-/** Splits a command that a person has typed, at blanks outside of quotation marks. Undefined if it is none, or needs a shell. */
-export function splitCommand(text: string): Command | undefined {
-  const words: string[] = [];
-  for (const [word, double, single] of text.trim().matchAll(/"([^"]*)"|'([^']*)'|[^\s"']+/g)) {
-    if (double === undefined && single === undefined && /[|&;<>$`(){}*?]/.test(word)) return undefined;
-    words.push(double ?? single ?? word);
-  }
-  const [executable, ...args] = words;
-  return executable === undefined || executable === "" ? undefined : [executable, ...args];
+/** Splits a command into its words: at blanks outside of quotation marks. Undefined if there are none, or it needs a shell. */
+export function splitCommand(command: string): string[] | undefined {
+  const words = command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
+  const plain = command.replaceAll(/"[^"]*"|'[^']*'/g, "");
+  if (words.length === 0 || /["'|&;<>$`(){}*?\\]/.test(plain)) return undefined;
+  return words.map((word) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, "$1$2"));
 }
 
-function fromPackage(facts: CheckFacts): Command | undefined {
+function fromPackage(facts: CheckFacts): string | undefined {
   const scripts = packageJson(facts)?.scripts;
   const test = isJsonObject(scripts) ? scripts.test : undefined;
   // `npm init` writes a script that always fails.
   if (typeof test !== "string" || test.trim() === "" || test.includes("no test specified")) return undefined;
   const manager = packageManagerOf(facts);
-  return manager === "bun" ? ["bun", "run", "test"] : [manager, "test"];
+  return manager === "bun" ? "bun run test" : `${manager} test`;
 }
 
-function fromPyproject(facts: CheckFacts): Command | undefined {
+function fromPyproject(facts: CheckFacts): string | undefined {
   const text = facts["pyproject.toml"];
   if (text === undefined || !usesPytest(text)) return undefined;
-  if (facts["uv.lock"] !== undefined) return ["uv", "run", "pytest"];
-  if (facts["poetry.lock"] !== undefined) return ["poetry", "run", "pytest"];
-  return ["python3", "-m", "pytest"];
+  if (facts["uv.lock"] !== undefined) return "uv run pytest";
+  if (facts["poetry.lock"] !== undefined) return "poetry run pytest";
+  return "python3 -m pytest";
 }
 
 function usesPytest(text: string): boolean {
@@ -116,10 +113,10 @@ function usesPytest(text: string): boolean {
   }
 }
 
-function fromMakefile(facts: CheckFacts): Command | undefined {
+function fromMakefile(facts: CheckFacts): string | undefined {
   const lines = facts.Makefile?.split("\n") ?? [];
   const target = ["test", "check"].find((name) =>
     lines.some((line) => /^[\w-]+\s*:(?!=)/.test(line) && line.split(":")[0]?.trim() === name),
   );
-  return target === undefined ? undefined : ["make", target];
+  return target === undefined ? undefined : `make ${target}`;
 }

@@ -30,7 +30,7 @@ const recordSchema = z.object({
     clients: z.array(z.string()),
     starters: z.array(z.string()),
     hooks: z.boolean(),
-    testCommand: z.array(z.string()).min(1).optional(),
+    testCommand: z.string().min(1).optional(),
   }),
   /** Folders that init made, each after its parent. */
   folders: z.array(

@@ -1,6 +1,6 @@
 /** Returns the pieces that a project should have: workflows, entries of the server, instructions, hooks, ignored files. Pure. */
 import { isJsonObject } from "../workflow/json.js";
-import { variablesFor } from "./checks.js";
+import { splitCommand, variablesFor } from "./checks.js";
 import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
 import { insertAll } from "./cuts.js";
 import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
@@ -40,7 +40,7 @@ export interface Wanted {
   readonly clients: readonly ClientId[];
   readonly starters: readonly Starter[];
   readonly hooks: boolean;
-  readonly testCommand?: Command;
+  readonly testCommand?: string;
   readonly launcher: Launcher;
   readonly files: ReadonlyMap<string, FileFact>;
 }
@@ -69,7 +69,7 @@ export function wantedPieces(wanted: Wanted): Piece[] {
 /** Options of starters that are a command which checks the project. */
 const COMMAND_OPTIONS = ["test_command", "check_command"] as const;
 
-function workflowFiles({ name, files }: Starter, testCommand: Command | undefined): Piece[] {
+function workflowFiles({ name, files }: Starter, testCommand: string | undefined): Piece[] {
   return Object.entries(files).map(([path, text]) => ({
     kind: "file",
     path: `${WORKFLOWS}/${name}/${path}`,
@@ -78,13 +78,13 @@ function workflowFiles({ name, files }: Starter, testCommand: Command | undefine
 }
 
 /** Makes a command the default of the options that want one, as a list or a text, whichever the option is. */
-function withDefaults(metadata: string, command: Command): string {
+function withDefaults(metadata: string, command: string): string {
   return COMMAND_OPTIONS.reduce((text, name) => {
     const keys = ["options_schema", "properties", name];
     if (jsonProblem(text, { keys }) !== undefined) return text;
     const schema = findJson(text, { keys });
     if (!isJsonObject(schema)) return text;
-    const value = schema.type === "array" ? [...command] : command.join(" ");
+    const value = schema.type === "array" ? (splitCommand(command) ?? []) : command;
     const place = { keys: [...keys, "default"] };
     if (schema.default !== undefined) return replaceJson(text, place, value);
     return insertAll(text, addJson(text, place, value, {}).insertions);
@@ -104,7 +104,7 @@ function serverEntry(client: Client, wanted: Wanted): Piece {
   const path = configOf(client, wanted.files);
   const { testCommand, launcher } = wanted;
   const inProject = pathsFor(client, launcher, path);
-  const allowed = testCommand === undefined ? [] : ["--allow-command", testCommand[0]];
+  const allowed = testCommand === undefined ? [] : ["--allow-command", testCommand];
   const variables = testCommand === undefined ? [] : variablesFor(testCommand).flatMap((name) => ["--allow-env", name]);
   const args = [
     "--workflows",

@@ -17,8 +17,9 @@ export const STARTERS = {
   "options_schema": {
     "type": "object",
     "properties": {
-      "test_command": { "type": "array", "items": { "type": "string" }, "description": "runs the tests" }
-    }
+      "test_command": { "type": "string", "description": "runs the tests" }
+    },
+    "required": ["test_command"]
   },
   "phases": [{ "phase_number": 1, "phase_name": "Fix" }]
 }

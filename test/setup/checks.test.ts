@@ -25,7 +25,7 @@ test.each([
   // The project's own tool comes before a Makefile around it.
   [{ "Cargo.toml": "", Makefile: "test:\n" }, "cargo test"],
 ])("%j is checked by %s", (facts, command) => {
-  expect(findChecks(facts)[0]?.argv.join(" ")).toBe(command);
+  expect(findChecks(facts)[0]?.command).toBe(command);
 });
 
 test.each([
@@ -48,9 +48,9 @@ test("all commands that are found are given, with the file that says so", () => 
 });
 
 test("what a program needs of the environment is known by its name", () => {
-  expect(variablesFor(["npm", "test"])).toEqual([]);
-  expect(variablesFor(["go", "test"])).toContain("GOPATH");
-  expect(variablesFor(["constructor"])).toEqual([]);
+  expect(variablesFor("npm test")).toEqual([]);
+  expect(variablesFor("go test")).toContain("GOPATH");
+  expect(variablesFor("constructor")).toEqual([]);
   expect(packageManagerOf({ "package.json": '{"packageManager": "other@1"}' })).toBe("npm");
 });
 
@@ -58,6 +58,8 @@ test.each([
   ["npm test", ["npm", "test"]],
   ['  python -c "a b"  x ', ["python", "-c", "a b", "x"]],
   ["make 'check all' ''", ["make", "check all", ""]],
+  ['a"b c"d', ["ab cd"]],
+  ['a "b', undefined],
   ["npm test && rm x", undefined],
   ["echo $HOME", undefined],
   ["a | b", undefined],

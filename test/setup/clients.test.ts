@@ -136,7 +136,7 @@ test("a project without phasegate gets a command that downloads this version and
   const args = ["-y", "-p", "phasegate@0.1.0", "-p", "@modelcontextprotocol/server@2", "phasegate", ...SERVE];
   expect(await project.json(".mcp.json")).toEqual({
     mcpServers: {
-      phasegate: { command: "npx", args: [...args, "--allow-command", "pnpm", "--allow-env", "HOME"] },
+      phasegate: { command: "npx", args: [...args, "--allow-command", "pnpm test", "--allow-env", "HOME"] },
     },
   });
 });

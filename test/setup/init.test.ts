@@ -26,9 +26,9 @@ test("a new project gets workflows, an entry, instructions, an ignored state and
   expect(await project.read("CLAUDE.md")).toContain("- `bug_fix`: Shows a bug with a test, then fixes it\n");
   // The command that was found is the default of the option that wants one, and the server may run it.
   expect(await project.json("workflows/bug_fix/metadata.json")).toMatchObject({
-    options_schema: { properties: { test_command: { default: ["npm", "test"] } } },
+    options_schema: { properties: { test_command: { default: "npm test" } } },
   });
-  expect(await project.read(".mcp.json")).toContain('"--allow-command",\n        "npm"\n');
+  expect(await project.read(".mcp.json")).toContain('"--allow-command",\n        "npm test"\n');
   expect(stdout).toContain("Commit what was written, .phasegate-init.json too.");
 });
 
@@ -330,7 +330,7 @@ test("on a terminal it asks for what was not given, and writes after a yes", asy
   const yes = await answering(args, ["cursor", "bug_fix", "cargo test | cat", "cargo test --all", "y", "y"]);
   expect([yes.code, yes.left]).toEqual([0, []]);
   expect(await project.json("workflows/bug_fix/metadata.json")).toMatchObject({
-    options_schema: { properties: { test_command: { default: ["cargo", "test", "--all"] } } },
+    options_schema: { properties: { test_command: { default: "cargo test --all" } } },
   });
   expect(await project.read(".cursor/hooks.json")).toContain("hook stop --client cursor");
   await expect(project.read("workflows/plan_execution/metadata.json")).rejects.toThrow("ENOENT");

@@ -83,7 +83,7 @@ test.each([
 ])("the command is the default of options that want one, as a text or a list: %#", (metadata, expected) => {
   const starter = { name: "work", description: "", files: { "metadata.json": metadata, "a.md": "test_command" } };
   const [first, second] = wantedPieces({
-    ...{ clients: [], starters: [starter], hooks: false, testCommand: ["npm", "test"], launcher: INSTALLED },
+    ...{ clients: [], starters: [starter], hooks: false, testCommand: "npm test", launcher: INSTALLED },
     files: new Map(),
   });
   expect(first).toMatchObject({ path: "workflows/work/metadata.json", text: expected ?? metadata });
