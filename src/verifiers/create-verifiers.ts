@@ -3,10 +3,12 @@
  *
  * What is decided where:
  * - file-exists.ts, lines.ts, markdown-headings.ts, json-value.ts: checks of files
+ * - line-exists.ts: which places in files count as named; plan-parses.ts: which files are plans
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
  * - command.ts, run-process.ts: which commands run, with which environment and limits
  * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
+ * - git-refs.ts: tags, and the files that differ between two commits
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
@@ -21,9 +23,12 @@ import { type AllowedCommands, command, commandHost, findCommand, resolveCommand
 import { loadVerifierRules } from "./define-verifier.js";
 import { directoryExists, fileExists, fileMatches } from "./file-exists.js";
 import { gitClean, gitCommitExists } from "./git.js";
+import { gitChanges, gitTagExists } from "./git-refs.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
+import { lineExists } from "./line-exists.js";
 import { markdownHeadings } from "./markdown-headings.js";
+import { planParses } from "./plan-parses.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 
 /** Limits of verifiers. */
@@ -42,7 +47,7 @@ export interface VerifierLimits {
 export interface VerifiersOptions {
   /** The root of all paths. No path may leave it. */
   readonly projectRoot: string;
-  /** The executables that `command` may run. Default: none. */
+  /** The commands that `command` may run. Default: none. */
   readonly commands?: AllowedCommands;
   /**
    * The environment of commands; nothing else is inherited. Without a `PATH` they get the folder of their executable,
@@ -64,10 +69,14 @@ export const VERIFIER_NAMES = [
   "file_matches",
   "markdown_headings",
   "json_value",
+  "line_exists",
+  "plan_parses",
   "changed_since_phase_start",
   "unchanged_since_phase_start",
   "git_clean",
   "git_commit_exists",
+  "git_tag_exists",
+  "git_changes",
   "command",
   "http_ok",
 ] as const satisfies readonly VerifierName[];
@@ -79,10 +88,14 @@ export type VerifierName =
   | "file_matches"
   | "markdown_headings"
   | "json_value"
+  | "line_exists"
+  | "plan_parses"
   | "changed_since_phase_start"
   | "unchanged_since_phase_start"
   | "git_clean"
   | "git_commit_exists"
+  | "git_tag_exists"
+  | "git_changes"
   | "command"
   | "http_ok";
 
@@ -119,10 +132,14 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     file_matches: withoutPath(fileMatches(sandbox, maxFileBytes)),
     markdown_headings: withoutPath(markdownHeadings(sandbox, maxFileBytes)),
     json_value: withoutPath(jsonValue(sandbox, maxFileBytes, rules)),
+    line_exists: withoutPath(lineExists(sandbox, maxFileBytes)),
+    plan_parses: withoutPath(planParses(sandbox, maxFileBytes)),
     changed_since_phase_start: withoutPath(changedSincePhaseStart(sandbox)),
     unchanged_since_phase_start: withoutPath(unchangedSincePhaseStart(sandbox)),
     git_clean: withoutPath(gitClean(root, git)),
     git_commit_exists: withoutPath(gitCommitExists(root, git)),
+    git_tag_exists: withoutPath(gitTagExists(root, git)),
+    git_changes: withoutPath(gitChanges(root, git)),
     command: withoutPath(command(host, rules)),
     http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
   };

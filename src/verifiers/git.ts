@@ -102,7 +102,7 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
 }
 
 /** Throws `INVALID_INPUT` if the host has no git. */
-function requireGit(verifier: string, host: GitHost | undefined): GitHost {
+export function requireGit(verifier: string, host: GitHost | undefined): GitHost {
   if (host !== undefined) return host;
   throw wrongParam(verifier, "", "this host has no git");
 }
@@ -240,7 +240,7 @@ function hidingIn(ignored: Buffer): string[] {
 }
 
 /** Returns the result if git was stopped or failed. */
-function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
+export function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
   const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
   const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
   return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };

@@ -142,7 +142,11 @@ export interface VerifyDefinition {
 }
 
 /** The built-in verifiers that compare with a snapshot, and take the parameter `since`. */
-export const SINCE_VERIFIERS: readonly string[] = ["changed_since_phase_start", "unchanged_since_phase_start"];
+export const SINCE_VERIFIERS: readonly string[] = [
+  "changed_since_phase_start",
+  "unchanged_since_phase_start",
+  "git_changes",
+];
 
 /** Returns the phase that a check's parameter `since` names: its snapshot is taken when that phase is passed. */
 export function sinceOf({ since }: JsonObject): number | undefined {
