@@ -225,6 +225,8 @@ async function allowingAll(gates: readonly PlacedGate[]): Promise<Readonly<Recor
     const [name] = Array.isArray(params.argv) ? params.argv : [];
     if (verifier === "command" && typeof name === "string" && /^[\w.+-]+$/.test(name))
       commands[name] = process.execPath;
+    if (verifier === "command" && typeof params.line === "string" && /^[^{}"'&|;<>$`\\()]+$/.test(params.line))
+      commands[params.line] = process.execPath;
     const url = verifier === "http_ok" && typeof params.url === "string" ? params.url : "";
     if (URL.canParse(url) && new URL(url).hostname !== "") hosts.push({ host: new URL(url).host, private: true });
   }

@@ -15,7 +15,7 @@ import { workingFolder } from "../sandbox/sandbox.js";
 import type { JsonObject } from "../workflow/json.js";
 import { nearest, parseRelativePath, shown } from "../workflow/names.js";
 import { COMMAND_VARIABLES, defineVerifier, textParam, type VerifierRules, wrongParam } from "./define-verifier.js";
-import { checkPattern, countMatches, isOftenEnough, patternParams } from "./lines.js";
+import { checkPattern, countMatches, isOftenEnough, linesOf, patternParams } from "./lines.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 import { harmless, outputLines, sha256, shownCommand, shownPath, withoutEscapes } from "./subject.js";
 
@@ -49,11 +49,13 @@ interface CommandHost {
 
 const NAME = "command";
 
-/** The check of a command's output: a pattern and its number of matches, or a rule. */
+/** A check of a command's output: a pattern and its number of matches, or a rule. */
 const outputParams = z
   .strictObject({
     ...patternParams,
     pattern: patternParams.pattern.optional(),
+    /** The name of an evidence field: only lines that contain its value count. */
+    with: textParam.optional(),
     /** With the variables `output` (a text), `exit` and `evidence`. */
     rule: textParam.optional(),
   })
@@ -77,8 +79,8 @@ const params = z.strictObject({
   exit: z.union([z.int().min(0).max(255), z.literal("nonzero")]).optional(),
   /** Time limit, in milliseconds, up to the host's maximum. */
   timeout_ms: z.int().min(1).optional(),
-  /** The check of its output. */
-  output: outputParams.optional(),
+  /** The checks of its output. All must hold. */
+  output: z.union([outputParams, z.array(outputParams).min(1).max(20)]).optional(),
   /** True if an argument that is filled from evidence may be an option. */
   allow_options: z.boolean().optional(),
 });
@@ -95,7 +97,7 @@ export function command(host: CommandHost, rules: VerifierRules): Verifier {
       if ((given.timeout_ms ?? 0) > host.maxTimeoutMs) {
         throw wrongParam(NAME, "timeout_ms", `the host allows ${host.maxTimeoutMs} ms`);
       }
-      if (given.output !== undefined) checkOutput(NAME, given.output, rules);
+      for (const output of outputsOf(given)) checkOutput(output, rules);
     },
     async verify(given, { evidence }, signal) {
       const { words, executable } = commandOf(given, host);
@@ -109,12 +111,10 @@ export function command(host: CommandHost, rules: VerifierRules): Verifier {
         signal,
       });
       const text = host.withoutRoot(result.output.toString("utf8"));
-      const wrong = faultOfEnd(result, given, host);
-      const judged =
-        wrong === undefined && given.output !== undefined
-          ? await judgeOutput(NAME, given.output, { output: text, exit: result.exit ?? 0, evidence }, rules, signal)
-          : wrong;
-      return resultOf(words, result, host.withoutRoot(withoutEscapes(text)), judged);
+      let wrong = faultOfEnd(result, given, host);
+      const variables = { output: text, exit: result.exit ?? 0, evidence };
+      for (const output of outputsOf(given)) wrong ??= await judgeOutput(output, variables, rules, signal);
+      return resultOf(words, result, host.withoutRoot(withoutEscapes(text)), wrong);
     },
   });
 }
@@ -142,7 +142,7 @@ export function commandHost(root: string, options: CommandHostOptions): CommandH
 /**
  * The commands that gates may run. An executable is allowed with any arguments that a gate gives it: by a name, which is
  * looked up on the host's PATH when the verifiers are created, by an absolute path, or by a name with an absolute path. A
- * text with blanks, such as `npm test`, allows this command with exactly these arguments; the options of a session may
+ * name with blanks, such as `npm test`, allows this command with exactly these arguments; the options of a session may
  * choose among such commands.
  */
 export type AllowedCommands = readonly string[] | Readonly<Record<string, string>>;
@@ -157,12 +157,12 @@ export async function resolveCommands(allowed: AllowedCommands, root: string, pa
   const lines = new Map<string, CommandLine>();
   for (const [name = "", place = ""] of entries) {
     // A path may contain blanks, too.
-    const isPath = isAbsolute(place) && (await executable(place)) !== undefined;
-    const words = isPath ? [place] : wordsOf("commands", place);
-    const [first = ""] = words;
-    const found = isAbsolute(first) ? await executable(first) : await findCommand(first, root, path);
+    const isPath = isAbsolute(name) && (await executable(name)) !== undefined;
+    const words = isPath ? [name] : wordsOf("commands", name);
+    const target = place === name ? (words[0] ?? "") : place;
+    const found = isAbsolute(target) ? await executable(target) : await findCommand(target, root, path);
     if (found === undefined) throw noCommand(name);
-    if (words.length === 1) executables.set(name, found);
+    if (words.length < 2) executables.set(name, found);
     else lines.set(JSON.stringify(words), { words, executable: found });
   }
   return { executables, lines };
@@ -265,10 +265,14 @@ function howTo(name: string): string {
 
 type OutputParams = z.infer<typeof outputParams>;
 
+function outputsOf({ output = [] }: Params): readonly OutputParams[] {
+  return Array.isArray(output) ? output : [output];
+}
+
 /** Throws `INVALID_INPUT` for a pattern or a rule that can't be used. */
-function checkOutput(verifier: string, params: OutputParams, rules: VerifierRules): void {
-  if ("rule" in params) rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES);
-  else checkPattern(verifier, params);
+function checkOutput(params: OutputParams, rules: VerifierRules): void {
+  if ("rule" in params) rules.read(NAME, "output.rule", params.rule, COMMAND_VARIABLES);
+  else checkPattern(NAME, params);
 }
 
 /** Returns why the way in which a command ended is wrong; undefined if it isn't. */
@@ -283,19 +287,35 @@ function faultOfEnd({ exit, killedBy, stopped }: ProcessResult, given: Params, h
 
 /** Returns why the output of a command is wrong; undefined if it isn't. */
 async function judgeOutput(
-  verifier: string,
   params: OutputParams,
   variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
   rules: VerifierRules,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if ("rule" in params) {
-    const fault = rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
+    const fault = rules.read(NAME, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
     return fault === undefined ? undefined : `on its output, the rule ${harmless(params.rule)} ${fault}`;
   }
-  const found = await countMatches(verifier, params, variables.output, signal);
+  const { output, evidence } = variables;
+  const text = params.with === undefined ? undefined : wantedText(params.with, evidence);
+  const lines = text === undefined ? output : linesWith(text, output);
+  const found = await countMatches(NAME, params, lines, signal);
   const { ok, expected } = isOftenEnough(found, params);
-  return ok ? undefined : `its output matches ${shownPath(params.pattern)} ${found} times; expected: ${expected}`;
+  if (ok) return undefined;
+  const what = text === undefined ? "its output matches" : `of its output, the lines with ${shown(text)} match`;
+  return `${what} ${shownPath(params.pattern)} ${found} times; expected: ${expected}`;
+}
+
+/** Returns the text of an evidence field. Throws `INVALID_INPUT`. */
+function wantedText(field: string, evidence: JsonObject): string {
+  const value = Object.hasOwn(evidence, field) ? evidence[field] : undefined;
+  if (typeof value === "string" && value.trim() !== "") return value.trim();
+  throw wrongParam(NAME, "output", `the evidence needs a text in ${shown(field)}`);
+}
+
+function linesWith(text: string, output: string): string {
+  const lines = linesOf(withoutEscapes(output));
+  return lines.filter((line) => line.includes(text)).join("\n");
 }
 
 function resultOf(

@@ -22,7 +22,7 @@ import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
 import { directoryExists, fileExists, fileMatches } from "./file-exists.js";
-import { gitClean, gitCommitExists } from "./git.js";
+import { gitClean, gitCleanSincePhaseStart, gitCommitExists } from "./git.js";
 import { gitChanges, gitTagExists } from "./git-refs.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
@@ -74,6 +74,7 @@ export const VERIFIER_NAMES = [
   "changed_since_phase_start",
   "unchanged_since_phase_start",
   "git_clean",
+  "git_clean_since_phase_start",
   "git_commit_exists",
   "git_tag_exists",
   "git_changes",
@@ -93,6 +94,7 @@ export type VerifierName =
   | "changed_since_phase_start"
   | "unchanged_since_phase_start"
   | "git_clean"
+  | "git_clean_since_phase_start"
   | "git_commit_exists"
   | "git_tag_exists"
   | "git_changes"
@@ -137,6 +139,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     changed_since_phase_start: withoutPath(changedSincePhaseStart(sandbox)),
     unchanged_since_phase_start: withoutPath(unchangedSincePhaseStart(sandbox)),
     git_clean: withoutPath(gitClean(root, git)),
+    git_clean_since_phase_start: withoutPath(gitCleanSincePhaseStart(root, git)),
     git_commit_exists: withoutPath(gitCommitExists(root, git)),
     git_tag_exists: withoutPath(gitTagExists(root, git)),
     git_changes: withoutPath(gitChanges(root, git)),

@@ -1,5 +1,6 @@
 /**
- * The verifiers `git_clean` (there are no uncommitted files) and `git_commit_exists` (a commit is in the repository).
+ * The verifiers `git_clean` (there are no uncommitted files), `git_clean_since_phase_start` (none but those that were there
+ * before) and `git_commit_exists` (a commit is in the repository).
  * Git's configuration and uncommitted ignore files can't hide changes.
  */
 import { join, relative, sep } from "node:path";
@@ -7,11 +8,13 @@ import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import { workingFolder } from "../sandbox/sandbox.js";
+import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
 import {
   type CommittedFile,
   changedFiles,
   committedFiles,
+  contentOf,
   folderCheck,
   GitStopped,
   isEmptyFolder,
@@ -22,6 +25,7 @@ import {
 } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { findRepository, type GitHost, type GitRepository, repositoryAt, withGitView } from "./git-repository.js";
+import { checkPaths, namedFilesParams, sinceWords } from "./named-files.js";
 import type { ProcessResult } from "./run-process.js";
 import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 
@@ -47,24 +51,91 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
       if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
     },
     async verify({ path = ".", untracked = true }, _, signal) {
-      const folder = await workingFolder(root, path);
-      const looking = { host: requireGit(NAME, host), untracked, signal };
-      const repositories = await repositoriesOf(root, folder);
-      if (repositories.length === 0) return { ok: false, message: "the project is not in a git repository" };
-      const found = new Set<string>();
-      try {
-        for (const repository of repositories) {
-          if (repository.head === undefined)
-            return { ok: false, message: "the git repository has no commit that can be read" };
-          for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) found.add(other);
-        }
-      } catch (error) {
-        if (error instanceof GitStopped) return notRun(looking.host, error.result);
-        throw error;
-      }
-      return resultOf([...found]);
+      const found = await uncommittedIn(root, path, { host: requireGit(NAME, host), untracked, signal });
+      return "ok" in found ? found : resultOf([...found.keys()]);
     },
   });
+}
+
+const SINCE_NAME = "git_clean_since_phase_start";
+
+const sinceParams = z.strictObject({ path: textParam.optional(), since: namedFilesParams.since });
+
+/** The uncommitted files as they were, by their paths; or why they could not be recorded. */
+const uncommittedSchema = z.union([
+  z.strictObject({ files: z.record(z.string(), z.string()) }),
+  z.strictObject({ failed: z.string() }),
+]);
+
+/** Maximum number of uncommitted files that are recorded. */
+const FILES_MAX = 5_000;
+
+/** Checks that there are no uncommitted files but those that were there when the phase was entered, as they were. */
+export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined): Verifier {
+  return defineVerifier({
+    name: SINCE_NAME,
+    params: sinceParams,
+    keepsSnapshot: true,
+    checkParams({ path }) {
+      requireGit(SINCE_NAME, host);
+      if (path !== undefined) checkPaths(SINCE_NAME, [path]);
+    },
+    async snapshot({ path = "." }): Promise<JsonValue> {
+      const signal = AbortSignal.timeout(SNAPSHOT_MS);
+      const found = await uncommittedIn(root, path, { host: requireGit(SINCE_NAME, host), untracked: true, signal });
+      if ("ok" in found) return { failed: found.message };
+      if (found.size > FILES_MAX) return { failed: `there are ${found.size} uncommitted files` };
+      return { files: await contentsOf(found) };
+    },
+    async verify({ path = ".", ...given }, { snapshot, snapshotTakenAt }, signal) {
+      const before = uncommittedSchema.safeParse(snapshot);
+      if (!before.success) return { ok: false, message: "the uncommitted files were not recorded" };
+      if ("failed" in before.data) {
+        return { ok: false, message: `the uncommitted files could not be recorded: ${before.data.failed}` };
+      }
+      const { files } = before.data;
+      const found = await uncommittedIn(root, path, { host: requireGit(SINCE_NAME, host), untracked: true, signal });
+      if ("ok" in found) return found;
+      const now = await contentsOf(found);
+      const other = Object.keys(now).filter((name) => !Object.hasOwn(files, name) || files[name] !== now[name]);
+      const result = resultOf(other);
+      return { ...result, message: `${result.message} (compared with those ${sinceWords(given, snapshotTakenAt)})` };
+    },
+  });
+}
+
+/** Time limit of a snapshot, in milliseconds. */
+const SNAPSHOT_MS = 60_000;
+
+async function contentsOf(files: ReadonlyMap<string, string>): Promise<Record<string, string>> {
+  const contents: [string, string][] = [];
+  for (const [name, place] of files) contents.push([name, await contentOf(place)]);
+  return Object.fromEntries(contents);
+}
+
+/** Returns the absolute paths of the uncommitted files at or below a folder, by their names; or why they are not known. */
+async function uncommittedIn(
+  root: string,
+  path: string,
+  looking: Looking,
+): Promise<ReadonlyMap<string, string> | VerifyResult> {
+  const folder = await workingFolder(root, path);
+  const repositories = await repositoriesOf(root, folder);
+  if (repositories.length === 0) return { ok: false, message: "the project is not in a git repository" };
+  const found = new Map<string, string>();
+  try {
+    for (const repository of repositories) {
+      if (repository.head === undefined)
+        return { ok: false, message: "the git repository has no commit that can be read" };
+      for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) {
+        found.set(other, join(repository.workTree, other));
+      }
+    }
+  } catch (error) {
+    if (error instanceof GitStopped) return notRun(looking.host, error.result);
+    throw error;
+  }
+  return found;
 }
 
 const COMMIT_NAME = "git_commit_exists";

@@ -145,11 +145,19 @@ export interface VerifyDefinition {
 export const SINCE_VERIFIERS: readonly string[] = [
   "changed_since_phase_start",
   "unchanged_since_phase_start",
+  "git_clean_since_phase_start",
   "git_changes",
 ];
 
-/** Returns the phase that a check's parameter `since` names: its snapshot is taken when that phase is passed. */
+/** Stands for the start of the session, where {@link sinceOf} returns the number of a phase. */
+export const SESSION_START = -1;
+
+/**
+ * Returns the phase that a check's parameter `since` names: its snapshot is taken when that phase is passed. `since: start`
+ * is {@link SESSION_START}.
+ */
 export function sinceOf({ since }: JsonObject): number | undefined {
+  if (since === "start") return SESSION_START;
   if (!isJsonObject(since) || Object.keys(since).length !== 1) return undefined;
   return typeof since.phase === "number" && Number.isInteger(since.phase) ? since.phase : undefined;
 }
@@ -174,13 +182,15 @@ export function sinceFault(
   const since = sinceOf(params);
   if (since === undefined) {
     const isWrong = SINCE_VERIFIERS.includes(verifier) && params.since !== undefined;
-    const message = "`since` must name a phase by its number";
-    return isWrong ? { message, hint: "Write since: {phase: 1}, with the number of an earlier phase." } : undefined;
+    const message = "`since` must name a phase by its number, or the start";
+    const hint = "Write since: {phase: 1}, with the number of an earlier phase, or since: start.";
+    return isWrong ? { message, hint } : undefined;
   }
   if (phases.length === 0) {
     const hint = "Leave it out: the check compares with the time when the step was entered.";
     return { message: "`since` can't name a phase here: a routed workflow has steps", hint };
   }
+  if (since === SESSION_START) return undefined;
   const start = startPhase ?? 0;
   const earlier = phases.filter((number) => number < phase && number >= start);
   const hint =
