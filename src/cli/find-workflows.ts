@@ -93,9 +93,14 @@ async function readFolder(
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
   const source = (file: string) => sourceOf(sandbox, `${type}/${file}`);
-  const gates = (read.definition?.structure.phases ?? []).map(({ number, gate }) => {
+  const gates: PlacedGate[] = (read.definition?.structure.phases ?? []).map(({ number, gate }) => {
     return { gate, where: `phase ${number}`, file: `phases/${number}/gate-definition.yaml` };
   });
+  const verify = read.definition?.structure.dynamic?.verify;
+  if (verify !== undefined) {
+    const gate: GateDefinition = { kind: "plan", allowOverride: false, tasks: [], items: [], verify };
+    gates.push({ gate, where: "each phase of a plan", file: METADATA_FILE });
+  }
   const ofVerifiers = await verifierFaults(gates, source, verifiers);
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, gates, source };
 }

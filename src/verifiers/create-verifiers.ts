@@ -8,6 +8,7 @@
  *   at all; named-files.ts: which files both compare
  * - command.ts, run-process.ts: which commands run, with which environment and limits
  * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
+ * - git-since.ts: what has changed, or is uncommitted, since a phase was entered
  * - git-refs.ts: tags, and the files that differ between two commits
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
@@ -21,9 +22,10 @@ import { withoutFolders } from "../sandbox/without-folder.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
-import { directoryExists, fileExists, fileMatches } from "./file-exists.js";
-import { gitClean, gitCleanSincePhaseStart, gitCommitExists } from "./git.js";
+import { directoryExists, fileContains, fileExists, fileMatches } from "./file-exists.js";
+import { gitClean, gitCommitExists } from "./git.js";
 import { gitChanges, gitTagExists } from "./git-refs.js";
+import { gitChangedSincePhaseStart, gitCleanSincePhaseStart } from "./git-since.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
 import { lineExists } from "./line-exists.js";
@@ -67,6 +69,7 @@ export const VERIFIER_NAMES = [
   "file_exists",
   "directory_exists",
   "file_matches",
+  "file_contains",
   "markdown_headings",
   "json_value",
   "line_exists",
@@ -75,6 +78,7 @@ export const VERIFIER_NAMES = [
   "unchanged_since_phase_start",
   "git_clean",
   "git_clean_since_phase_start",
+  "git_changed_since_phase_start",
   "git_commit_exists",
   "git_tag_exists",
   "git_changes",
@@ -87,6 +91,7 @@ export type VerifierName =
   | "file_exists"
   | "directory_exists"
   | "file_matches"
+  | "file_contains"
   | "markdown_headings"
   | "json_value"
   | "line_exists"
@@ -95,6 +100,7 @@ export type VerifierName =
   | "unchanged_since_phase_start"
   | "git_clean"
   | "git_clean_since_phase_start"
+  | "git_changed_since_phase_start"
   | "git_commit_exists"
   | "git_tag_exists"
   | "git_changes"
@@ -132,6 +138,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     file_exists: withoutPath(fileExists(sandbox, maxFileBytes)),
     directory_exists: withoutPath(directoryExists(sandbox)),
     file_matches: withoutPath(fileMatches(sandbox, maxFileBytes)),
+    file_contains: withoutPath(fileContains(sandbox, maxFileBytes)),
     markdown_headings: withoutPath(markdownHeadings(sandbox, maxFileBytes)),
     json_value: withoutPath(jsonValue(sandbox, maxFileBytes, rules)),
     line_exists: withoutPath(lineExists(sandbox, maxFileBytes)),
@@ -140,6 +147,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     unchanged_since_phase_start: withoutPath(unchangedSincePhaseStart(sandbox)),
     git_clean: withoutPath(gitClean(root, git)),
     git_clean_since_phase_start: withoutPath(gitCleanSincePhaseStart(root, git)),
+    git_changed_since_phase_start: withoutPath(gitChangedSincePhaseStart(root, git)),
     git_commit_exists: withoutPath(gitCommitExists(root, git)),
     git_tag_exists: withoutPath(gitTagExists(root, git)),
     git_changes: withoutPath(gitChanges(root, git)),

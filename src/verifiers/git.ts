@@ -1,6 +1,5 @@
 /**
- * The verifiers `git_clean` (there are no uncommitted files), `git_clean_since_phase_start` (none but those that were there
- * before) and `git_commit_exists` (a commit is in the repository).
+ * The verifiers `git_clean` (there are no uncommitted files) and `git_commit_exists` (a commit is in the repository).
  * Git's configuration and uncommitted ignore files can't hide changes.
  */
 import { join, relative, sep } from "node:path";
@@ -8,13 +7,11 @@ import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import { workingFolder } from "../sandbox/sandbox.js";
-import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
 import {
   type CommittedFile,
   changedFiles,
   committedFiles,
-  contentOf,
   folderCheck,
   GitStopped,
   isEmptyFolder,
@@ -25,7 +22,6 @@ import {
 } from "./committed-files.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { findRepository, type GitHost, type GitRepository, repositoryAt, withGitView } from "./git-repository.js";
-import { checkPaths, namedFilesParams, sinceWords } from "./named-files.js";
 import type { ProcessResult } from "./run-process.js";
 import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 
@@ -52,79 +48,28 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
     },
     async verify({ path = ".", untracked = true }, _, signal) {
       const found = await uncommittedIn(root, path, { host: requireGit(NAME, host), untracked, signal });
-      return "ok" in found ? found : resultOf([...found.keys()]);
+      return "ok" in found ? found : uncommittedResult([...found.keys()]);
     },
   });
 }
 
-const SINCE_NAME = "git_clean_since_phase_start";
-
-const sinceParams = z.strictObject({ path: textParam.optional(), since: namedFilesParams.since });
-
-/** The uncommitted files as they were, by their paths; or why they could not be recorded. */
-const uncommittedSchema = z.union([
-  z.strictObject({ files: z.record(z.string(), z.string()) }),
-  z.strictObject({ failed: z.string() }),
-]);
-
-/** Maximum number of uncommitted files that are recorded. */
-const FILES_MAX = 5_000;
-
-/** Checks that there are no uncommitted files but those that were there when the phase was entered, as they were. */
-export function gitCleanSincePhaseStart(root: string, host: GitHost | undefined): Verifier {
-  return defineVerifier({
-    name: SINCE_NAME,
-    params: sinceParams,
-    keepsSnapshot: true,
-    checkParams({ path }) {
-      requireGit(SINCE_NAME, host);
-      if (path !== undefined) checkPaths(SINCE_NAME, [path]);
-    },
-    async snapshot({ path = "." }): Promise<JsonValue> {
-      const signal = AbortSignal.timeout(SNAPSHOT_MS);
-      const found = await uncommittedIn(root, path, { host: requireGit(SINCE_NAME, host), untracked: true, signal });
-      if ("ok" in found) return { failed: found.message };
-      if (found.size > FILES_MAX) return { failed: `there are ${found.size} uncommitted files` };
-      return { files: await contentsOf(found) };
-    },
-    async verify({ path = ".", ...given }, { snapshot, snapshotTakenAt }, signal) {
-      const before = uncommittedSchema.safeParse(snapshot);
-      if (!before.success) return { ok: false, message: "the uncommitted files were not recorded" };
-      if ("failed" in before.data) {
-        return { ok: false, message: `the uncommitted files could not be recorded: ${before.data.failed}` };
-      }
-      const { files } = before.data;
-      const found = await uncommittedIn(root, path, { host: requireGit(SINCE_NAME, host), untracked: true, signal });
-      if ("ok" in found) return found;
-      const now = await contentsOf(found);
-      const other = Object.keys(now).filter((name) => !Object.hasOwn(files, name) || files[name] !== now[name]);
-      const result = resultOf(other);
-      return { ...result, message: `${result.message} (compared with those ${sinceWords(given, snapshotTakenAt)})` };
-    },
-  });
-}
-
-/** Time limit of a snapshot, in milliseconds. */
-const SNAPSHOT_MS = 60_000;
-
-async function contentsOf(files: ReadonlyMap<string, string>): Promise<Record<string, string>> {
-  const contents: [string, string][] = [];
-  for (const [name, place] of files) contents.push([name, await contentOf(place)]);
-  return Object.fromEntries(contents);
-}
-
-/** Returns the absolute paths of the uncommitted files at or below a folder, by their names; or why they are not known. */
-async function uncommittedIn(
+/**
+ * Returns the absolute paths of the uncommitted files at or below a folder, by their names; or why they are not known. With
+ * `head`, those that differ from this commit of the project's repository.
+ */
+export async function uncommittedIn(
   root: string,
   path: string,
   looking: Looking,
+  head?: string,
 ): Promise<ReadonlyMap<string, string> | VerifyResult> {
   const folder = await workingFolder(root, path);
   const repositories = await repositoriesOf(root, folder);
   if (repositories.length === 0) return { ok: false, message: "the project is not in a git repository" };
   const found = new Map<string, string>();
   try {
-    for (const repository of repositories) {
+    for (const [index, each] of repositories.entries()) {
+      const repository = index === 0 && head !== undefined ? { ...each, head } : each;
       if (repository.head === undefined)
         return { ok: false, message: "the git repository has no commit that can be read" };
       for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) {
@@ -188,6 +133,7 @@ async function repositoriesOf(root: string, folder: string): Promise<GitReposito
   return ofRoot?.workTree === ofFolder?.workTree ? all.slice(0, 1) : all;
 }
 
+/** How uncommitted files are looked for. */
 interface Looking {
   readonly host: GitHost;
   readonly untracked: boolean;
@@ -317,7 +263,8 @@ export function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: Proc
   return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
 }
 
-function resultOf(paths: readonly string[]): VerifyResult {
+/** Returns the result for the uncommitted files that there should not be. */
+export function uncommittedResult(paths: readonly string[]): VerifyResult {
   const first = paths.slice(0, 5).map(shownPath);
   const more = paths.length > first.length ? `, and ${paths.length - first.length} more` : "";
   const rules = paths.some((path) => /(?:^|\/)\.git(?:ignore|attributes)$/i.test(path))

@@ -93,6 +93,8 @@ export interface PlanGate {
   tasks: { id: string; optional: boolean }[];
   /** Items of the phase's validation gate, in order: all must be claimed, by number (from 1) or by text. */
   items: string[];
+  /** Checks against reality, the same at every gate of a plan. None if missing. */
+  verify?: VerifyDefinition[] | undefined;
   /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
   waived?: string[] | undefined;
   /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
@@ -146,6 +148,7 @@ export const SINCE_VERIFIERS: readonly string[] = [
   "changed_since_phase_start",
   "unchanged_since_phase_start",
   "git_clean_since_phase_start",
+  "git_changed_since_phase_start",
   "git_changes",
 ];
 
@@ -278,6 +281,7 @@ const planGateSchema = z.object({
   allowOverride: z.boolean(),
   tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
   items: z.array(z.string()),
+  verify: z.optional(z.array(verifySchema)),
   ...copied,
 });
 
