@@ -1,7 +1,9 @@
 /** A git project, a server with the starters for it, and an agent that says at each gate what a test makes it say. */
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createApproverKeys } from "phasegate/approval";
 import { expect } from "vitest";
+import { run } from "../cli/run-cli.js";
 import { connectToBin, connectToServe } from "../cli/serve-client.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { initialise } from "../support/a-repository.js";
@@ -24,10 +26,15 @@ export async function aStarter(type: string, { files, flags = [], bin = false }:
   await mkdir(project);
   await writeFiles(project, { ".gitignore": ".phasegate/\n", ...files });
   const git = await initialise(project);
-  const where = ["--starters", "--project", project, "--state", join(project, ".phasegate")];
+  const state = join(project, ".phasegate");
+  const where = ["--starters", "--project", project, "--state", state];
   const attempts = ["--max-attempts", "100", "--max-attempts-total", "100"];
+  const { publicKey, privateKey } = await createApproverKeys();
+  const approver = ["--approver", `ann=${publicKey}`];
   const connect = bin ? connectToBin : connectToServe;
-  const { ask, client, log } = await connect([...where, ...attempts, ...flags], { PATH: process.env.PATH ?? "" });
+  const { ask, client, log } = await connect([...where, ...attempts, ...approver, ...flags], {
+    PATH: process.env.PATH ?? "",
+  });
   let session = "";
   const start = async (options: Fields, more: Fields = {}) => {
     const answer = await ask({ action: "start", workflow_type: type, options, ...more });
@@ -36,8 +43,21 @@ export async function aStarter(type: string, { files, flags = [], bin = false }:
   };
   const submit = (phase: number, evidence: Fields) =>
     ask({ action: "complete_phase", session_id: session, phase, evidence });
+  /** Ann decides at a terminal, with her key. */
+  const decide = async (word: "approve" | "deny", ...more: string[]) => {
+    const key = join(root, "ann.pem");
+    await rm(key, { force: true });
+    await writeFile(key, privateKey, { mode: 0o600 });
+    const { stdout } = await run("show", session, "--state", state, "--json");
+    const hash = /"evidenceHash": "([0-9a-f]+)"/.exec(stdout)?.[1] ?? "none";
+    const signed = ["--key", key, ...approver, "--yes", "--evidence-hash", hash];
+    const flagsOf = ["--state", state, "--project", project, ...signed];
+    const done = await run(word, session, ...flagsOf, ...more);
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+  };
   return {
     ask,
+    decide,
     client,
     log,
     git,
