@@ -52,6 +52,7 @@ Examples:
   phasegate validate workflows
   phasegate gate freeze workflows/my_workflow --phase 1
   phasegate plan specs/login/tasks.md
+  phasegate serve --starters --state .phasegate --project . --allow-command "npm test"
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
   phasegate stats --state .phasegate --cursor stats.json
