@@ -1,7 +1,5 @@
 /** `phasegate init`: adds phasegate to a project and to its agents' clients; updates that, and takes it out again. */
-import { dirname } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { applyPlan } from "../setup/apply.js";
 import { findChecks, splitCommand } from "../setup/checks.js";
@@ -19,7 +17,6 @@ import {
   readFolders,
   readInstalled,
   readStarters,
-  startersFolder,
 } from "../setup/project.js";
 import { type Choices, parseRecord, RECORD_PATH, type SetupRecord } from "../setup/record.js";
 import { type Launcher, pathsOf, STATE, type Starter, WORKFLOWS, wantedPieces } from "../setup/wanted.js";
@@ -32,7 +29,7 @@ import {
   packageVersion,
   type SetExitCode,
 } from "./exit-codes.js";
-import { logLevelOption, notEmpty, requireFolder } from "./options.js";
+import { logLevelOption, notEmpty, requireFolder, startersFolder } from "./options.js";
 import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal } from "./terminal.js";
 
 interface InitOptions {
@@ -194,7 +191,7 @@ async function chooseSetup(
 ): Promise<Setup> {
   const facts = await readCheckFacts(roots);
   const installed = await readInstalled(roots, facts);
-  const folder = options.startersFrom ?? (await startersFolder(dirname(fileURLToPath(import.meta.url))));
+  const folder = options.startersFrom ?? startersFolder();
   const all = await readStarters(folder);
   const before = record?.choices;
   const detected = await detectClients(roots);

@@ -1,7 +1,7 @@
 /** Reads what `phasegate init` must know of a project: its root, its files and how phasegate is installed in it. */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, posix, relative, resolve, sep } from "node:path";
+import { dirname, join, posix, relative, sep } from "node:path";
 import { isPhasegateError } from "../errors.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson } from "./checks.js";
@@ -151,14 +151,6 @@ function descriptionIn(metadata: string): string {
   const place = { keys: ["description"] };
   const value = jsonProblem(metadata, place) === undefined ? findJson(metadata, place) : undefined;
   return typeof value === "string" ? value : "";
-}
-
-/** Returns the folder with the starters of this package, which is at its root, above what was built or the sources. */
-export async function startersFolder(from: string): Promise<string> {
-  for (let at = resolve(from); dirname(at) !== at; at = dirname(at)) {
-    if (await exists(join(at, "package.json"))) return join(at, "starters");
-  }
-  return resolve("starters");
 }
 
 async function exists(path: string): Promise<boolean> {
