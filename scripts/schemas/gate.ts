@@ -3,11 +3,15 @@ import * as z from "zod";
 import { params as changedParams } from "../../src/verifiers/changed-since-phase-start.js";
 import { params as commandParams } from "../../src/verifiers/command.js";
 import type { VerifierName } from "../../src/verifiers/create-verifiers.js";
-import { directoryParams, params as fileParams, matchParams } from "../../src/verifiers/file-exists.js";
+import { containsParams, directoryParams, params as fileParams, matchParams } from "../../src/verifiers/file-exists.js";
 import { commitParams, params as gitParams } from "../../src/verifiers/git.js";
+import { changesParams, tagParams } from "../../src/verifiers/git-refs.js";
+import { params as sinceParams } from "../../src/verifiers/git-since.js";
 import { params as httpParams } from "../../src/verifiers/http-ok.js";
 import { params as jsonParams } from "../../src/verifiers/json-value.js";
+import { params as lineParams } from "../../src/verifiers/line-exists.js";
 import { params as headingParams } from "../../src/verifiers/markdown-headings.js";
+import { params as planParams } from "../../src/verifiers/plan-parses.js";
 import { params as unchangedParams } from "../../src/verifiers/unchanged-since-phase-start.js";
 import { TYPE_WORDS } from "../../src/workflow/field-types.js";
 import { REVEALS } from "../../src/workflow/gate-definition.js";
@@ -31,8 +35,11 @@ const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, ch
   file_exists: [fileParams, "Regular files exist and are not empty."],
   directory_exists: [directoryParams, "Folders exist."],
   file_matches: [matchParams, "So many lines of a file match a pattern."],
+  file_contains: [containsParams, "A file contains certain texts."],
   markdown_headings: [headingParams, "A Markdown file has so many headings, or certain ones."],
   json_value: [jsonParams, "A value in a JSON file is the expected one."],
+  line_exists: [lineParams, "Places that the evidence names, as file:line, exist."],
+  plan_parses: [planParams, "A plan can be read without errors."],
   changed_since_phase_start: [
     changedParams,
     "Files have new content since the phase was entered.",
@@ -44,11 +51,24 @@ const VERIFIERS: Readonly<Record<VerifierName, readonly [params: z.ZodObject, ch
     oneOf("path", "paths"),
   ],
   git_clean: [gitParams, "There are no uncommitted files."],
+  git_clean_since_phase_start: [sinceParams, "No file is uncommitted but those that were when the phase was entered."],
+  git_changed_since_phase_start: [
+    sinceParams,
+    "There is a new commit, or other uncommitted files, since the phase was entered.",
+  ],
+  git_tag_exists: [tagParams, "A tag is in the repository."],
+  git_changes: [changesParams, "The evidence names exactly the files that differ between two commits."],
   git_commit_exists: [commitParams, "A commit is in the repository."],
   command: [
     commandParams,
     "A command that the host allows ends as expected.",
-    { properties: { output: oneOf("pattern", "rule") } },
+    {
+      ...oneOf("argv", "line"),
+      properties: {
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        output: { if: { type: "object" }, then: oneOf("pattern", "rule"), else: { items: oneOf("pattern", "rule") } },
+      },
+    },
   ],
   http_ok: [httpParams, "A server that the host allows answers as expected."],
 };
@@ -70,7 +90,8 @@ const verifierObject = withKeywords(z.looseObject({ verifier: verifierName }), {
   })),
 }).meta({ id: "verifier", description: "A verifier's name and its parameters, side by side." });
 
-const verify = z
+/** `verify`: a verifier's name, an object with parameters, or a list of these. */
+export const verify = z
   .union([filled, verifierObject, z.literal(false), z.array(z.union([filled, verifierObject]))])
   .meta({ id: "verify" });
 

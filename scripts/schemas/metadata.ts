@@ -1,6 +1,6 @@
 /** The schema of metadata.json. */
 import * as z from "zod";
-import { metadataCheckpoint } from "./gate.js";
+import { metadataCheckpoint, verify } from "./gate.js";
 import { fieldNames, filled, label, optional, required, schemaKey, texts, whole, withKeywords } from "./parts.js";
 
 const task = z
@@ -80,6 +80,7 @@ const dynamicConfig = z.strictObject({
     "True if a task cannot be noted as done before those that it depends on. Default: false.",
     false,
   ),
+  verify: optional(verify, "Checks against reality, the same at every gate of the plan. Default: none."),
   tick_criteria: optional(
     z.boolean(),
     "True if the acceptance criteria of a task are ticked in the plan with it. Default: false.",

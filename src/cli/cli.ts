@@ -50,11 +50,13 @@ Exit codes:
 
 const EXAMPLES = `
 Examples:
+  phasegate init
   phasegate new fix_a_bug --phases 3
   phasegate doctor
   phasegate validate workflows
   phasegate gate freeze workflows/my_workflow --phase 1
   phasegate plan specs/login/tasks.md
+  phasegate serve --starters --state .phasegate --project . --allow-command "npm test"
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
   phasegate stats --state .phasegate --cursor stats.json
@@ -69,6 +71,8 @@ type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
 
 /** The commands, in the order in which the help lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
+  init: async () => (await import("./init.js")).initCommand,
+  hook: async () => (await import("./hook.js")).hookCommand,
   serve: async () => (await import("./serve.js")).serveCommand,
   new: async () => (await import("./new.js")).newCommand,
   doctor: async () => (await import("./doctor.js")).doctorCommand,

@@ -64,9 +64,7 @@ export async function checkClients(found: FoundClients, timeoutMs: number | unde
   );
   for (const server of found.servers) findings.push(await checkServer(server, timeoutMs));
   if (findings.length > 0) return findings;
-  const fix =
-    'Write {"mcpServers": {"phasegate": {"command": "npx", "args": ["phasegate", "serve", …]}}} into the client\'s file.';
-  return [warning("clients", "no client of this project starts phasegate", fix)];
+  return [warning("clients", "no client of this project starts phasegate", "Run phasegate init.")];
 }
 
 async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number | undefined): Promise<Finding> {

@@ -6,6 +6,9 @@ import process from "node:process";
 import { Command } from "commander";
 import { parse as parseToml } from "smol-toml";
 import { errnoOf } from "../errors.js";
+import { CLIENTS } from "../setup/clients.js";
+import { findJson, jsonProblem } from "../setup/json-text.js";
+import type { Piece } from "../setup/pieces.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { ServerCommand } from "./mcp-probe.js";
 import { serveOptions } from "./serve.js";
@@ -15,27 +18,22 @@ interface ClientFile {
   readonly title: string;
   /** Relative to the project; below the home folder if it begins with `~/`. */
   readonly path: string;
-  /** The keys below which the servers are, by name. */
-  readonly keys: readonly string[];
+  /** Returns the keys below which the servers are, by name, in a configuration that has the text. */
+  readonly keysIn: (text: string) => readonly string[];
 }
 
-const CLIENT_FILES: readonly ClientFile[] = [
-  { title: "Claude Code", path: ".mcp.json", keys: ["mcpServers"] },
-  { title: "Cursor", path: ".cursor/mcp.json", keys: ["mcpServers"] },
-  { title: "VS Code", path: ".vscode/mcp.json", keys: ["servers"] },
-  { title: "Codex", path: ".codex/config.toml", keys: ["mcp_servers"] },
-  { title: "Gemini CLI", path: ".gemini/settings.json", keys: ["mcpServers"] },
-  { title: "opencode", path: "opencode.json", keys: ["mcp"] },
-  { title: "opencode", path: "opencode.jsonc", keys: ["mcp"] },
-  { title: "opencode", path: ".opencode/opencode.json", keys: ["mcp"] },
-  { title: "opencode", path: ".opencode/opencode.jsonc", keys: ["mcp"] },
-  { title: "Windsurf", path: "~/.codeium/windsurf/mcp_config.json", keys: ["mcpServers"] },
-];
+const CLIENT_FILES: readonly ClientFile[] = Object.values(CLIENTS).flatMap(({ title, configs, server }) =>
+  configs.map((path) => ({ title, path, keysIn: (text: string) => keysOf(server(path, [""], text)).slice(0, -1) })),
+);
 
 /** The files that show that a folder is a project with a client. */
 export const CLIENT_PATHS: readonly string[] = CLIENT_FILES.flatMap(({ path }) =>
   path.startsWith("~/") ? [] : [path],
 );
+
+function keysOf(piece: Piece): readonly string[] {
+  return "keys" in piece ? piece.keys : [];
+}
 
 /** A server that a client starts. */
 export interface ConfiguredServer {
@@ -80,10 +78,7 @@ export async function readClients(project: string): Promise<FoundClients> {
     try {
       const text = await textOf(client, project);
       if (text === undefined) continue;
-      const entries = entriesIn(
-        client.path.endsWith(".toml") ? parseToml(text) : JSON.parse(withoutComments(text)),
-        client,
-      );
+      const entries = entriesIn(text, client);
       for (const [name, entry] of entries) {
         if (isPhasegate(name, entry)) servers.push(serverOf(`${place}, ${name}`, entry, project));
       }
@@ -104,12 +99,21 @@ async function textOf({ path }: ClientFile, project: string): Promise<string | u
   }
 }
 
-/** Returns the servers by name. Those of opencode may be one level deeper. */
-function entriesIn(config: unknown, { keys }: ClientFile): (readonly [string, JsonObject])[] {
-  const found = keys.reduce<unknown>((value, key) => (isJsonObject(value) ? value[key] : undefined), config);
+/** Returns the servers by name. Throws if the text can't be read. */
+function entriesIn(text: string, { path, keysIn }: ClientFile): (readonly [string, JsonObject])[] {
+  const keys = keysIn(text);
+  const found = path.endsWith(".toml")
+    ? keys.reduce<unknown>((value, key) => (isJsonObject(value) ? value[key] : undefined), parseToml(text))
+    : jsonAt(text, keys);
   if (!isJsonObject(found)) return [];
-  const nested = isJsonObject(found.servers) && found.servers.command === undefined ? found.servers : found;
-  return Object.entries(nested).flatMap(([name, entry]) => (isJsonObject(entry) ? [[name, entry] as const] : []));
+  return Object.entries(found).flatMap(([name, entry]) => (isJsonObject(entry) ? [[name, entry] as const] : []));
+}
+
+/** Returns the value at a place in JSON with comments. */
+function jsonAt(text: string, keys: readonly string[]): JsonValue | undefined {
+  const problem = jsonProblem(text, { keys });
+  if (problem !== undefined) throw new Error(problem);
+  return text.trim() === "" ? undefined : findJson(text, { keys });
 }
 
 /** Returns true for a server of this name, and for one that runs `phasegate serve`: a folder may be called so, too. */
@@ -193,23 +197,4 @@ export function stateIn(cwd: string, state: string): string {
   if (state.startsWith("sqlite:") && state !== "sqlite::memory:")
     return `sqlite:${resolve(cwd, state.slice("sqlite:".length))}`;
   return /^[a-z][a-z0-9+.-]+:/i.test(state) ? state : resolve(cwd, state);
-}
-
-/** The parts of JSON with comments: a text, a comment, whitespace, a comma, anything else. One of them fits everywhere. */
-const PARTS = /"(?:[^"\\]|\\.)*"?|\/\/[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?|\s+|,|[^"/\s,]+|\//gs;
-
-/** Returns JSON without the comments and trailing commas that clients allow. */
-function withoutComments(text: string): string {
-  let json = "";
-  let comma = "";
-  for (const [part] of text.replace(/^\uFEFF/, "").matchAll(PARTS)) {
-    if (/^(?:\s|\/[/*])/.test(part)) {
-      json += " ";
-      continue;
-    }
-    if (!/^[}\]]/.test(part)) json += comma;
-    comma = part === "," ? part : "";
-    if (comma === "") json += part;
-  }
-  return json + comma;
 }

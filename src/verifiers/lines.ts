@@ -124,7 +124,7 @@ function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2J
 const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 
 /** Returns the lines of a text. A line end at its end begins no other line. */
-function linesOf(text: string): string[] {
+export function linesOf(text: string): string[] {
   const lines = text.split(LINE_END);
   if (lines.at(-1) === "") lines.pop();
   return lines;

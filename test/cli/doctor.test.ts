@@ -80,7 +80,9 @@ describe("phasegate doctor", () => {
     const { code, stdout } = await run("doctor", "--project", project);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^ok {7}node {7}Node /);
-    expect(stdout).toMatch(/\nwarning {2}clients {4}no client of this project starts phasegate\n {20}fix: \S/);
+    expect(stdout).toMatch(
+      /\nwarning {2}clients {4}no client of this project starts phasegate\n {20}fix: Run phasegate init\.\n/,
+    );
     expect(stdout).toMatch(
       /\nproblem {2}workflows {2}workflows\/small: can't be started: 1 error\n {20}fix: Run phasegate/,
     );

@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { editorSchemas } from "../../scripts/schemas/schemas.js";
 import { findWorkflows } from "../../src/cli/find-workflows.js";
 import { checksOf } from "../../src/gate/check-gate.js";
-import { createVerifiers } from "../../src/verifiers/create-verifiers.js";
+import { createVerifiers, VERIFIER_NAMES } from "../../src/verifiers/create-verifiers.js";
 import { type Diagnostic, formatDiagnostic } from "../../src/workflow/diagnostic.js";
 import { readGate } from "../../src/workflow/files/choose-gate.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
@@ -82,6 +82,11 @@ const CHECKED = {
         { verifier: "json_value", path: "a", pointer: "/a", equals: 1 },
         { verifier: "json_value", path: "a", pointer: "/a", rule: "value == 1" },
         { verifier: "git_commit_exists", commit: "0123456" },
+        { verifier: "file_contains", path: "a", texts: ["One"] },
+        { verifier: "line_exists", quote: true, paths: ["a"], except: ["b"], min: 1 },
+        { verifier: "plan_parses", path: "a", min_tasks: 1, min_phases: 1, no_warnings: true },
+        { verifier: "git_tag_exists", tag: "v1", at_head: true },
+        { verifier: "git_changes", base: "v1", head: "v2", since: "start" },
         { verifier: "http_ok", url: "https://example.org", status: [200], timeout_ms: 5 },
       ],
     },
@@ -90,6 +95,14 @@ const CHECKED = {
     { verifier: "changed_since_phase_start", paths: ["a"], allow_deleted: true },
     { verifier: "unchanged_since_phase_start", path: "a/**", except: ["a/b"] },
     { verifier: "git_clean", path: "a", untracked: false },
+    { verifier: "git_clean_since_phase_start", path: "a", since: "start" },
+    { verifier: "git_changed_since_phase_start", path: "a" },
+    {
+      verifier: "command",
+      argv: ["node"],
+      exit: "nonzero",
+      output: [{ pattern: "x", with: "report" }, { rule: "exit == 1" }],
+    },
     { verifier: "command", argv: ["node", "-v"], cwd: "a", exit: 0, timeout_ms: 5, allow_options: true },
     { verifier: "command", argv: ["node"], output: { pattern: "x", flags: "i", count: 1 } },
     { verifier: "command", argv: ["node"], output: { rule: "exit == 0" } },
@@ -147,6 +160,7 @@ const METADATA = {
     templates: { phase: "p.md", task: "t.md" },
     enforce_dependencies: true,
     tick_criteria: false,
+    verify: "git_clean",
   },
 };
 const FILES = {
@@ -326,6 +340,13 @@ describe("the schemas for editors", () => {
       faults: [true],
       schema: [],
     });
+  });
+
+  it("describe the parameters of every verifier", () => {
+    const named = new Set(
+      [...CHECKED.evidence_schema.report.verify, ...CHECKED.verify].map((check) => Object(check).verifier),
+    );
+    expect([...named].filter(Boolean).toSorted()).toEqual(VERIFIER_NAMES.toSorted());
   });
 
   it("describe every key", () => {
