@@ -25,10 +25,7 @@ const TAG = "git_tag_exists";
 
 export const tagParams = z.strictObject({
   tag: textParam.optional().describe("The tag's name. Default: the value of the evidence field."),
-  at_head: z
-    .boolean()
-    .optional()
-    .describe("True if the tag must lead to the commit that is checked out. Default: false."),
+  at_head: z.boolean().optional().describe("True if it must lead to the commit that is checked out. Default: false."),
 });
 
 const NO_REPOSITORY: VerifyResult = { ok: false, message: "the project is not in a git repository" };
