@@ -173,7 +173,7 @@ function byName(claims: readonly Claims[]): Map<string, Claims[]> {
 const VARIANTS = /[\uFE0E\uFE0F\u20E3]/gu;
 
 /** Matches words, and the signs that change a condition: `> 80 %` is not `< 80 %`, and `-5` is not `5`. */
-const TOKENS = /[\p{L}\p{N}\p{M}]+|!?=|(?<![\p{L}\p{N}])-(?=\d)|(?![|~])[\p{Sm}\p{Sc}%‰]/gu;
+const TOKENS = /[\p{L}\p{N}\p{M}]+|!=|(?<![\p{L}\p{N}])-(?=\d)|(?![|~])[\p{Sm}\p{Sc}%‰]/gu;
 
 /** Returns a text for comparison: without Markdown, emoji and differences in spacing. */
 function normalized(text: string): string {

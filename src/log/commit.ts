@@ -192,9 +192,10 @@ export function tampered(
  * next decision.
  */
 export function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  // What is no object counts as frozen.
+  if (Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const key in value) if (typeof value[key] === "object") freeze(value[key]);
+  for (const key in value) freeze(value[key]);
   return value;
 }
 
@@ -274,7 +275,7 @@ function parse<Event, Head>(
 
 /** `activeSince` is not in the body, so a value that can't be a version up to this one is replaced. */
 function activeSinceOf({ version, summary: { activeSince } }: Commit): number {
-  return Number.isInteger(activeSince) && activeSince >= 1 && activeSince <= version ? activeSince : version;
+  return Number.isInteger(activeSince) && activeSince >= 1 ? Math.min(activeSince, version) : version;
 }
 
 /** The value of a fold, and the last commit in it. */

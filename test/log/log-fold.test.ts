@@ -44,6 +44,17 @@ it("LogFold ends at the given version, and starts again for an earlier one", asy
   expect(await fold.at(earlier)).toEqual([1, 2]);
 });
 
+it("LogFold begins again if a restored log has another commit at the same version", async () => {
+  const { kernel, fold, current } = makeFold();
+  await count(kernel, 2);
+  expect(await fold.at(await current())).toEqual([1, 2]);
+  const other = makeKernel();
+  for (const number of [1, 7]) await other.kernel.execute(ID, adding(number));
+  vi.spyOn(kernel, "log").mockImplementation((id, after) => other.kernel.log(id, after));
+  const restored = await other.kernel.find(ID);
+  expect(restored && (await fold.at(restored))).toEqual([1, 7]);
+});
+
 it("LogFold keeps sessions apart", async () => {
   const { kernel, fold, current } = makeFold();
   await count(kernel, 2);
