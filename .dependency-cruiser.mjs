@@ -37,16 +37,19 @@ const MAY_IMPORT = {
   content: ["workflow", "workflow/files", "ports", "sandbox"],
   search: ["workflow", "workflow/files", "ports", "sandbox", "content"],
   deciders: ["workflow", "ports", "routed/decision"],
-  verifiers: ["workflow", "rules", "gate", "ports", "sandbox"],
+  verifiers: ["workflow", "plan", "rules", "gate", "ports", "sandbox"],
   workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "phased", "tools", "sandbox"],
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "phased", "routed", "tools", "workspace"],
   http: ["workflow", "routed", "tools"],
+  // Sets up a project for its clients, for the command line alone.
+  setup: ["workflow", "sandbox"],
   // The command line is a host of its own: it chooses the adapters.
   cli: [
     ...ENGINE,
     ...["storage/common", "storage/files", "storage/sqlite", "storage/postgres"],
     ...["content", "search", "deciders", "verifiers", "sandbox", "workspace", "testing", "tools", "mcp", "http"],
+    "setup",
   ],
 };
 
@@ -55,6 +58,7 @@ const NODE_ROOMS = [
   "^src/(sandbox|workspace|testing|cli|verifiers|search)/",
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
+  "^src/setup/(apply|project)[.]ts$",
 ];
 
 /** The files of a module, without those of the modules within it. */

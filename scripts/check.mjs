@@ -12,6 +12,7 @@ const CHECKS = {
   "check:imports": "which module imports which",
   "check:unused": "unused files, exports and dependencies",
   "check:snippets": "code in the docs is code that runs",
+  "check:schemas": "JSON Schemas for editors are up to date",
   "check:types": "types",
   "check:regexps": "expressions take time that grows with the text and no faster",
   build: "build",

@@ -12,6 +12,8 @@
  * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
+ * - new-texts.ts: the texts that `new` writes
+ * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
  * - transfer-lines.ts: the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
  * - log.ts: the log of `serve`
@@ -48,9 +50,13 @@ Exit codes:
 
 const EXAMPLES = `
 Examples:
+  phasegate init
+  phasegate new fix_a_bug --phases 3
+  phasegate doctor
   phasegate validate workflows
   phasegate gate freeze workflows/my_workflow --phase 1
   phasegate plan specs/login/tasks.md
+  phasegate serve --starters --state .phasegate --project . --allow-command "npm test"
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
   phasegate stats --state .phasegate --cursor stats.json
@@ -65,7 +71,11 @@ type CreateCommand = (terminal: Terminal, setExitCode: SetExitCode) => Command;
 
 /** The commands, in the order in which the help lists them. */
 const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
+  init: async () => (await import("./init.js")).initCommand,
+  hook: async () => (await import("./hook.js")).hookCommand,
   serve: async () => (await import("./serve.js")).serveCommand,
+  new: async () => (await import("./new.js")).newCommand,
+  doctor: async () => (await import("./doctor.js")).doctorCommand,
   validate: async () => (await import("./validate.js")).validateCommand,
   gate: async () => (await import("./gate.js")).gateCommand,
   plan: async () => (await import("./plan.js")).planCommand,

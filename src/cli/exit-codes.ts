@@ -1,6 +1,7 @@
 /** The exit codes of `phasegate`, and the failure that ends a command with one of them. */
 import { createRequire } from "node:module";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
+import { isJsonObject } from "../workflow/json.js";
 
 /** The exit codes; `--help` prints them. */
 export const EXIT = {
@@ -62,9 +63,13 @@ function codeOf({ code }: AnyPhasegateError): ExitCode {
   }
 }
 
-/** Returns this package's version. It is found by the package's name: the path differs from build to build. */
+/** Returns this package's version. */
 export function packageVersion(): string {
+  return String(packageManifest().version ?? "");
+}
+
+/** Returns this package's manifest. It is found by the package's name: the path differs from build to build. */
+export function packageManifest(): Readonly<Record<string, unknown>> {
   const manifest: unknown = createRequire(import.meta.url)("phasegate/package.json");
-  const found = typeof manifest === "object" && manifest !== null && "version" in manifest ? manifest.version : "";
-  return String(found);
+  return isJsonObject(manifest) ? manifest : {};
 }

@@ -93,9 +93,14 @@ async function readFolder(
   const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
   const source = (file: string) => sourceOf(sandbox, `${type}/${file}`);
-  const gates = (read.definition?.structure.phases ?? []).map(({ number, gate }) => {
+  const gates: PlacedGate[] = (read.definition?.structure.phases ?? []).map(({ number, gate }) => {
     return { gate, where: `phase ${number}`, file: `phases/${number}/gate-definition.yaml` };
   });
+  const verify = read.definition?.structure.dynamic?.verify;
+  if (verify !== undefined) {
+    const gate: GateDefinition = { kind: "plan", allowOverride: false, tasks: [], items: [], verify };
+    gates.push({ gate, where: "each phase of a plan", file: METADATA_FILE });
+  }
   const ofVerifiers = await verifierFaults(gates, source, verifiers);
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, gates, source };
 }
@@ -225,6 +230,8 @@ async function allowingAll(gates: readonly PlacedGate[]): Promise<Readonly<Recor
     const [name] = Array.isArray(params.argv) ? params.argv : [];
     if (verifier === "command" && typeof name === "string" && /^[\w.+-]+$/.test(name))
       commands[name] = process.execPath;
+    if (verifier === "command" && typeof params.line === "string" && /^[^{}"'&|;<>$`\\()]+$/.test(params.line))
+      commands[params.line] = process.execPath;
     const url = verifier === "http_ok" && typeof params.url === "string" ? params.url : "";
     if (URL.canParse(url) && new URL(url).hostname !== "") hosts.push({ host: new URL(url).host, private: true });
   }

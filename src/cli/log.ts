@@ -8,6 +8,7 @@ import { type Logger, multistream, pino } from "pino";
 import { errnoOf } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
+import { approvalOf } from "../phased/state/decide-gate.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedNotificationMap } from "../routed/notifications.js";
@@ -271,6 +272,17 @@ export async function logWorkflows(content: ContentProvider, log: Logger): Promi
   await logListings("workflow", "workflowType", log, async () =>
     (await content.list()).map(({ type, status, diagnostics }) => ({ name: type, status, diagnostics })),
   );
+}
+
+/** Warns about workflows whose sessions will wait for an approval that nobody can give. */
+export async function warnMissingApprovers(content: ContentProvider, log: Logger): Promise<void> {
+  for (const listing of await content.list().catch(() => [])) {
+    if (listing.status === "broken") continue;
+    const { type, phases } = listing.definition.structure;
+    const asking = phases.find(({ gate }) => approvalOf(gate) !== undefined);
+    if (asking === undefined) continue;
+    log.warn({ workflowType: type, phase: asking.number }, "a person must approve, which needs --approver");
+  }
 }
 
 /** The tool that texts of workflows ask for, where standards can be searched. */

@@ -3,7 +3,8 @@
  * value ends the command with exit code 2, a missing file or folder with 3.
  */
 import { readFile, stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { InvalidArgumentError, Option } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
@@ -51,6 +52,16 @@ export function stateOption(): Option {
   return new Option("--state <where>", "where the sessions are: a folder, sqlite:FILE, or postgres://…")
     .env("PHASEGATE_STATE")
     .argParser(notEmpty);
+}
+
+/** Returns `--starters`. */
+export function startersOption(): Option {
+  return new Option("--starters", "the workflows that come with phasegate: bug_fix, plan_execution, …");
+}
+
+/** Returns the folder of the workflows that come with this package. */
+export function startersFolder(): string {
+  return join(dirname(createRequire(import.meta.url).resolve("phasegate/package.json")), "starters");
 }
 
 /** Returns `--json`. */

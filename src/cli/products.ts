@@ -38,6 +38,7 @@ import {
   logWorkflows,
   logWorkspace,
   SEARCH,
+  warnMissingApprovers,
   warnMissingSearch,
 } from "./log.js";
 import { type LogLevel, requireFolder } from "./options.js";
@@ -157,6 +158,8 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     });
     logPhased(engine, log);
     await logWorkflows(content, log);
+    const canApprove = Object.keys(basis.approvers ?? {}).length > 0 || basis.allowUnsignedApprovals === true;
+    if (!canApprove) await warnMissingApprovers(content, log);
     const canSearch = options.standards.length > 0;
     if (!canSearch) await warnMissingSearch(content, log);
     const absent = canSearch ? {} : { absentTools: [SEARCH] };

@@ -19,6 +19,8 @@ import {
   logLevelOption,
   notEmpty,
   repeated,
+  startersFolder,
+  startersOption,
   stateOption,
   toolName,
   wholeNumber,
@@ -37,6 +39,9 @@ LOG_LEVEL, USE_STUB_AI_CLIENT=true (the same as --decider linear), GEMINI_API_KE
 GEMINI_REQUEST_TIMEOUT_SECONDS, and the names of the log files: ORCHESTRATOR_LOG_FILE and AI_INTERACTIONS_LOG_FILE.
 If one of these two or --log-dir is given, the log is also written to files. The second file contains the requests to
 models and their answers.
+
+The starters need --project, and the commands that they run: --allow-command "npm test". docs/starters has a page for
+each.
 
 Example, as an MCP client's configuration:
   { "mcpServers": { "workflows": {
@@ -72,7 +77,7 @@ async function loadServe(): Promise<typeof import("./server.js").serve> {
 }
 
 /** Returns the options, in the order in which the help lists them. */
-function serveOptions(): Option[] {
+export function serveOptions(): Option[] {
   return [
     ...folderOptions(),
     ...routedOptions(),
@@ -89,6 +94,7 @@ function folderOptions(): Option[] {
     new Option("--workflows <dir...>", "folders of phased workflows; of two with the same name, the first counts")
       .env("PHASEGATE_WORKFLOWS")
       .argParser(repeated),
+    startersOption(),
     new Option("--standards <dir...>", "folders of Markdown files that agents may search, by the tool search_standards")
       .env("PHASEGATE_STANDARDS")
       .argParser(repeated),
@@ -300,6 +306,7 @@ function workspaceOf(
 
 /** The options as commander parsed them. */
 interface GivenOptions extends Omit<ServeOptions, "workflows" | "standards" | "logFiles" | "workspace"> {
+  readonly starters?: true;
   readonly workflows?: readonly string[];
   readonly standards?: readonly string[];
   readonly logDir?: string;
@@ -320,7 +327,9 @@ function complete(
     const separate = sourceOf(option) === "env" ? paths.flatMap((joined) => joined.split(delimiter)) : paths;
     return separate.filter((path) => path !== "");
   };
-  const [workflows, standards] = [folders("workflows"), folders("standards")];
+  // Of two workflows with the same name the first counts: a starter gives way to a workflow of the user's.
+  const workflows = [...folders("workflows"), ...(given.starters ? [startersFolder()] : [])];
+  const standards = folders("standards");
   const level = sourceOf("logLevel") === "default" ? logLevelOf(env) : undefined;
   const file = env.WORKFLOW_DB_PATH?.trim();
   const state = given.state ?? (file ? `sqlite:${file}` : undefined);
@@ -333,7 +342,7 @@ function complete(
     throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
   }
   if (given.cleanupAfter !== undefined && workflows.length === 0) {
-    throw usage("--cleanup-after is for phased workflows", "Give --workflows, or leave it out.");
+    throw usage("--cleanup-after is for phased workflows", "Give --workflows or --starters, or leave it out.");
   }
   if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || hasMore, given.routed);
   return {
@@ -358,7 +367,7 @@ function requireRoutedAlone(hasOthers: boolean, routed: string | undefined): voi
 function nothing(): CommandFailure {
   return usage(
     "there is nothing to serve",
-    "Give --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards.",
+    "Give --starters, --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards.",
   );
 }
 

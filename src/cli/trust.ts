@@ -92,8 +92,8 @@ export function projectOption(): Option {
 export function verifierOptions(): Option[] {
   return [
     new Option(
-      "--allow-command <name[=path]>",
-      "an executable that gates may run in the project; may be repeated",
+      "--allow-command <command>",
+      'a command that gates may run in the project: NAME or NAME=PATH with any arguments, or "npm test" with these only; may be repeated',
     ).argParser((value: string, before: Readonly<Record<string, string>> = {}) => ({ ...before, ...commandIn(value) })),
     new Option(
       "--allow-host <host>",
@@ -131,13 +131,14 @@ function requireNone(allowed: Readonly<Record<string, readonly string[]>>): void
   throw new CommandFailure(`${flag} needs --project`, EXIT.usage, hint);
 }
 
-/** Reads `npm`, which is looked up on the PATH once, or `npm=/usr/bin/npm`. */
+/** Reads `npm`, which is looked up on the PATH once, `npm=/usr/bin/npm`, or a whole command such as `npm test`. */
 function commandIn(value: string): Record<string, string> {
-  const at = value.indexOf("=");
+  // A "=" after a blank is part of a whole command.
+  const at = /^[^\s=]*=/.test(value) ? value.indexOf("=") : -1;
   const name = at < 0 ? value : value.slice(0, at);
   const path = at < 0 ? value : value.slice(at + 1);
   if (name !== "" && path !== "") return { [name]: path };
-  throw new InvalidArgumentError("Write it as NAME or NAME=/absolute/path.");
+  throw new InvalidArgumentError('Write it as NAME, NAME=/absolute/path or "NAME ARGUMENTS".');
 }
 
 function variableName(value: string): string {

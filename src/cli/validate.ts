@@ -7,7 +7,14 @@ import { shown } from "../workflow/names.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows, hasVerifiers } from "./find-workflows.js";
-import { includeRootOption, jsonOption, logLevelOption, requireFolder } from "./options.js";
+import {
+  includeRootOption,
+  jsonOption,
+  logLevelOption,
+  requireFolder,
+  startersFolder,
+  startersOption,
+} from "./options.js";
 import {
   counted,
   diagnosticLines,
@@ -24,6 +31,7 @@ import { openVerifiers, projectOption, type VerifierOptions, verifierOptions } f
 
 interface ValidateOptions extends VerifierOptions {
   readonly json?: true;
+  readonly starters?: true;
   readonly includeRoot?: readonly string[];
 }
 
@@ -32,7 +40,8 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
   const command = new Command("validate")
     .summary("check workflow definitions")
     .description("Checks the workflow in a folder, or all workflows in a folder of them, phased and routed ones alike.")
-    .argument("<dir>", "a workflow's folder, or a folder of workflows")
+    .argument("[dir]", "a workflow's folder, or a folder of workflows")
+    .addOption(startersOption())
     .addOption(jsonOption())
     .addOption(includeRootOption())
     .addOption(logLevelOption())
@@ -40,7 +49,8 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
   for (const option of verifierOptions()) command.addOption(option);
   return command
     .addHelpText("after", HELP)
-    .action(async (folder: string, { json, includeRoot = [], ...options }: ValidateOptions) => {
+    .action(async (given: string | undefined, { json, includeRoot = [], starters, ...options }: ValidateOptions) => {
+      const folder = folderOf(given, starters);
       const path = await requireFolder(folder, "the workflow folder");
       const verifiers = await hostVerifiers(options);
       const phased = await findWorkflows(path, verifiers);
@@ -52,6 +62,17 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
       else await printAll(found, folder, terminal, verifiers !== undefined);
       setExitCode(count(found, "error") > 0 ? EXIT.problems : EXIT.ok);
     });
+}
+
+function folderOf(given: string | undefined, starters: true | undefined): string {
+  if (given !== undefined && starters === undefined) return given;
+  if (given === undefined && starters) return startersFolder();
+  const message = given === undefined ? "the folder is missing" : "a folder and --starters can't be checked at once";
+  throw new CommandFailure(
+    message,
+    EXIT.usage,
+    "Name a workflow's folder or a folder of workflows, or give --starters.",
+  );
 }
 
 const HELP = `

@@ -127,8 +127,9 @@ export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
  * Returns the names of all verifiers that a workflow's gates need, each once. A host needs them all to run
  * it.
  */
-export function verifierNames({ phases }: WorkflowStructure): readonly string[] {
-  return [...new Set(phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier)))];
+export function verifierNames({ phases, dynamic }: WorkflowStructure): readonly string[] {
+  const checks = [...phases.flatMap(({ gate }) => checksOf(gate)), ...(dynamic?.verify ?? NONE)];
+  return [...new Set(checks.map(({ verifier }) => verifier))];
 }
 
 function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext): Verdict {

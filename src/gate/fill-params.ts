@@ -45,6 +45,30 @@ export function fillParams(params: JsonObject, values: PlaceholderValues, option
 }
 
 /**
+ * Returns params with the options of a session filled in, as far as they are known before there is evidence: a text with
+ * another placeholder, or with one for an option that the session lacks, stays as it is. So does one whose value looks
+ * like a placeholder.
+ * @throws {PhasegateError} `INVALID_INPUT` as {@link fillParams} does.
+ */
+export function fillKnownOptions(params: JsonObject, given: JsonObject, options: FillOptions = {}): JsonObject {
+  const isKnown = (name: string) => {
+    const [group, ...keys] = name.split(".");
+    const value = group === "options" ? below(given, keys) : undefined;
+    return value !== undefined && namesIn(JSON.stringify(value)).length === 0;
+  };
+  const fill: Fill = { values: { options: given }, allowOptions: params.allow_options === true };
+  const fillKnown = (value: JsonValue, change: typeof fillValue): JsonValue => {
+    if (typeof value === "string")
+      return namesIn(value).every(isKnown) && hasPlaceholder(value) ? change(value, fill) : value;
+    if (Array.isArray(value)) return value.map((item) => fillKnown(item, fillItem));
+    return value === null || typeof value !== "object"
+      ? value
+      : mapValues(value, (inner) => fillKnown(inner, fillValue));
+  };
+  return eachParam(params, options, (value) => fillKnown(value, fillValue));
+}
+
+/**
  * Returns the names of all placeholders in params, each once.
  * @throws {PhasegateError} `INVALID_INPUT` when a name is unknown.
  */

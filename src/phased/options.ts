@@ -203,6 +203,12 @@ function badLimit(name: string, limit: number): PhasegateError<"INVALID_INPUT"> 
 const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
 
 function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
+  requirePublicKeys(approvers);
+  return { approvers: new Map(Object.entries(approvers)), unsigned: allowUnsignedApprovals === true };
+}
+
+/** Throws `INVALID_INPUT` for an approver whose key is no public key. */
+export function requirePublicKeys(approvers: Readonly<Record<string, string>>): void {
   for (const [name, key] of Object.entries(approvers)) {
     if (name.trim() !== "" && typeof key === "string" && PUBLIC_KEY.test(key)) continue;
     throw new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is no Ed25519 public key`, {
@@ -210,7 +216,6 @@ function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: En
       details: { field: `approvers.${name}`, expected: "ed25519:<base64url of 32 bytes>" },
     });
   }
-  return { approvers: new Map(Object.entries(approvers)), unsigned: allowUnsignedApprovals === true };
 }
 
 function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {

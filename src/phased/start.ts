@@ -31,7 +31,7 @@ import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
 import { acceptedOptions, checkOptions, requireRules } from "./start-options.js";
 import { landing, tooManyActive } from "./state/commands.js";
-import { requireVerifiers } from "./verify/run-verifiers.js";
+import { requireFittingOptions, requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { type PhaseView, viewPhase } from "./views.js";
 
@@ -101,6 +101,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options);
+  await requireFittingOptions(structure, settings, options);
   await requireRules(definition.structure, options.clock);
   const entry = await entryOf(structure, settings);
   const first = structure.phases[entry.position] ?? structure.phases.at(-1);

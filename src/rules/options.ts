@@ -201,6 +201,11 @@ async function propertyFaults(
 ): Promise<SchemaFault[]> {
   const shared = { ...(isJsonObject($defs) && { $defs }), ...(isJsonObject(definitions) && { definitions }) };
   const hint = "Write one of JSON Schema's types: string, number, integer, boolean, array, object or null.";
+  const { type } = property;
+  const types = [type ?? null].flat();
+  if (type !== undefined && (types.length === 0 || textsIn(types).length < types.length)) {
+    return [{ path: [...path, "type"], message: `the type of ${shown(path.at(-1))} is not one`, hint }];
+  }
   const wrong = await readFault({ ...shared, properties: { value: property } });
   if (wrong !== undefined) return [{ path, message: `${shown(path.at(-1))}: ${wrong}`, hint }];
   const { default: standard, ...rest } = property;

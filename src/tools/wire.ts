@@ -24,7 +24,7 @@ export function brief(text: string, length: number): string {
 }
 
 /** Characters of JSON that count as one token. */
-const CHARACTERS_PER_TOKEN = 4;
+export const CHARACTERS_PER_TOKEN = 4;
 /** The budget of an answer in tokens: the default, and the smallest. */
 const DEFAULT_TOKENS = 6000;
 const LEAST_TOKENS = 1000;

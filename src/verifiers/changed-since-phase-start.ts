@@ -27,13 +27,14 @@ import { refuseTwice, sha256, shownPath, subjectsOf } from "./subject.js";
 
 const NAME = "changed_since_phase_start";
 
-const params = z.strictObject({
-  /** Of `path` and `paths` each must have changed; of a folder or a glob, a file that it names. */
+/** Of `path` and `paths` each must have changed; of a folder or a glob, a file that it names. */
+export const params = z.strictObject({
   ...namedFilesParams,
-  /** The folder of the files that the evidence field names, a path or a list of paths. */
-  within: textParam.optional(),
-  /** True if a file that was deleted or emptied counts as changed. Default false. */
-  allow_deleted: z.boolean().optional(),
+  within: textParam.optional().describe("The folder of the files that the evidence field names, one or several."),
+  allow_deleted: z
+    .boolean()
+    .optional()
+    .describe("True if a file that was deleted or emptied counts as changed. Default: false."),
 });
 
 /** The result of `snapshot`: paths and digests. It is a list, so that no file name is a key. */

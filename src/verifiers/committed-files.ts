@@ -163,6 +163,18 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
   return found === undefined || stats.size > FORM_MAX ? "changed" : "other bytes";
 }
 
+/** Returns what identifies the content of a path: a hash, or the kind of what is there instead of a file. */
+export async function contentOf(path: string): Promise<string> {
+  const stats = await statOf(path);
+  if (stats === undefined) return "missing";
+  if (stats.isSymbolicLink()) return `link ${await readlink(path)}`;
+  const hash = await withFile(Buffer.from(path), (file, { size }) => hashOf(file, size, SHA256));
+  return hash === undefined ? "no file" : `${hash} ${(stats.mode & 0o100) === 0 ? "file" : "executable"}`;
+}
+
+/** An id of the length by which git chooses SHA-256. */
+const SHA256 = "0".repeat(64);
+
 function blobId(id: string, bytes: Buffer): string {
   return blobHash(id, bytes.length).update(bytes).digest("hex");
 }

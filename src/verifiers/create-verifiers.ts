@@ -3,10 +3,13 @@
  *
  * What is decided where:
  * - file-exists.ts, lines.ts, markdown-headings.ts, json-value.ts: checks of files
+ * - line-exists.ts: which places in files count as named; plan-parses.ts: which files are plans
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
  * - command.ts, run-process.ts: which commands run, with which environment and limits
  * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
+ * - git-since.ts: what has changed, or is uncommitted, since a phase was entered
+ * - git-refs.ts: tags, and the files that differ between two commits
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
@@ -19,11 +22,15 @@ import { withoutFolders } from "../sandbox/without-folder.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
-import { directoryExists, fileExists, fileMatches } from "./file-exists.js";
+import { directoryExists, fileContains, fileExists, fileMatches } from "./file-exists.js";
 import { gitClean, gitCommitExists } from "./git.js";
+import { gitChanges, gitTagExists } from "./git-refs.js";
+import { gitChangedSincePhaseStart, gitCleanSincePhaseStart } from "./git-since.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
+import { lineExists } from "./line-exists.js";
 import { markdownHeadings } from "./markdown-headings.js";
+import { planParses } from "./plan-parses.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 
 /** Limits of verifiers. */
@@ -42,7 +49,7 @@ export interface VerifierLimits {
 export interface VerifiersOptions {
   /** The root of all paths. No path may leave it. */
   readonly projectRoot: string;
-  /** The executables that `command` may run. Default: none. */
+  /** The commands that `command` may run. Default: none. */
   readonly commands?: AllowedCommands;
   /**
    * The environment of commands; nothing else is inherited. Without a `PATH` they get the folder of their executable,
@@ -62,12 +69,19 @@ export const VERIFIER_NAMES = [
   "file_exists",
   "directory_exists",
   "file_matches",
+  "file_contains",
   "markdown_headings",
   "json_value",
+  "line_exists",
+  "plan_parses",
   "changed_since_phase_start",
   "unchanged_since_phase_start",
   "git_clean",
+  "git_clean_since_phase_start",
+  "git_changed_since_phase_start",
   "git_commit_exists",
+  "git_tag_exists",
+  "git_changes",
   "command",
   "http_ok",
 ] as const satisfies readonly VerifierName[];
@@ -77,12 +91,19 @@ export type VerifierName =
   | "file_exists"
   | "directory_exists"
   | "file_matches"
+  | "file_contains"
   | "markdown_headings"
   | "json_value"
+  | "line_exists"
+  | "plan_parses"
   | "changed_since_phase_start"
   | "unchanged_since_phase_start"
   | "git_clean"
+  | "git_clean_since_phase_start"
+  | "git_changed_since_phase_start"
   | "git_commit_exists"
+  | "git_tag_exists"
+  | "git_changes"
   | "command"
   | "http_ok";
 
@@ -117,12 +138,19 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     file_exists: withoutPath(fileExists(sandbox, maxFileBytes)),
     directory_exists: withoutPath(directoryExists(sandbox)),
     file_matches: withoutPath(fileMatches(sandbox, maxFileBytes)),
+    file_contains: withoutPath(fileContains(sandbox, maxFileBytes)),
     markdown_headings: withoutPath(markdownHeadings(sandbox, maxFileBytes)),
     json_value: withoutPath(jsonValue(sandbox, maxFileBytes, rules)),
+    line_exists: withoutPath(lineExists(sandbox, maxFileBytes)),
+    plan_parses: withoutPath(planParses(sandbox, maxFileBytes)),
     changed_since_phase_start: withoutPath(changedSincePhaseStart(sandbox)),
     unchanged_since_phase_start: withoutPath(unchangedSincePhaseStart(sandbox)),
     git_clean: withoutPath(gitClean(root, git)),
+    git_clean_since_phase_start: withoutPath(gitCleanSincePhaseStart(root, git)),
+    git_changed_since_phase_start: withoutPath(gitChangedSincePhaseStart(root, git)),
     git_commit_exists: withoutPath(gitCommitExists(root, git)),
+    git_tag_exists: withoutPath(gitTagExists(root, git)),
+    git_changes: withoutPath(gitChanges(root, git)),
     command: withoutPath(command(host, rules)),
     http_ok: withoutPath(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
   };

@@ -1,5 +1,5 @@
 /**
- * The verifiers `file_exists`, `directory_exists` and `file_matches`. Holes and pages of NUL bytes don't count as content.
+ * The verifiers `file_exists`, `directory_exists`, `file_matches` and `file_contains`. Holes and pages of NUL bytes don't count as content.
  */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
@@ -7,7 +7,7 @@ import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { parseRelativePath } from "../workflow/names.js";
-import { countParam, defineVerifier } from "./define-verifier.js";
+import { countParam, defineVerifier, textParam } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, patternParams } from "./lines.js";
 import {
   checkSubject,
@@ -21,6 +21,10 @@ import {
   subjectsOf,
 } from "./subject.js";
 
+/** Maximum number of texts in a check, and of missing ones that are named. */
+const TEXTS_MAX = 200;
+const MISSING_MAX = 10;
+
 /** A file that the evidence names. */
 interface Found {
   readonly path: string;
@@ -32,10 +36,11 @@ interface Found {
   readonly digest?: string;
 }
 
-const params = z.strictObject({
+export const params = z.strictObject({
   ...subjectParams,
-  /** Minimum size of the file, in bytes. Default 1: an empty file proves nothing. */
-  min_bytes: countParam.optional(),
+  min_bytes: countParam
+    .optional()
+    .describe("Minimum size of the file, in bytes. Default: 1, since an empty file proves nothing."),
 });
 
 /** Checks whether regular files exist and are not empty. Files of up to `maxBytes` are hashed. */
@@ -59,10 +64,9 @@ export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
   });
 }
 
-const directoryParams = z.strictObject({
+export const directoryParams = z.strictObject({
   ...subjectParams,
-  /** Minimum number of files and folders in it. Default 0. */
-  min_entries: countParam.optional(),
+  min_entries: countParam.optional().describe("Minimum number of files and folders in it. Default: 0."),
 });
 
 /** Checks whether folders exist. */
@@ -93,7 +97,7 @@ export function directoryExists(sandbox: Sandbox): Verifier {
 
 const NAME = "file_matches";
 
-const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
+export const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
 
 /** Counts the lines of a file that match a pattern, in linear time. Files of up to `maxBytes` are read. */
 export function fileMatches(sandbox: Sandbox, maxBytes: number): Verifier {
@@ -114,6 +118,47 @@ export function fileMatches(sandbox: Sandbox, maxBytes: number): Verifier {
       return { ok, message, ran: shownPath(path), digest };
     },
   });
+}
+
+const CONTAINS = "file_contains";
+
+export const containsParams = z.strictObject({
+  ...subjectParams,
+  texts: z
+    .union([z.array(textParam).min(1).max(TEXTS_MAX), textParam])
+    .describe("The texts that the file must contain, as whole words. A placeholder may stand for the list."),
+});
+
+/** Checks whether a file contains texts. */
+export function fileContains(sandbox: Sandbox, maxBytes: number): Verifier {
+  return defineVerifier({
+    name: CONTAINS,
+    params: containsParams,
+    checkParams: checkSubject,
+    async verify(given, { value }) {
+      const { path, text, digest } = await readSubject(sandbox, given, value, maxBytes);
+      const texts = typeof given.texts === "string" ? [given.texts] : given.texts;
+      const missing = texts.filter((one) => !containsWord(text, one));
+      const all = missing.slice(0, MISSING_MAX).map(shownPath).join(", ");
+      const more = missing.length > MISSING_MAX ? `, and ${missing.length - MISSING_MAX} more` : "";
+      const message =
+        missing.length === 0
+          ? `${shownPath(path)} contains ${texts.length === 1 ? "the text" : `all ${texts.length} texts`}`
+          : `${shownPath(path)} does not contain ${all}${more}`;
+      return { ok: missing.length === 0, message, ran: shownPath(path), digest };
+    },
+  });
+}
+
+/** Checks whether a text has a part that is not the part of a longer word or number. */
+function containsWord(text: string, part: string): boolean {
+  const isWord = (character: string | undefined) => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) {
+    const isOpen = !isWord(part[0]) || !isWord(text[at - 1]);
+    const isClosed = !isWord(part.at(-1)) || !isWord(text[at + part.length]);
+    if (isOpen && isClosed) return true;
+  }
+  return false;
 }
 
 /** Maximum size of holes that are read before a file counts as too small. */

@@ -14,6 +14,8 @@ import { type ProcessResult, runProcess } from "./run-process.js";
 export interface GitRepository {
   /** The folder with `.git` in it. */
   readonly workTree: string;
+  /** The folder of its refs, which linked work trees share. */
+  readonly common: string;
   /** The folder of its objects. */
   readonly objects: string;
   /** The commit that is checked out; undefined if there is none, or it can't be read. */
@@ -36,7 +38,7 @@ export async function repositoryAt(workTree: string): Promise<GitRepository | un
   const gitDir = await gitDirOf(workTree);
   if (gitDir === undefined) return undefined;
   const common = await commonDirOf(gitDir);
-  return { workTree, objects: join(common, "objects"), head: await headOf(gitDir, common) };
+  return { workTree, common, objects: join(common, "objects"), head: await headOf(gitDir, common) };
 }
 
 /** The executable of git, its environment and its limits. */
@@ -149,7 +151,12 @@ async function headOf(gitDir: string, common: string): Promise<string | undefine
   const head = (await readSmall(gitDir, "HEAD"))?.trim() ?? "";
   if (HASH.test(head)) return head;
   const [, ref] = /^ref: (refs\/[^\s\0]+)$/.exec(head) ?? [];
-  if (ref === undefined || ref.split("/").includes("..")) return undefined;
+  return ref === undefined ? undefined : readRef(common, ref);
+}
+
+/** Returns the object that a ref such as `refs/tags/v1.0.0` names; undefined if there is no such ref. */
+export async function readRef(common: string, ref: string): Promise<string | undefined> {
+  if (ref.split("/").includes("..")) return undefined;
   const loose = (await readSmall(common, ref))?.trim() ?? "";
   if (HASH.test(loose)) return loose;
   const packed = (await readSmall(common, "packed-refs", PACKED_MAX)) ?? "";

@@ -27,11 +27,12 @@ import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 
 const NAME = "git_clean";
 
-const params = z.strictObject({
-  /** The folder that must be clean. Default: the whole project. */
-  path: textParam.optional(),
-  /** True if files that are neither committed nor ignored count too. Default true. */
-  untracked: z.boolean().optional(),
+export const params = z.strictObject({
+  path: textParam.optional().describe("The folder that must be clean. Default: the whole project."),
+  untracked: z
+    .boolean()
+    .optional()
+    .describe("True if files that are neither committed nor ignored count too. Default: true."),
 });
 
 /** Maximum nesting depth of submodules. */
@@ -47,31 +48,48 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
       if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
     },
     async verify({ path = ".", untracked = true }, _, signal) {
-      const folder = await workingFolder(root, path);
-      const looking = { host: requireGit(NAME, host), untracked, signal };
-      const repositories = await repositoriesOf(root, folder);
-      if (repositories.length === 0) return { ok: false, message: "the project is not in a git repository" };
-      const found = new Set<string>();
-      try {
-        for (const repository of repositories) {
-          if (repository.head === undefined)
-            return { ok: false, message: "the git repository has no commit that can be read" };
-          for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) found.add(other);
-        }
-      } catch (error) {
-        if (error instanceof GitStopped) return notRun(looking.host, error.result);
-        throw error;
-      }
-      return resultOf([...found]);
+      const found = await uncommittedIn(root, path, { host: requireGit(NAME, host), untracked, signal });
+      return "ok" in found ? found : uncommittedResult([...found.keys()]);
     },
   });
 }
 
+/**
+ * Returns the absolute paths of the uncommitted files at or below a folder, by their names; or why they are not known. With
+ * `head`, those that differ from this commit of the project's repository.
+ */
+export async function uncommittedIn(
+  root: string,
+  path: string,
+  looking: Looking,
+  head?: string,
+): Promise<ReadonlyMap<string, string> | VerifyResult> {
+  const folder = await workingFolder(root, path);
+  const repositories = await repositoriesOf(root, folder);
+  if (repositories.length === 0) return { ok: false, message: "the project is not in a git repository" };
+  const found = new Map<string, string>();
+  try {
+    for (const [index, each] of repositories.entries()) {
+      const repository = index === 0 && head !== undefined ? { ...each, head } : each;
+      if (repository.head === undefined)
+        return { ok: false, message: "the git repository has no commit that can be read" };
+      for (const other of await uncommitted(looking, repository, folder, DEPTH_MAX)) {
+        found.set(other, join(repository.workTree, other));
+      }
+    }
+  } catch (error) {
+    if (error instanceof GitStopped) return notRun(looking.host, error.result);
+    throw error;
+  }
+  return found;
+}
+
 const COMMIT_NAME = "git_commit_exists";
 
-const commitParams = z.strictObject({
-  /** The id of a commit, at least 7 hexadecimal digits. Default: the value of the evidence field. */
-  commit: textParam.optional(),
+export const commitParams = z.strictObject({
+  commit: textParam
+    .optional()
+    .describe("The id of a commit, at least 7 hexadecimal digits. Default: the value of the evidence field."),
 });
 
 /** Checks whether a commit is in the repository. `root` is the project's real path. */
@@ -102,7 +120,7 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
 }
 
 /** Throws `INVALID_INPUT` if the host has no git. */
-function requireGit(verifier: string, host: GitHost | undefined): GitHost {
+export function requireGit(verifier: string, host: GitHost | undefined): GitHost {
   if (host !== undefined) return host;
   throw wrongParam(verifier, "", "this host has no git");
 }
@@ -117,6 +135,7 @@ async function repositoriesOf(root: string, folder: string): Promise<GitReposito
   return ofRoot?.workTree === ofFolder?.workTree ? all.slice(0, 1) : all;
 }
 
+/** How uncommitted files are looked for. */
 interface Looking {
   readonly host: GitHost;
   readonly untracked: boolean;
@@ -240,13 +259,14 @@ function hidingIn(ignored: Buffer): string[] {
 }
 
 /** Returns the result if git was stopped or failed. */
-function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
+export function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
   const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
   const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
   return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
 }
 
-function resultOf(paths: readonly string[]): VerifyResult {
+/** Returns the result for the uncommitted files that there should not be. */
+export function uncommittedResult(paths: readonly string[]): VerifyResult {
   const first = paths.slice(0, 5).map(shownPath);
   const more = paths.length > first.length ? `, and ${paths.length - first.length} more` : "";
   const rules = paths.some((path) => /(?:^|\/)\.git(?:ignore|attributes)$/i.test(path))

@@ -26,13 +26,18 @@ interface HttpHost {
 const NAME = "http_ok";
 
 const statusParam = z.int().min(100).max(599);
-const params = z.strictObject({
-  /** The URL to get. Default: the value of the evidence field. */
-  url: textParam.optional(),
-  /** The expected status, or several. Default: 200 to 299. */
-  status: z.union([statusParam, z.array(statusParam).min(1)]).optional(),
-  /** Time limit for the whole request, in milliseconds. Default 10,000. */
-  timeout_ms: z.int().min(1).max(60_000).optional(),
+export const params = z.strictObject({
+  url: textParam.optional().describe("The URL to get. Default: the value of the evidence field."),
+  status: z
+    .union([statusParam, z.array(statusParam).min(1)])
+    .optional()
+    .describe("The expected status, or several. Default: 200 to 299."),
+  timeout_ms: z
+    .int()
+    .min(1)
+    .max(60_000)
+    .optional()
+    .describe("Time limit for the whole request, in milliseconds. Default: 10,000."),
 });
 
 const TIMEOUT_MS = 10_000;

@@ -14,14 +14,18 @@ import { checkSubject, harmless, readSubject, shownPath, subjectParams } from ".
 
 const NAME = "json_value";
 
-const params = z.strictObject({
+export const params = z.strictObject({
   ...subjectParams,
-  /** A JSON pointer (RFC 6901): `/total/failed`; `""` is the whole document. */
-  pointer: z.string().max(1000),
-  /** The expected value. */
-  equals: z.optional(storedValueSchema),
-  /** A rule that must hold, with `value` (at the pointer), `claimed` (of the field) and `evidence`. */
-  rule: textParam.optional(),
+  pointer: z
+    .string()
+    .max(1000)
+    .describe('A JSON pointer (RFC 6901), such as `/total/failed`; `""` is the whole document.'),
+  equals: z
+    .optional(storedValueSchema)
+    .describe("The expected value. Default, if there is no rule either: the value of the evidence field."),
+  rule: textParam
+    .optional()
+    .describe("A rule in CEL that must hold, with `value` (at the pointer), `claimed` (of the field) and `evidence`."),
 });
 
 /**

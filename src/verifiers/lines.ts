@@ -11,10 +11,9 @@ import { countParam, textParam, wrongParam } from "./define-verifier.js";
 
 /** Parameters for the number of matches. */
 export const howOftenParams = {
-  min: countParam.optional(),
-  max: countParam.optional(),
-  /** The exact number. */
-  count: countParam.optional(),
+  min: countParam.optional().describe("The least number of matches. Default: 1, or 0 if `max` is given."),
+  max: countParam.optional().describe("The largest number of matches. Default: any number."),
+  count: countParam.optional().describe("The exact number of matches, in place of `min` and `max`."),
 };
 
 /** The expected number of matches. Default: at least 1. */
@@ -43,15 +42,20 @@ export function isOftenEnough(found: number, { min, max, count }: HowOften): { o
 
 /** Parameters of a pattern and its number of matches. */
 export const patternParams = {
-  /** In RE2 syntax. */
-  pattern: textParam,
-  /** `i` ignores case; with `scope: file` also `m` (`^` and `$` at each line) and `s` (`.` matches line ends). */
+  pattern: textParam.describe("A pattern in RE2 syntax."),
   flags: z
     .string()
     .regex(/^[ims]{0,3}$/, "the flags are i, and with scope: file also m and s")
-    .optional(),
-  /** `line` counts the lines that match; `file` matches the whole text, once or not at all. Default `line`. */
-  scope: z.enum(["line", "file"]).optional(),
+    .optional()
+    .describe(
+      "`i` ignores case; with `scope: file` also `m` (`^` and `$` at each line) and `s` (`.` matches line ends). Default: none.",
+    ),
+  scope: z
+    .enum(["line", "file"])
+    .optional()
+    .describe(
+      "`line` counts the lines that match; `file` matches the whole text, once or not at all. Default: `line`.",
+    ),
   ...howOftenParams,
 };
 
@@ -120,7 +124,7 @@ function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2J
 const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 
 /** Returns the lines of a text. A line end at its end begins no other line. */
-function linesOf(text: string): string[] {
+export function linesOf(text: string): string[] {
   const lines = text.split(LINE_END);
   if (lines.at(-1) === "") lines.pop();
   return lines;

@@ -16,14 +16,18 @@ import { checkSubject, readSubject, shownPath, subjectParams } from "./subject.j
 
 const NAME = "markdown_headings";
 
-const params = z.strictObject({
+export const params = z.strictObject({
   ...subjectParams,
-  /** The heading below which headings are counted; case and marks don't matter. */
-  under: textParam.optional(),
-  /** Their level, 1 to 6. Default: one level below `under`; without `under`, all levels. */
-  level: z.int().min(1).max(6).optional(),
-  /** Headings that must be among them. */
-  names: z.array(textParam).min(1).max(100).optional(),
+  under: textParam
+    .optional()
+    .describe("The heading below which headings are counted; case and marks don't matter. Default: none."),
+  level: z
+    .int()
+    .min(1)
+    .max(6)
+    .optional()
+    .describe("The level of the headings, 1 to 6. Default: one level below `under`; without `under`, all levels."),
+  names: z.array(textParam).min(1).max(100).optional().describe("Headings that must be among them."),
   ...howOftenParams,
 });
 

@@ -16,22 +16,34 @@ const PATHS_MAX = 100;
 
 /** Parameters of the verifiers that compare files with their state at an earlier time. */
 export const namedFilesParams = {
-  /** A file, a folder, or a glob. */
-  path: textParam.optional(),
-  /** Files, folders and globs. */
-  paths: z.array(textParam).min(1).max(PATHS_MAX).optional(),
-  /** An earlier phase: the state at its end is compared with. Default: the state when the gate's own phase was entered. */
-  since: z.strictObject({ phase: z.int() }).optional(),
+  path: textParam.optional().describe("A file, a folder, or a glob, relative to the project."),
+  paths: z
+    .array(textParam)
+    .min(1)
+    .max(PATHS_MAX)
+    .optional()
+    .describe("Files, folders and globs, relative to the project."),
+  since: z
+    .union([z.strictObject({ phase: z.int().describe("The number of an earlier phase.") }), z.literal("start")])
+    .optional()
+    .describe(
+      "An earlier phase: the state at its end is compared with; `start`: the state when the session was started. Default: the state when the gate's own phase was entered.",
+    ),
 };
 
 interface SinceParams {
-  readonly since?: { readonly phase: number } | undefined;
+  readonly since?: { readonly phase: number } | "start" | undefined;
 }
 
 /** Returns the moment that files are compared with, as the end of a sentence. */
 export function sinceWords({ since }: SinceParams, takenAt: string | undefined): string {
-  const moment = since === undefined ? "since this phase was entered" : `since phase ${since.phase} was passed`;
+  const moment = momentOf(since);
   return takenAt === undefined ? moment : `${moment} (recorded late, at ${takenAt}: earlier changes are not seen)`;
+}
+
+function momentOf(since: SinceParams["since"]): string {
+  if (since === "start") return "since the session was started";
+  return since === undefined ? "since this phase was entered" : `since phase ${since.phase} was passed`;
 }
 
 /** Throws `INVALID_INPUT` for paths that can't be used, or depend on evidence: they must be known when the phase begins. */

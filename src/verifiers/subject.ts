@@ -15,10 +15,13 @@ import { textParam } from "./define-verifier.js";
 
 /** Parameters of all verifiers that check a file or a folder. */
 export const subjectParams = {
-  /** Relative to the project root. Default: the value of the evidence field. */
-  path: textParam.optional(),
-  /** True if the file may be a link to another file in the project. Default false. */
-  allow_link: z.boolean().optional(),
+  path: textParam
+    .optional()
+    .describe("The path, relative to the root of the project. Default: the value of the evidence field."),
+  allow_link: z
+    .boolean()
+    .optional()
+    .describe("True if the file may be a link to another file in the project. Default: false."),
 };
 
 interface SubjectParams {

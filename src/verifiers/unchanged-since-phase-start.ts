@@ -23,11 +23,14 @@ import { harmless, sha256, shownPath } from "./subject.js";
 
 const NAME = "unchanged_since_phase_start";
 
-const params = z.strictObject({
-  /** Files, folders and globs. New and deleted files among them are changes. */
+/** New and deleted files among the named ones are changes. */
+export const params = z.strictObject({
   ...namedFilesParams,
-  /** Files, folders and globs that may change. */
-  except: z.array(textParam).min(1).max(100).optional(),
+  except: z.array(textParam).min(1).max(100).optional().describe("Files, folders and globs that may change."),
+  allow_none: z
+    .boolean()
+    .optional()
+    .describe("True if the paths may name no file, neither then nor now. Default: false, since they may be misspelt."),
 });
 
 /** A file as it was: its digest, and its text if that is short. A link is compared by the content of its file. */
@@ -84,7 +87,7 @@ export function unchangedSincePhaseStart(sandbox: Sandbox): Verifier {
         const message = `${shownPath(unreadable.path)} can't be compared: it is no regular file, nor a link to one in the project`;
         return { ok: false, message, ran };
       }
-      if (files.length === 0 && now.length === 0) {
+      if (files.length === 0 && now.length === 0 && given.allow_none !== true) {
         return {
           ok: false,
           message: `there is nothing to compare: ${ran} named no file then, and names none now`,

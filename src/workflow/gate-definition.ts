@@ -93,6 +93,8 @@ export interface PlanGate {
   tasks: { id: string; optional: boolean }[];
   /** Items of the phase's validation gate, in order: all must be claimed, by number (from 1) or by text. */
   items: string[];
+  /** Checks against reality, the same at every gate of a plan. None if missing. */
+  verify?: VerifyDefinition[] | undefined;
   /** The names that a person has waived: set in the copy that evidence is checked against, never by an author. */
   waived?: string[] | undefined;
   /** The claims that need a proof: set in the copy that evidence is checked against, never by an author. */
@@ -142,10 +144,23 @@ export interface VerifyDefinition {
 }
 
 /** The built-in verifiers that compare with a snapshot, and take the parameter `since`. */
-export const SINCE_VERIFIERS: readonly string[] = ["changed_since_phase_start", "unchanged_since_phase_start"];
+export const SINCE_VERIFIERS: readonly string[] = [
+  "changed_since_phase_start",
+  "unchanged_since_phase_start",
+  "git_clean_since_phase_start",
+  "git_changed_since_phase_start",
+  "git_changes",
+];
 
-/** Returns the phase that a check's parameter `since` names: its snapshot is taken when that phase is passed. */
+/** Stands for the start of the session, where {@link sinceOf} returns the number of a phase. */
+export const SESSION_START = -1;
+
+/**
+ * Returns the phase that a check's parameter `since` names: its snapshot is taken when that phase is passed. `since: start`
+ * is {@link SESSION_START}.
+ */
 export function sinceOf({ since }: JsonObject): number | undefined {
+  if (since === "start") return SESSION_START;
   if (!isJsonObject(since) || Object.keys(since).length !== 1) return undefined;
   return typeof since.phase === "number" && Number.isInteger(since.phase) ? since.phase : undefined;
 }
@@ -170,13 +185,15 @@ export function sinceFault(
   const since = sinceOf(params);
   if (since === undefined) {
     const isWrong = SINCE_VERIFIERS.includes(verifier) && params.since !== undefined;
-    const message = "`since` must name a phase by its number";
-    return isWrong ? { message, hint: "Write since: {phase: 1}, with the number of an earlier phase." } : undefined;
+    const message = "`since` must name a phase by its number, or the start";
+    const hint = "Write since: {phase: 1}, with the number of an earlier phase, or since: start.";
+    return isWrong ? { message, hint } : undefined;
   }
   if (phases.length === 0) {
     const hint = "Leave it out: the check compares with the time when the step was entered.";
     return { message: "`since` can't name a phase here: a routed workflow has steps", hint };
   }
+  if (since === SESSION_START) return undefined;
   const start = startPhase ?? 0;
   const earlier = phases.filter((number) => number < phase && number >= start);
   const hint =
@@ -264,6 +281,7 @@ const planGateSchema = z.object({
   allowOverride: z.boolean(),
   tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
   items: z.array(z.string()),
+  verify: z.optional(z.array(verifySchema)),
   ...copied,
 });
 

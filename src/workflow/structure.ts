@@ -23,7 +23,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
-import { type GateDefinition, gateSchema } from "./gate-definition.js";
+import { type GateDefinition, gateSchema, type VerifyDefinition, verifySchema } from "./gate-definition.js";
 import { type JsonObject, storedObjectSchema } from "./json.js";
 
 export type {
@@ -100,6 +100,8 @@ export interface WorkflowStructure {
         enforceDependencies: boolean;
         /** True if acceptance criteria are ticked with their tasks. */
         tickCriteria: boolean;
+        /** Checks at the gate of every phase from the plan. None if missing. */
+        verify?: VerifyDefinition[] | undefined;
         /** Keys of the source that this version doesn't know, kept. */
         extra?: JsonObject | undefined;
       }
@@ -265,6 +267,7 @@ const dynamicSchema = z.object({
   templateRevisions: z.optional(z.object({ phase: text, task: text })),
   enforceDependencies: z.boolean(),
   tickCriteria: z.boolean(),
+  verify: z.optional(z.array(verifySchema)),
   extra: z.optional(storedObjectSchema),
 });
 

@@ -140,6 +140,8 @@ export interface DynamicInput {
   readonly enforceDependencies?: boolean;
   /** True if acceptance criteria are ticked with their tasks. Default: false. */
   readonly tickCriteria?: boolean;
+  /** Checks at the gate of every phase from the plan. Default: none. */
+  readonly verify?: readonly Omit<VerifyInput, "field">[];
 }
 
 /** A workflow defined in code. */

@@ -36,8 +36,9 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   testing: "workflow workflow/files ports phased content",
   mcp: "workflow gate ports phased routed tools workspace",
   http: "workflow routed tools",
+  setup: "workflow sandbox",
   cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed
-    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http`,
+    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http setup`,
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 
@@ -53,6 +54,8 @@ const NODE_FILES = [
   "testing/x.ts",
   "cli/x.ts",
   "mcp/stdio.ts",
+  "setup/apply.ts",
+  "setup/project.ts",
 ];
 
 test("every wrong-way import between two rooms is caught, and no other", async () => {

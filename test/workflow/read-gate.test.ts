@@ -196,6 +196,22 @@ describe("a gate file", () => {
   });
 });
 
+describe("a rule's message", () => {
+  it("must be a text", async () => {
+    const { diagnostics } = await read({
+      "phases/1/gate-definition.yaml": `${gateFile("done: {type: int}")}cross_field_validation: [{rule: "evidence.done > 1", error_message: [no]}]\n`,
+    });
+    expect(diagnostics).toMatchObject([
+      {
+        code: "VALUE_WRONG",
+        severity: "error",
+        line: 3,
+        message: expect.stringContaining('"error_message" must be a text'),
+      },
+    ]);
+  });
+});
+
 describe("the gate of a phase", () => {
   it("is that of the gate file; a difference in the metadata is reported", async () => {
     const changes = { "metadata.json": metadata({ phases: [phase(1, { required_evidence: ["a", "b"] }), phase(2)] }) };

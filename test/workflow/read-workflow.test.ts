@@ -90,6 +90,8 @@ describe("a valid workflow", () => {
     const first = (await read()).structure?.revision;
     expect((await read({ "metadata.json": metadata().replaceAll("  ", "\t") })).structure?.revision).toBe(first);
     expect((await read({ "core/other.md": "not shown" })).structure?.revision).toBe(first);
+    const named = metadata({ $schema: "node_modules/phasegate/schemas/metadata.json" });
+    expect(await read({ "metadata.json": named })).toMatchObject({ structure: { revision: first }, lines: [] });
     expect((await read({ "phases/2/phase.md": "# Phase 2: Sow it\n" })).structure?.revision).not.toBe(first);
     expect((await read({ "metadata.json": metadata({ name: "Another" }) })).structure?.revision).not.toBe(first);
   });

@@ -55,7 +55,7 @@ export async function pinPlan(
   const usable = await usablePlan(context, structure, dynamic, path);
   const { plan, diagnostics } = usable.reading;
   const shift = shiftAfter(structure.phases.at(-1)?.number ?? 0, plan.phases);
-  const phases = [...structure.phases, ...buildPhases(plan.phases, shift, usable.revisions)];
+  const phases = [...structure.phases, ...buildPhases(plan.phases, shift, usable.revisions, dynamic.verify)];
   const first = structure.phases.length === 0 ? phases[0]?.number : undefined;
   const pinned = { ...structure, startPhase: first ?? structure.startPhase, phases, plan: planPin(usable, shift) };
   checkPinned(pinned, usable.source.path);
@@ -98,6 +98,7 @@ export function buildPhases(
   phases: readonly PlanPhase[],
   shift: number,
   revisions: TemplateRevisions,
+  verify?: DynamicDefinition["verify"],
 ): PhaseDefinition[] {
   return phases.map(({ number, name, goal, estimatedDuration, tasks, validationGate }) => ({
     number: number + shift,
@@ -109,6 +110,7 @@ export function buildPhases(
       allowOverride: false,
       tasks: tasks.map(({ id, optional }) => ({ id, optional })),
       items: validationGate.map(({ text }) => text),
+      ...(verify === undefined ? {} : { verify }),
     },
     textRevision: revisions.phase,
     plan: {

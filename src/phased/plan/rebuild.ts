@@ -87,7 +87,7 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
   const { matches, done, ahead, shift } = comparison.arrangement;
   const { plan: _, ...rest } = base;
   const statics = base.phases.filter(({ plan }) => plan === undefined);
-  const phases = [...statics, ...done, ...buildPhases(ahead, shift, usable.revisions)];
+  const phases = [...statics, ...done, ...buildPhases(ahead, shift, usable.revisions, base.dynamic?.verify)];
   const startPhase = statics.length === 0 ? pinned.startPhase : base.startPhase;
   const structure = { ...rest, startPhase, phases, plan: planPin(usable, shift) };
   checkPinned(structure, usable.source.path);

@@ -8,7 +8,7 @@ import { checksOf } from "../../gate/check-gate.js";
 import { LogFold } from "../../log/commit.js";
 import type { Kernel } from "../../log/log.js";
 import { RecentMap } from "../../runtime/cache.js";
-import { sinceOf } from "../../workflow/gate-definition.js";
+import { SESSION_START, sinceOf } from "../../workflow/gate-definition.js";
 import { canonicalJson, digest, type JsonValue } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -63,6 +63,7 @@ function needOf(
   // Two phases may have the same check, and each compares with its own start.
   const own = since === undefined && isKept ? [phases[position]?.number ?? 0] : [];
   const key = digest(canonicalJson([verifier, field, params, ...own]));
+  if (since === SESSION_START) return { check, key, anchor: -1 };
   if (since !== undefined) return { check, key, anchor: phases.findIndex(({ number }) => number === since) };
   return { check, key, anchor: isKept ? position - 1 : undefined };
 }
@@ -79,7 +80,7 @@ export function neededAt(
   const later = sinceChecks(phases).flatMap(({ check, place }) => {
     if (place <= position || !takesSnapshot(context, check)) return [];
     const need = needOf(context, check, phases, place);
-    return need.anchor !== undefined && need.anchor >= 0 && need.anchor < position ? [need] : [];
+    return need.anchor !== undefined && need.anchor < position ? [need] : [];
   });
   return [...new Map([...own, ...later].map((need) => [need.key, need])).values()];
 }

@@ -7,7 +7,7 @@
 
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/check-gate.js";
-import { fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
+import { fillKnownOptions, fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
 import { type FullClock, systemClock, turns } from "../../ports/clock.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
@@ -333,6 +333,41 @@ export async function requireVerifiers(
         : `The host must register ${missing.join(", ")}: createEngine({ verifiers }), with createVerifiers() of phasegate/verify for the built-in ones (phasegate serve: --project).`,
     details: { workflowType: type, diagnostics },
   });
+}
+
+/**
+ * Throws `INVALID_INPUT` if a check of a workflow can't run with the options that a session is started with, such as a
+ * command that the host does not allow: the session would get stuck at that gate.
+ */
+export async function requireFittingOptions(
+  { type, phases }: VerifiedWorkflow,
+  settings: JsonObject,
+  { verifiers, clock }: Pick<ResolvedOptions, "verifiers" | "clock">,
+): Promise<void> {
+  const takeTurns = turns(clock, TURN_MS);
+  for (const { number, gate } of phases) {
+    for (const check of checksOf(gate)) {
+      const fault = optionsFaultOf(check, settings, verifiers);
+      await takeTurns();
+      if (fault === undefined) continue;
+      throw new PhasegateError("INVALID_INPUT", `${type} can't be started with these options: ${fault}`, {
+        remedy: `Correct the option that phase ${number} reads; if the host must allow something, ask the person who runs it.`,
+        details: { field: "options" },
+      });
+    }
+  }
+}
+
+function optionsFaultOf({ verifier: name, params }: VerifyDefinition, settings: JsonObject, verifiers: Verifiers) {
+  const verifier = verifierOf(verifiers, name);
+  try {
+    const verbatim = verifier?.verbatim;
+    verifier?.check?.(fillKnownOptions(params, settings, verbatim === undefined ? {} : { verbatim }));
+    return undefined;
+  } catch (error) {
+    if (isPhasegateError(error)) return error.message;
+    throw error;
+  }
 }
 
 /** Returns why a host can't run a check: it lacks the verifier, or does not allow its params. Undefined if it can. */

@@ -76,7 +76,10 @@ export async function readGate(
     report.error("GATE_EMPTY", source.place([]), "a gate file must be a mapping with keys", hint);
     return undefined;
   }
-  return readGateObject(new ObjectReader(source, source.value, [], report), report, place);
+  const gate = new ObjectReader(source, source.value, [], report);
+  // For editors.
+  gate.text("$schema");
+  return readGateObject(gate, report, place);
 }
 
 /** Reads a gate from an object: a gate file, or a part of another file. Without a place it belongs to no phase. */

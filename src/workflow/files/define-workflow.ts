@@ -85,7 +85,7 @@ const KEYS = {
   }),
   task: keysOf<TaskInput>({ number: 1, name: 1, purpose: 1, content: 1 }),
   dynamic: keysOf<DynamicInput>({
-    ...{ templates: 1, sourcePathKey: 1, parser: 1, enforceDependencies: 1, tickCriteria: 1 },
+    ...{ templates: 1, sourcePathKey: 1, parser: 1, enforceDependencies: 1, tickCriteria: 1, verify: 1 },
   }),
 };
 
@@ -194,9 +194,14 @@ function dynamicProblems(dynamic: DynamicInput | undefined): string[] {
     return typeof text !== "string" && typeof text !== "function";
   });
   const flags = { enforceDependencies: "flag", tickCriteria: "flag", parser: "text", sourcePathKey: "text" } as const;
+  const { verify }: { readonly verify?: unknown } = Object(dynamic);
+  const checks: unknown[] = Array.isArray(verify) ? verify : [];
   return [
     ...unknownKeys("dynamic", dynamic, KEYS.dynamic),
-    ...wrongTypes("dynamic", dynamic, flags),
+    ...wrongTypes("dynamic", dynamic, { ...flags, verify: "list" }),
+    ...checks.flatMap((check, at) =>
+      wrongTypes(`dynamic.verify[${at}]`, check, { verifier: "text!", params: "object" }),
+    ),
     ...unknownKeys("dynamic.templates", templates, ["phase", "task"]),
     ...texts.map((kind) => `dynamic.templates.${kind} must be a text, or a function that returns one`),
   ];
@@ -236,6 +241,9 @@ function buildDynamic(dynamic: DynamicInput): DynamicDefinition {
     templateRevisions: revisions,
     enforceDependencies: dynamic.enforceDependencies ?? false,
     tickCriteria: dynamic.tickCriteria ?? false,
+    ...(dynamic.verify === undefined
+      ? {}
+      : { verify: dynamic.verify.map(({ verifier, params = {} }) => ({ verifier, params: { ...params } })) }),
   };
 }
 

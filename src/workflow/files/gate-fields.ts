@@ -111,7 +111,7 @@ function readValidators(reader: ObjectReader): readonly string[] {
 const VERIFY_HINT = "Write the verifier's name, {verifier: name, …its parameters}, or a list of these.";
 
 /** Reads `verify`: a verifier's name, an object with it and its parameters, or a list of these. */
-function readVerify(reader: ObjectReader, report: Report, gate: GatePlace): VerifyDefinition[] {
+export function readVerify(reader: ObjectReader, report: Report, gate: GatePlace): VerifyDefinition[] {
   const value = reader.asked("verify", VERIFY_HINT);
   if (value === undefined || value === false) return [];
   const items = Array.isArray(value) ? value : [value];

@@ -99,10 +99,10 @@ function writtenRule(item: JsonValue, keys: KeyPath, reader: ObjectReader): Writ
   if (typeof item === "string" && item.trim() !== "") return { text: item, place };
   if (!isJsonObject(item) || typeof item.rule !== "string" || item.rule.trim() === "") return undefined;
   const rule = reader.at(keys, item);
-  for (const key of ["rule", "error_message"]) rule.value(key);
+  rule.value("rule");
+  const message = rule.text("error_message");
   rule.refuseRest();
-  const message = item.error_message;
-  return { text: item.rule, place, ...(typeof message === "string" ? { message } : {}) };
+  return { text: item.rule, place, ...(message === undefined ? {} : { message }) };
 }
 
 const CROSS_HINT = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';

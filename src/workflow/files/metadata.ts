@@ -30,6 +30,8 @@ const DURATION = '"estimated_duration": "1-2 hours", say';
 export function readFacts(metadata: ObjectReader, type: string, report: Report): WorkflowFacts {
   const text = (key: string) => metadata.text(key);
   checkType(metadata, type, report);
+  // For editors.
+  metadata.text("$schema");
   return {
     type,
     version: metadata.wanted("version", metadata.label("version"), '"version": "1.0.0"') ?? "",

@@ -13,6 +13,7 @@ import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } fr
 import type { Report } from "../report.js";
 import type { DynamicDefinition, PhaseDefinition } from "../structure.js";
 import { chooseGate } from "./choose-gate.js";
+import { readVerify } from "./gate-fields.js";
 import type { PhaseClaims } from "./metadata.js";
 import { readTasks } from "./tasks.js";
 import { checkedPath, GATE_FILES, isInLikelyPhase, type WorkflowFiles } from "./workflow-files.js";
@@ -83,6 +84,9 @@ export function readDynamic(
   const phase = readTemplate("phase", templates, place("phase"), reading);
   const task = readTemplate("task", templates, place("task"), reading);
   templates?.rest();
+  // The phases of the plan are not known yet, so `since` can name the start only.
+  const gate = { phase: 1, phases: [1] };
+  const verify = config === undefined ? [] : readVerify(config, reading.report, gate);
   const folders = [phase.path, task.path].map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
   for (const folder of new Set(folders)) refuseGate(folder, reading);
   return {
@@ -92,6 +96,7 @@ export function readDynamic(
     templateRevisions: { phase: phase.revision, task: task.revision },
     enforceDependencies: config?.flag("enforce_dependencies") ?? false,
     tickCriteria: config?.flag("tick_criteria") ?? false,
+    ...(verify.length === 0 ? {} : { verify }),
     extra: config?.rest(),
   };
 }

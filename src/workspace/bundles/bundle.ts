@@ -137,8 +137,9 @@ function bundleOf(source: ParsedSource, report: Report): Bundle | undefined {
   const type = typeOf(reader);
   const name = reader.required("name", reader.text("name"), "the bundle's name, such as office");
   const [version, description] = [reader.label("version"), reader.text("description")];
-  // Known keys that only people read.
+  // Known keys that only people and editors read.
   for (const key of ["author", "created", "config", "title"]) reader.value(key);
+  reader.text("$schema");
   const agents = agentsOf(type, reader, report);
   const workflows = workflowsOf(reader, report);
   const resources = resourcesOf(reader, report);
@@ -223,7 +224,8 @@ function workflowsOf(reader: ObjectReader, report: Report): readonly BundleWorkf
     : (reader.objects("workflows") ?? []).flatMap((one) => {
         const given = one.required("path", one.text("path"), "the path of its folder");
         const path = pathOf(one, "path", given, report);
-        const name = one.text("name") ?? one.text("id") ?? path?.slice(path.lastIndexOf("/") + 1);
+        const id = one.text("id");
+        const name = one.text("name") ?? id ?? path?.slice(path.lastIndexOf("/") + 1);
         one.text("description");
         one.rest();
         return path === undefined || name === undefined ? [] : [{ workflow: { name, path }, place: one.place() }];

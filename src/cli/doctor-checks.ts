@@ -1,0 +1,307 @@
+/** The checks of `phasegate doctor`: Node, the MCP SDK, clients, the state, workflows, approvers and Chromium. */
+import { execFile } from "node:child_process";
+import { access, constants, readdir, stat, statfs } from "node:fs/promises";
+import { delimiter, join, relative } from "node:path";
+import process from "node:process";
+import { isPhasegateError } from "../errors.js";
+import { requirePublicKeys } from "../phased/options.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
+import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
+import { probeServer, type ServerFacts } from "./mcp-probe.js";
+import { requireFolder } from "./options.js";
+import { openState } from "./state.js";
+import { counted, sizeText, withoutPasswords } from "./terminal.js";
+import { openVerifiers, readTrust } from "./trust.js";
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** What was looked at. */
+  readonly check: "node" | "sdk" | "clients" | "state" | "workflows" | "approvers" | "chromium";
+  /** `problem`: it does not work. `warning`: it works, but not as it should. */
+  readonly status: "ok" | "warning" | "problem";
+  readonly message: string;
+  /** What to do about it. */
+  readonly fix?: string;
+  /** Of a server that was started: what it says about itself. */
+  readonly server?: ServerFacts;
+}
+
+type Check = Finding["check"];
+
+const ok = (check: Check, message: string): Finding => ({ check, status: "ok", message });
+const warning = (check: Check, message: string, fix: string): Finding => ({ check, status: "warning", message, fix });
+const problem = (check: Check, message: string, fix: string): Finding => ({ check, status: "problem", message, fix });
+
+/** Returns a failure as a finding. */
+function failed(check: Check, what: string, error: unknown): Finding {
+  const said = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof CommandFailure ? error.hint : isPhasegateError(error) ? error.remedy : undefined;
+  return problem(check, withoutPasswords(`${what}${said}`), hint ?? "Run it again with --log-level debug.");
+}
+
+/** Checks Node's version. An older one than the package needs has been refused before anything was loaded. */
+export function checkNode(): Finding {
+  return ok("node", `Node ${process.versions.node}`);
+}
+
+/** Checks that the MCP SDK is installed, which `serve` needs. */
+export async function checkSdk(): Promise<Finding> {
+  try {
+    await import("@modelcontextprotocol/server");
+    return ok("sdk", "@modelcontextprotocol/server is installed");
+  } catch {
+    const fix = "Run npm install @modelcontextprotocol/server, next to phasegate.";
+    return problem("sdk", "@modelcontextprotocol/server is not installed, so nothing can be served over MCP", fix);
+  }
+}
+
+/** Checks the clients' configurations: with a timeout, each server is started and asked for its tools. */
+export async function checkClients(found: FoundClients, timeoutMs: number | undefined): Promise<Finding[]> {
+  const findings = found.broken.map(({ place, reason }) =>
+    problem("clients", `${place} can't be read: ${reason}`, "Correct the file, or let its client write it again."),
+  );
+  for (const server of found.servers) findings.push(await checkServer(server, timeoutMs));
+  if (findings.length > 0) return findings;
+  return [warning("clients", "no client of this project starts phasegate", "Run phasegate init.")];
+}
+
+async function checkServer({ place, start }: ConfiguredServer, timeoutMs: number | undefined): Promise<Finding> {
+  if ("reason" in start) return warning("clients", `${place}: not started: ${start.reason}`, "Try it in the client.");
+  if (timeoutMs === undefined) return ok("clients", `${place}: not started, by --no-start`);
+  const probe = await probeServer(start, timeoutMs);
+  const command = [start.command, ...start.args].join(" ");
+  if (!probe.ok) {
+    return problem(
+      "clients",
+      withoutPasswords(`${place}: ${probe.reason}`),
+      `Run it by hand: ${withoutPasswords(command)}`,
+    );
+  }
+  const { ok: _, ...server } = probe;
+  if (server.name !== SERVER_NAME) {
+    return problem(
+      "clients",
+      `${place}: starts ${server.name}, which is not phasegate`,
+      `Look at its command: ${command}`,
+    );
+  }
+  const started = `${place}: starts ${server.name} ${server.version} in ${server.seconds.toFixed(1)} s`;
+  if (server.tools.length === 0) return problem("clients", `${started}, but it has no tools`, "Give --workflows.");
+  const tools = `${counted(server.tools.length, "tool")} (${server.tools.join(", ")})`;
+  return { ...ok("clients", `${started}, with ${tools} in ${counted(server.tokens, "token")}`), server };
+}
+
+/** The name that `serve` gives to its server. */
+const SERVER_NAME = "phasegate";
+
+const FREE_MIN = 200 * 1000 * 1000;
+
+/** Checks a state: that it opens, that it can be written, and what it survives. */
+export async function checkState(state: string, project: string): Promise<Finding[]> {
+  const path = pathOf(state);
+  const kind = path === undefined ? state : state.slice(0, state.length - path.length);
+  const shown = withoutPasswords(path === undefined ? state : `${kind}${relative(project, path) || "."}`);
+  if (path !== undefined && (await isMissing(path))) {
+    return [ok("state", `${shown}: does not exist yet; the first start makes it`)];
+  }
+  try {
+    // A database in memory has no sessions before it is opened.
+    const storage = await openState(state, { create: state === MEMORY });
+    try {
+      await requireWritable(state);
+      const { total, damaged = [] } = await storage.list({ limit: 1 });
+      const sessions = total === undefined ? "" : `, ${counted(total, "session")}`;
+      const fix = `Run phasegate repair --state ${shown}, which names them.`;
+      return [
+        ...survival(shown, sessions, storage),
+        ...(damaged.length === 0 ? [] : [problem("state", `${shown}: some sessions are damaged`, fix)]),
+        ...(path === undefined ? [] : await folderFindings(shown, path, project)),
+      ];
+    } finally {
+      await storage.close?.();
+    }
+  } catch (error) {
+    return [failed("state", `${shown}: `, error)];
+  }
+}
+
+/** Returns true if there is nothing at a path, or an empty folder. */
+async function isMissing(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined); // opening it says what is wrong
+  return found === undefined || (found.isDirectory() && (await readdir(path)).length === 0);
+}
+
+const MEMORY = "sqlite::memory:";
+
+/** Returns the path of a state on this machine. */
+function pathOf(state: string): string | undefined {
+  if (state.startsWith("sqlite:")) return state === MEMORY ? undefined : state.slice("sqlite:".length);
+  return /^[a-z][a-z0-9+.-]+:/i.test(state) ? undefined : state;
+}
+
+function survival(shown: string, sessions: string, { capabilities }: StorageAdapter): Finding[] {
+  const { durability, multiProcess } = capabilities;
+  const shared = multiProcess ? "" : "; only one process can use it";
+  if (durability === "power") return [ok("state", `${shown}: opens, survives a power failure${shared}${sessions}`)];
+  const fix =
+    durability === "memory"
+      ? "Give --state a folder, sqlite:FILE or postgres://…"
+      : "Set fsync and synchronous_commit to on in PostgreSQL.";
+  const what = durability === "memory" ? "is lost with its process" : "may lose its last commits in a power failure";
+  return [warning("state", `${shown}: opens, but ${what}${shared}${sessions}`, fix)];
+}
+
+/** Throws if the state can't be written now: by its rights, or since another process holds the lock of a database. */
+async function requireWritable(state: string): Promise<void> {
+  const path = pathOf(state);
+  if (path === undefined) return;
+  await access(path, constants.W_OK);
+  if (!state.startsWith("sqlite:")) return;
+  const { DatabaseSync } = await import("node:sqlite");
+  const database = new DatabaseSync(path);
+  try {
+    database.exec(`PRAGMA busy_timeout = ${LOCK_MS}; BEGIN IMMEDIATE; ROLLBACK`);
+  } catch (cause) {
+    const hint = "End the program that holds it. A server holds it only for the time of a commit.";
+    throw new CommandFailure("the database is locked by another program", EXIT.environment, hint, { cause });
+  } finally {
+    database.close();
+  }
+}
+
+/** How long another program may hold the lock of a database, in milliseconds. */
+const LOCK_MS = 1000;
+
+/** Checks what is around a state on this machine: who can read it, the space that is left, and that git ignores it. */
+async function folderFindings(shown: string, path: string, project: string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const [{ mode }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
+  if (process.platform !== "win32" && (mode & 0o077) !== 0) {
+    findings.push(warning("state", `${shown}: other users can read it`, `Run chmod -R go-rwx ${shown}`));
+  }
+  const free = bavail * bsize;
+  if (free < FREE_MIN) {
+    findings.push(warning("state", `${shown}: ${sizeText(free)} are left on its disk`, "Free some space."));
+  }
+  if (!relative(project, path).startsWith("..") && (await isTracked(path, project))) {
+    const line = relative(project, path).replaceAll("\\", "/");
+    findings.push(warning("state", `${shown}: git does not ignore it`, `Write ${line} into .gitignore.`));
+  }
+  return findings;
+}
+
+/** Returns true if a folder is in a repository that does not ignore it. */
+async function isTracked(path: string, project: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    // 0: ignored, 1: not ignored; anything else: no git, or no repository.
+    execFile("git", ["check-ignore", "-q", path], { cwd: project }, (error) => resolve(error?.code === 1));
+  });
+}
+
+/** Checks the workflows as a start does. */
+export async function checkWorkflows(options: ServedOptions, project: string): Promise<Finding[]> {
+  const { workflows = [], routed, includeRoot = [] } = options;
+  const findings: Finding[] = [];
+  for (const folder of workflows) {
+    findings.push(
+      ...(await checkFolder(folder, project, async (path) => findWorkflows(path, await verifiersOf(options)))),
+    );
+  }
+  if (routed !== undefined) {
+    const find = async (path: string) => findRouted(path, includeRoot, new Set(), await verifiersOf(options));
+    findings.push(...(await checkFolder(routed, project, find)));
+  }
+  return findings;
+}
+
+async function verifiersOf({ project, allowCommand = {}, allowHost = [], allowEnv = [] }: ServedOptions) {
+  if (project === undefined) return undefined;
+  return openVerifiers({ project, allowCommand, allowHost, allowEnv }, process.env);
+}
+
+type Find = (path: string) => Promise<readonly FoundFiles[]>;
+
+async function checkFolder(folder: string, project: string, find: Find): Promise<Finding[]> {
+  const shown = relative(project, folder) || ".";
+  const fix = `Run phasegate new NAME --in ${shown}`;
+  if ((await stat(folder).catch(() => undefined)) === undefined) {
+    return [problem("workflows", `${shown}: there is no such folder`, fix)];
+  }
+  try {
+    const found = await find(await requireFolder(folder, "the folder of workflows"));
+    if (found.length > 0) return found.map((workflow) => checkWorkflow(workflow, shown));
+    return [warning("workflows", `${shown}: there is no workflow in it`, fix)];
+  } catch (error) {
+    return [failed("workflows", `${shown}: `, error)];
+  }
+}
+
+function checkWorkflow({ type, read }: FoundFiles, folder: string): Finding {
+  const errors = read.diagnostics.filter(({ severity }) => severity === "error");
+  const warnings = read.diagnostics.length - errors.length;
+  const [first] = [...errors, ...read.diagnostics];
+  const place = `${folder}/${type}`;
+  if (first === undefined) return ok("workflows", `${place}: can be started`);
+  const fix = `Run phasegate validate ${folder}: ${first.message}`;
+  if (errors.length === 0)
+    return warning("workflows", `${place}: can be started, with ${counted(warnings, "warning")}`, fix);
+  return problem("workflows", `${place}: can't be started: ${counted(errors.length, "error")}`, fix);
+}
+
+/** Checks the approvers: their file, their keys, and that somebody can approve what the gates ask for. */
+export async function checkApprovers(options: ServedOptions, project: string): Promise<Finding[]> {
+  const { workflows = [], allowUnsignedApprovals } = options;
+  try {
+    const { approvers = {} } = await readTrust(options);
+    requirePublicKeys(approvers);
+    const names = Object.keys(approvers);
+    const asked = (await Promise.all(workflows.map((folder) => approvalsIn(folder)))).flat();
+    const nobody = asked.find(({ who }) =>
+      who === undefined ? names.length === 0 : !who.some((name) => names.includes(name)),
+    );
+    if (nobody !== undefined && !(allowUnsignedApprovals && nobody.who === undefined)) {
+      const who = nobody.who === undefined ? "" : `: it asks for ${nobody.who.join(" or ")}`;
+      const fix = "Run phasegate keygen, and give the public key with --approvers FILE or --approver NAME=KEY.";
+      return [warning("approvers", `${nobody.place} needs an approval that nobody can give${who}`, fix)];
+    }
+    if (names.length === 0 && asked.length === 0) return [ok("approvers", "none, and no gate needs one")];
+    return [ok("approvers", names.length === 0 ? "the client's user approves, unsigned" : names.join(", "))];
+  } catch (error) {
+    const file = options.approvers === undefined ? "" : `${relative(project, options.approvers)}: `;
+    return [failed("approvers", file, error)];
+  }
+}
+
+/** Returns the gates that ask for an approval. Workflows that can't be read are reported by their own check. */
+async function approvalsIn(
+  folder: string,
+): Promise<{ readonly place: string; readonly who: readonly string[] | undefined }[]> {
+  const found = await findWorkflows(folder).catch(() => []);
+  return found.flatMap(({ type, gates = [] }) =>
+    gates.flatMap(({ gate, where }) => {
+      const approval = "approval" in gate ? gate.approval : undefined;
+      return approval === undefined ? [] : [{ place: `${type}, ${where}`, who: approval.approvers }];
+    }),
+  );
+}
+
+const BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome.exe", "msedge.exe"];
+
+/** Looks for Chromium. It is only information: nothing that is served needs it. */
+export async function checkChromium(): Promise<Finding> {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    for (const name of folder === "" ? [] : BROWSERS) {
+      const file = join(folder, name);
+      if (
+        await access(file, constants.X_OK).then(
+          () => true,
+          () => false,
+        )
+      )
+        return ok("chromium", file);
+    }
+  }
+  return ok("chromium", "none on the PATH; phasegate does without it");
+}

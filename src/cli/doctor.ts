@@ -1,0 +1,149 @@
+/**
+ * `phasegate doctor`: looks at everything that has to work together, and says what to do about what does not.
+ * doctor-clients.ts reads the configurations of clients, doctor-checks.ts has the checks.
+ */
+import { stat } from "node:fs/promises";
+import { dirname, join, parse, resolve } from "node:path";
+import process from "node:process";
+import { Command, Option } from "commander";
+import {
+  checkApprovers,
+  checkChromium,
+  checkClients,
+  checkNode,
+  checkSdk,
+  checkState,
+  checkWorkflows,
+  type Finding,
+} from "./doctor-checks.js";
+import { CLIENT_PATHS, type FoundClients, readClients, type ServedOptions, stateIn } from "./doctor-clients.js";
+import { EXIT, type SetExitCode } from "./exit-codes.js";
+import {
+  includeRootOption,
+  jsonOption,
+  logLevelOption,
+  notEmpty,
+  repeated,
+  requireFolder,
+  stateOption,
+  wholeNumber,
+} from "./options.js";
+import { counted, print, printable, printJson, styled, type Terminal } from "./terminal.js";
+import { projectOption, trustOptions, verifierOptions } from "./trust.js";
+
+interface DoctorOptions extends ServedOptions {
+  readonly start: boolean;
+  readonly timeout: number;
+  readonly json?: true;
+}
+
+const HELP = `
+Each finding is ok, a warning or a problem, and says how to fix it. The exit code is 1 if there is a problem.
+
+The options say what to look at. What is not given is taken from the configurations of the clients (Claude Code, Cursor,
+VS Code, Codex, Gemini CLI, opencode, Windsurf); without these, it is the folder workflows and the state .phasegate.
+Every configured command of phasegate is really started, and asked for its tools. As in a client, that creates a state
+that does not exist yet. --no-start leaves it out, in a project that you do not trust.`;
+
+/** Creates `phasegate doctor`. */
+export function doctorCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("doctor")
+    .summary("check Node, clients, state and workflows")
+    .description("Checks Node, the configurations of MCP clients, the state, the workflows and the approvers.")
+    .addOption(projectOption())
+    .addOption(new Option("--workflows <dir...>", "folders of phased workflows").argParser(repeated))
+    .addOption(new Option("--routed <dir>", "folder of routed workflows").argParser(notEmpty))
+    .addOption(includeRootOption())
+    .addOption(stateOption());
+  for (const option of [...trustOptions(), ...verifierOptions()]) command.addOption(option);
+  return command
+    .addOption(new Option("--no-start", "do not start the commands of clients"))
+    .addOption(
+      new Option("--timeout <seconds>", "how long a started command may take to answer")
+        .argParser(wholeNumber(1))
+        .default(60),
+    )
+    .addOption(jsonOption())
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (options: DoctorOptions) => {
+      const findings = await examine(options);
+      if (options.json) printJson(terminal, { findings, worst: worstOf(findings) });
+      else printAll(findings, terminal);
+      setExitCode(worstOf(findings) === "problem" ? EXIT.problems : EXIT.ok);
+    });
+}
+
+/** Returns all findings, in the order in which to fix them. */
+async function examine(given: DoctorOptions): Promise<Finding[]> {
+  const project =
+    given.project === undefined
+      ? await projectAround(process.cwd())
+      : await requireFolder(given.project, "the project");
+  const clients = await readClients(project);
+  const served = await servedIn(given, clients, project);
+  const findings = [checkNode(), await checkSdk()];
+  findings.push(...(await checkClients(clients, given.start ? given.timeout * 1000 : undefined)));
+  const states = new Set(served.flatMap(({ state }) => state ?? []));
+  for (const state of states) findings.push(...(await checkState(state, project)));
+  for (const options of served) findings.push(...(await checkWorkflows(options, project)));
+  for (const options of served) findings.push(...(await checkApprovers(options, project)));
+  findings.push(await checkChromium());
+  const seen = new Set<string>();
+  return findings.filter((finding) => {
+    const text = JSON.stringify(finding);
+    return !seen.has(text) && seen.add(text);
+  });
+}
+
+/** Returns the nearest folder around one that has a repository or the configuration of a client, else the folder itself. */
+async function projectAround(folder: string): Promise<string> {
+  const { root } = parse(folder);
+  for (let at = folder; at !== root; at = dirname(at)) {
+    for (const sign of [".git", ...CLIENT_PATHS]) {
+      if ((await stat(join(at, sign)).catch(() => undefined)) !== undefined) return at;
+    }
+  }
+  return folder;
+}
+
+/** Returns what is served: what the options say, else what clients start, else what is in the usual places. */
+async function servedIn(given: DoctorOptions, { servers }: FoundClients, project: string): Promise<ServedOptions[]> {
+  const { workflows, routed, state, approvers, hashKeyFile } = given;
+  const here = (path: string) => resolve(path);
+  const own: ServedOptions = {
+    ...given,
+    project,
+    ...(workflows === undefined ? {} : { workflows: workflows.map(here) }),
+    ...(routed === undefined ? {} : { routed: here(routed) }),
+    ...(state === undefined ? {} : { state: stateIn(process.cwd(), state) }),
+    ...(approvers === undefined ? {} : { approvers: here(approvers) }),
+    ...(hashKeyFile === undefined ? {} : { hashKeyFile: here(hashKeyFile) }),
+  };
+  if (workflows !== undefined || routed !== undefined || state !== undefined) return [own];
+  const configured = servers.flatMap(({ options }) => options ?? []);
+  if (configured.length > 0) return configured;
+  return [{ ...own, workflows: [join(project, "workflows")], state: join(project, ".phasegate") }];
+}
+
+const ORDER = ["ok", "warning", "problem"] as const;
+
+function worstOf(findings: readonly Finding[]): Finding["status"] {
+  return findings.reduce<Finding["status"]>(
+    (worst, { status }) => (ORDER.indexOf(status) > ORDER.indexOf(worst) ? status : worst),
+    "ok",
+  );
+}
+
+const STYLES = { ok: "green", warning: "yellow", problem: "red" } as const;
+
+function printAll(findings: readonly Finding[], terminal: Terminal): void {
+  for (const { check, status, message, fix } of findings) {
+    const word = styled(terminal.stdout, STYLES[status], status.padEnd(7));
+    print(terminal, `${word}  ${check.padEnd(9)}  ${printable(message)}`);
+    if (fix !== undefined)
+      print(terminal, `${" ".repeat(20)}${styled(terminal.stdout, "cyan", "fix:")} ${printable(fix)}`);
+  }
+  const count = (wanted: Finding["status"]) => findings.filter(({ status }) => status === wanted).length;
+  print(terminal, `${counted(count("problem"), "problem")}, ${counted(count("warning"), "warning")}`);
+}

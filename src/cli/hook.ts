@@ -1,0 +1,182 @@
+/**
+ * `phasegate hook stop`: reminds an agent that is about to end of the session that it works on, once. Whatever fails here,
+ * the agent may end: a client must never be held up by its reminder.
+ */
+import { createReadStream } from "node:fs";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import type { Readable } from "node:stream";
+import { Command, Option } from "commander";
+import { checkedPage, type ListedSession } from "../phased/lists.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { findProject } from "../setup/project.js";
+import { type Ending, goOnAnswer, HOOK_CLIENTS, type HookClient, readEnding } from "../setup/stop-hook.js";
+import { STATE } from "../setup/wanted.js";
+import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
+import { isJsonObject } from "../workflow/json.js";
+import { EXIT, type SetExitCode } from "./exit-codes.js";
+import { logLevelOption, notEmpty } from "./options.js";
+import { createLooker, openState, sessionIn } from "./state.js";
+import { print, printable, type Terminal, withoutPasswords } from "./terminal.js";
+import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
+
+interface StopOptions extends TrustOptions {
+  readonly client: HookClient;
+  readonly state?: string;
+  readonly logLevel: string;
+}
+
+const HELP = `
+The client runs it before an agent ends, with JSON on stdin. If a session that the agent works on is active, the answer on
+stdout tells the agent once which call is next. There is no answer if the agent goes on because of an earlier one, if
+nothing was done in the session since, if the session waits for a person or is paused, or if the agent was stopped or has
+failed. The exit code is always 0; errors are printed only with --log-level debug.
+
+\`phasegate init --hooks\` installs it.`;
+
+/** Creates `phasegate hook` with its subcommand `stop`. */
+export function hookCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const stop = new Command("stop")
+    .summary("remind an agent of an unfinished session before it ends")
+    .description("Answers a client that asks before an agent ends.")
+    .addOption(new Option("--client <client>", "the client that asks").choices(HOOK_CLIENTS).makeOptionMandatory())
+    .addOption(
+      new Option("--state <where>", `where the sessions are; ${STATE} in the project if not given`)
+        .env("PHASEGATE_STATE")
+        .argParser(notEmpty),
+    );
+  for (const option of trustOptions()) stop.addOption(option);
+  stop
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (options: StopOptions) => {
+      setExitCode(EXIT.ok);
+      try {
+        const text = await reminder(options, await inputOf(terminal.stdin));
+        if (text !== undefined) print(terminal, JSON.stringify(goOnAnswer(options.client, text)));
+      } catch (error) {
+        if (options.logLevel !== "debug" && options.logLevel !== "trace") return;
+        const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        terminal.stderr.write(`phasegate: ${printable(withoutPasswords(what), { lines: true })}\n`);
+      }
+    });
+  return new Command("hook")
+    .summary("answer hooks of agents' clients")
+    .description("Answers hooks of agents' clients.")
+    .addCommand(stop);
+}
+
+/** Inputs have the agent's last words in them. */
+const INPUT_MAX = 16 * 1024 * 1024;
+
+async function inputOf(stdin: Readable): Promise<string> {
+  if ("isTTY" in stdin && stdin.isTTY === true) return "";
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stdin) {
+    const bytes = Buffer.from(chunk);
+    length += bytes.length;
+    if (length > INPUT_MAX) return "";
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Returns what the agent should be told; undefined if it may end. */
+async function reminder(options: StopOptions, input: string): Promise<string | undefined> {
+  const ending = readEnding(options.client, input);
+  if (ending === undefined) return undefined;
+  const project = await findProject(ending.folder ?? process.cwd());
+  if (project === undefined) return undefined;
+  const trust = await readTrust(options);
+  const storage = await openState(options.state ?? join(project.root, STATE));
+  try {
+    const session = await sessionOf(ending, await activeSessions(storage, trust));
+    if (session === undefined || session.waitsFor !== undefined) return undefined;
+    const opened = await sessionIn(storage, session.sessionId, trust);
+    if (opened.kind !== "phased") return undefined;
+    const tool = createWorkflowTool(opened.engine);
+    const answer = await tool.dispatch({ action: "get_state", session_id: session.sessionId, brief: true });
+    if (answer.status !== "success" || !isJsonObject(answer.next)) return undefined;
+    if (!(await isNews(join(project.root, STATE, MEMORY), ending, session))) return undefined;
+    return [
+      `The session ${session.sessionId} of phasegate is not completed.`,
+      `Its next call of the tool ${tool.name} is ${JSON.stringify(answer.next)}`,
+      "If you were not asked to work on it, or can't go on, end your turn.",
+    ].join("\n");
+  } finally {
+    await storage.close?.();
+  }
+}
+
+/** As many active sessions are looked at, the newest first. */
+const SESSIONS_MAX = 100;
+
+async function activeSessions(
+  storage: StorageAdapter,
+  trust: Awaited<ReturnType<typeof readTrust>>,
+): Promise<readonly ListedSession[]> {
+  const query = { status: ["active"], kind: "phased", limit: SESSIONS_MAX } as const;
+  const { items } = await checkedPage(await storage.list(query), query, createLooker(storage, trust));
+  return items.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+}
+
+/** A session is taken for the agent's own without a transcript only if it changed so lately, in milliseconds. */
+const LATELY = 60 * 60 * 1000;
+
+/** Returns the session that the agent works on: the last changed one of those that its conversation names. */
+async function sessionOf(
+  { transcript }: Ending,
+  sessions: readonly ListedSession[],
+): Promise<ListedSession | undefined> {
+  if (sessions.length === 0) return undefined;
+  const ids = sessions.map(({ sessionId }) => sessionId);
+  const named = transcript === undefined ? undefined : await namedIn(transcript, ids);
+  if (named !== undefined) return sessions.find(({ sessionId }) => named.has(sessionId));
+  return sessions.find(({ updatedAt }) => Date.now() - Date.parse(updatedAt) < LATELY);
+}
+
+/** The end of a conversation that is searched, in bytes. */
+const TRANSCRIPT_MAX = 32 * 1024 * 1024;
+
+/** Returns those ids that a transcript names; undefined if there is no such file. */
+async function namedIn(file: string, ids: readonly string[]): Promise<ReadonlySet<string> | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isFile() !== true) return undefined;
+  const named = new Set<string>();
+  const longest = Math.max(...ids.map((id) => id.length));
+  let rest = "";
+  const stream = createReadStream(file, { encoding: "utf8", start: Math.max(0, found.size - TRANSCRIPT_MAX) });
+  for await (const chunk of stream) {
+    const text = rest + String(chunk);
+    for (const id of ids) if (text.includes(id)) named.add(id);
+    rest = text.slice(-longest);
+  }
+  return named;
+}
+
+/** The file in the state's folder that says of what was reminded. */
+const MEMORY = "stop-hook.json";
+/** Conversations that are remembered. */
+const REMEMBERED_MAX = 50;
+
+/**
+ * Notes a reminder. Returns false if the conversation was reminded of the session before and nothing was done in it since:
+ * not every client says reliably that an agent goes on because of a reminder.
+ */
+async function isNews(
+  file: string,
+  { conversation }: Ending,
+  { sessionId, updatedAt }: ListedSession,
+): Promise<boolean> {
+  const before: unknown = await readFile(file, "utf8")
+    .then(JSON.parse)
+    .catch(() => []);
+  const known = Array.isArray(before) ? before.filter((one): one is string => typeof one === "string") : [];
+  const now = `${conversation} ${sessionId} ${updatedAt}`;
+  if (known.includes(now)) return false;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, `${JSON.stringify([...known, now].slice(-REMEMBERED_MAX), null, 1)}\n`);
+  return true;
+}

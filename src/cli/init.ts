@@ -1,0 +1,319 @@
+/** `phasegate init`: adds phasegate to a project and to its agents' clients; updates that, and takes it out again. */
+import process from "node:process";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { applyPlan } from "../setup/apply.js";
+import { findChecks, splitCommand } from "../setup/checks.js";
+import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
+import { differenceOf } from "../setup/difference.js";
+import { type Mode, planSetup, type SetupPlan } from "../setup/plan.js";
+import {
+  detectClients,
+  findProject,
+  type Installed,
+  openProject,
+  type Roots,
+  readCheckFacts,
+  readFiles,
+  readFolders,
+  readInstalled,
+  readStarters,
+} from "../setup/project.js";
+import { type Choices, parseRecord, RECORD_PATH, type SetupRecord } from "../setup/record.js";
+import { type Launcher, pathsOf, STATE, type Starter, WORKFLOWS, wantedPieces } from "../setup/wanted.js";
+import { isJsonObject } from "../workflow/json.js";
+import {
+  CommandFailure,
+  EXIT,
+  type ExitCode,
+  packageManifest,
+  packageVersion,
+  type SetExitCode,
+} from "./exit-codes.js";
+import { logLevelOption, notEmpty, requireFolder, startersFolder } from "./options.js";
+import { ask, confirm, counted, isInteractive, print, printable, styled, type Terminal } from "./terminal.js";
+
+interface InitOptions {
+  readonly client?: readonly ClientId[];
+  readonly starters?: readonly string[];
+  readonly startersFrom?: string;
+  readonly testCommand?: string;
+  readonly hooks?: boolean;
+  readonly project?: string;
+  readonly update?: true;
+  readonly remove?: true;
+  readonly dryRun?: true;
+  readonly yes?: true;
+}
+
+const HELP = `
+In the project that the folder is in, init writes the starters into ${WORKFLOWS}/, adds the server "phasegate" to the
+configuration of each client, tells agents about it in AGENTS.md, CLAUDE.md or GEMINI.md, and lets git ignore the sessions
+in ${STATE}/. What a file has besides stays as it is. A file that can't be changed safely is left alone: init prints what
+to add by hand, and ends with exit code 1.
+
+What was written is recorded in ${RECORD_PATH}, which should be committed. init again adds only what is missing.
+--update also renews what nobody has edited; --remove takes back what init wrote and nobody has edited.
+
+It asks only if input and output are a terminal. Without --client it takes the clients whose files are in the project.
+Windsurf has no file in the project: ~/.codeium/windsurf/mcp_config.json is changed only if --client names windsurf.
+
+Examples:
+  phasegate init --dry-run
+  phasegate init --yes --client claude,cursor --starters bug_fix --test-command "npm test" --hooks
+  phasegate init --remove`;
+
+/** The starters that are written if none are chosen. */
+const USUAL_STARTERS: readonly string[] = ["bug_fix", "plan_execution"];
+
+/** Creates `phasegate init`. */
+export function initCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  return new Command("init")
+    .summary("add phasegate to a project and its agents' clients")
+    .description("Adds phasegate to a project: workflows, the configuration of clients, and instructions for agents.")
+    .addOption(new Option("--client <list>", `clients, joined by ',': ${CLIENT_IDS.join(", ")}`).argParser(clientList))
+    .addOption(
+      new Option("--starters <list>", "workflows to begin with, joined by ','; none for none").argParser(nameList),
+    )
+    .addOption(
+      new Option("--starters-from <dir>", "a folder of other starters; those of the package if not given").argParser(
+        notEmpty,
+      ),
+    )
+    .addOption(
+      new Option("--test-command <command>", "the command that checks the project; found if not given").argParser(
+        shellless,
+      ),
+    )
+    .option("--hooks", "install a hook that reminds an agent of an unfinished session before it ends")
+    .option("--no-hooks", "leave the hook out; with --update, take it out")
+    .addOption(
+      new Option("--project <dir>", "the project; if not given, the one that the current folder is in").argParser(
+        notEmpty,
+      ),
+    )
+    .addOption(new Option("--update", "renew what nobody has edited").conflicts("remove"))
+    .option("--remove", "take back what init wrote")
+    .option("--dry-run", "show what would change, and change nothing")
+    .option("--yes", "ask nothing")
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (options: InitOptions) => {
+      setExitCode(await init(options, terminal));
+    });
+}
+
+function clientList(value: string): ClientId[] {
+  const names = nameList(value);
+  const unknown = names.filter((name) => !isClientId(name));
+  if (unknown.length === 0) return names.filter(isClientId);
+  throw new InvalidArgumentError(`Unknown: ${unknown.join(", ")}. There are ${CLIENT_IDS.join(", ")}.`);
+}
+
+function nameList(value: string): string[] {
+  const names = value.split(",").map((name) => name.trim());
+  if (names.every((name) => name !== "")) return [...new Set(names)];
+  throw new InvalidArgumentError("Join the names by ','.");
+}
+
+function shellless(value: string): string {
+  if (splitCommand(value) !== undefined) return value.trim();
+  throw new InvalidArgumentError("Write a program and its arguments. Gates run it without a shell: no |, &, ; or $.");
+}
+
+async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode> {
+  const roots = await requireProject(options.project);
+  const mode: Mode = options.remove ? "remove" : options.update ? "update" : "add";
+  const record = await readRecord(roots);
+  if (record === undefined && mode !== "add") {
+    const hint = "It is written by `phasegate init`. Without it nobody knows what init wrote here.";
+    throw new CommandFailure(`there is no ${RECORD_PATH} in ${roots.root}`, EXIT.problems, hint);
+  }
+  const asks = isInteractive(terminal) && options.yes !== true && options.dryRun !== true;
+  const setup = await chooseSetup(options, roots, record, asks && record === undefined ? terminal : undefined);
+  const paths = [...pathsOf(setup), ...(record?.pieces ?? []).map(({ path }) => path), RECORD_PATH];
+  const files = await readFiles(roots, new Set(paths));
+  const plan = planSetup({
+    mode,
+    pieces: mode === "remove" ? [] : wantedPieces({ ...setup, files }),
+    choices: setup.choices,
+    // The configuration of Windsurf is changed only if the client is named.
+    outside: options.client?.includes("windsurf") === true,
+    files,
+    folders: await readFolders(roots, paths),
+    ...(record && { record }),
+  });
+  report(plan, roots, terminal, options.dryRun === true);
+  const failed = plan.refused.length > 0 ? EXIT.problems : EXIT.ok;
+  if (options.dryRun || plan.changes.length === 0) return failed;
+  if (asks && !(await confirm(terminal, "Write this?"))) {
+    print(terminal, "Nothing was changed.");
+    return EXIT.problems;
+  }
+  await applyPlan(roots, plan);
+  for (const line of closing(mode, setup)) print(terminal, line);
+  return failed;
+}
+
+async function requireProject(folder: string | undefined): Promise<Roots> {
+  const start = await requireFolder(folder ?? process.cwd(), "the project folder");
+  const found = folder === undefined ? await findProject(start) : await openProject(start);
+  if (found !== undefined) return found;
+  const hint = "Run it in a project, which has .git or package.json, or name its folder with --project.";
+  throw new CommandFailure(`${start} is in no project`, EXIT.environment, hint);
+}
+
+async function readRecord(roots: Roots): Promise<SetupRecord | undefined> {
+  const fact = (await readFiles(roots, [RECORD_PATH])).get(RECORD_PATH);
+  if (fact?.text === undefined && fact?.problem === undefined) return undefined;
+  const read = fact.text === undefined ? { problem: fact.problem ?? "" } : parseRecord(fact.text);
+  if ("record" in read) return read.record;
+  const hint = "Restore it from git. If that can't be done, delete it and what init wrote, and run init again.";
+  throw new CommandFailure(`${RECORD_PATH} can't be used: ${read.problem}`, EXIT.problems, hint);
+}
+
+/** What is to be set up. */
+interface Setup {
+  readonly clients: readonly ClientId[];
+  readonly starters: readonly Starter[];
+  readonly hooks: boolean;
+  readonly testCommand?: string;
+  readonly launcher: Launcher;
+  readonly installed: Installed;
+  readonly choices: Choices;
+}
+
+/** Decides what to set up: what is given, else what was chosen before, else what is found. Asks on a terminal. */
+async function chooseSetup(
+  options: InitOptions,
+  roots: Roots,
+  record: SetupRecord | undefined,
+  terminal: Terminal | undefined,
+): Promise<Setup> {
+  const facts = await readCheckFacts(roots);
+  const installed = await readInstalled(roots, facts);
+  const folder = options.startersFrom ?? startersFolder();
+  const all = await readStarters(folder);
+  const before = record?.choices;
+  const detected = await detectClients(roots);
+
+  const named = options.client ?? (terminal && (await askClients(terminal, detected)));
+  const known = (before?.clients ?? (named === undefined ? (detected.length > 0 ? detected : ["claude"]) : [])).filter(
+    isClientId,
+  );
+  const clients = [...new Set([...known, ...(named ?? [])])];
+
+  const names = all.map(({ name }) => name);
+  const usual = USUAL_STARTERS.filter((name) => names.includes(name));
+  const asked =
+    options.starters ?? (terminal && (await askStarters(terminal, names, usual.length > 0 ? usual : names)));
+  const chosen = asked?.includes("none") ? [] : asked;
+  const missing = chosen?.filter((name) => !names.includes(name)) ?? [];
+  if (missing.length > 0) {
+    const hint = names.length === 0 ? `There are none in ${folder}.` : `There are ${names.join(", ")}.`;
+    throw new CommandFailure(`there is no starter ${missing.join(", ")}`, EXIT.usage, hint);
+  }
+  const wanted = new Set([
+    ...(before?.starters ?? []),
+    ...(chosen ?? (before === undefined ? (usual.length > 0 ? usual : names) : [])),
+  ]);
+
+  const [found] = findChecks(facts);
+  const recorded = before?.testCommand;
+  const testCommand =
+    options.testCommand ?? recorded ?? (terminal ? await askCommand(terminal, found?.command) : found?.command);
+  const hooks = options.hooks ?? before?.hooks ?? (terminal !== undefined && (await confirm(terminal, HOOK_QUESTION)));
+  const choices: Choices = {
+    clients,
+    starters: [...wanted],
+    hooks,
+    ...(testCommand && { testCommand }),
+  };
+  return {
+    clients,
+    starters: all.filter(({ name }) => wanted.has(name)),
+    hooks,
+    ...(testCommand && { testCommand }),
+    launcher: launcherOf(installed, roots),
+    installed,
+    choices,
+  };
+}
+
+function launcherOf({ from }: Installed, { root }: Roots): Launcher {
+  const peers = packageManifest().peerDependencies;
+  const range = isJsonObject(peers) ? String(peers["@modelcontextprotocol/server"]) : "";
+  const [sdkMajor = ""] = /\d+/.exec(range) ?? [];
+  return { from, version: packageVersion(), sdkMajor, windows: process.platform === "win32", root };
+}
+
+const HOOK_QUESTION = "Remind an agent of an unfinished session before it ends, by a hook of the client?";
+
+async function askClients(terminal: Terminal, detected: readonly ClientId[]): Promise<ClientId[]> {
+  const preset = detected.length > 0 ? detected : (["claude"] as const);
+  for (;;) {
+    const answer = await ask(terminal, `Clients, of ${CLIENT_IDS.join(", ")} [${preset.join(",")}]: `);
+    if (answer === "") return [...preset];
+    const names = answer.split(",").map((name) => name.trim());
+    if (names.every(isClientId)) return names.filter(isClientId);
+    print(terminal, `Unknown: ${printable(names.filter((name) => !isClientId(name)).join(", "))}`);
+  }
+}
+
+async function askStarters(terminal: Terminal, names: readonly string[], preset: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return [];
+  const answer = await ask(terminal, `Workflows, of ${names.join(", ")}, or none [${preset.join(",")}]: `);
+  return answer === "" ? [...preset] : answer.split(",").map((name) => name.trim());
+}
+
+async function askCommand(terminal: Terminal, found: string | undefined): Promise<string | undefined> {
+  for (;;) {
+    const answer = await ask(terminal, `Command that checks the project [${printable(found ?? "none")}]: `);
+    if (answer === "") return found;
+    if (splitCommand(answer) !== undefined) return answer;
+    print(terminal, "Write a program and its arguments, without |, &, ; or $.");
+  }
+}
+
+/** Prints what is planned; with `differences`, also the lines that change. */
+function report(plan: SetupPlan, { root }: Roots, terminal: Terminal, differences: boolean): void {
+  const { stdout } = terminal;
+  const changed = plan.changes.length > 0;
+  print(
+    terminal,
+    changed ? `${differences ? "Would change" : "Changes"} in ${printable(root)}:` : "Nothing to change.",
+  );
+  for (const { path, before, after } of plan.changes) {
+    const word = before === undefined ? "create" : after === undefined ? "delete" : "change";
+    print(terminal, `  ${word}  ${printable(path)}`);
+    const isOwn = path === RECORD_PATH || (before === undefined && path.startsWith(`${WORKFLOWS}/`));
+    if (!differences || isOwn) continue;
+    for (const line of differenceOf(before ?? "", after ?? "")) {
+      const colour = line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : "dim";
+      print(terminal, `    ${styled(stdout, colour, printable(line, { lines: true }))}`);
+    }
+  }
+  for (const { path, text } of plan.notes) print(terminal, `  ${printable(path)} ${printable(text)}`);
+  for (const { path, text, byHand } of plan.refused) {
+    print(terminal, `${styled(stdout, "yellow", "not changed:")} ${printable(path)}: ${printable(text)}`);
+    if (byHand === undefined) continue;
+    print(terminal, "  add this by hand:");
+    for (const line of byHand.split("\n")) print(terminal, `    ${printable(line, { lines: true })}`);
+  }
+}
+
+function closing(mode: Mode, { clients, choices, installed }: Setup): string[] {
+  if (mode === "remove") return [`Done. Sessions in ${STATE}/ were not touched.`];
+  const steps = [
+    ...(installed.lacksSdk
+      ? ["Install the MCP SDK next to phasegate: @modelcontextprotocol/server. The server needs it."]
+      : []),
+    ...(choices.testCommand === undefined
+      ? [
+          "No command was found that checks the project: run init --update with --test-command, if gates should run one.",
+        ]
+      : []),
+    `Commit what was written, ${RECORD_PATH} too.`,
+    ...clients.map((id) => `${CLIENTS[id].title}: ${CLIENTS[id].next}`),
+  ];
+  return [`Done. ${counted(steps.length, "step is", "steps are")} left:`, ...steps.map((step) => `  - ${step}`)];
+}

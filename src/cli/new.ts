@@ -1,0 +1,157 @@
+/** `phasegate new`: writes the folder of a new workflow, which is valid at once. Its texts are in new-texts.ts. */
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join, parse, relative, resolve, sep } from "node:path";
+import process from "node:process";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
+import { CommandFailure, EXIT, packageVersion, type SetExitCode } from "./exit-codes.js";
+import { type NewFile, phasedFiles, plannedFiles, routedFiles, type SchemaAddress } from "./new-texts.js";
+import { logLevelOption, notEmpty, wholeNumber } from "./options.js";
+import { print, printable, type Terminal } from "./terminal.js";
+
+interface NewOptions {
+  readonly in: string;
+  readonly phases?: number;
+  readonly plan?: true;
+  readonly routed?: true;
+}
+
+/** The phases of a workflow for which nobody has said how many. */
+const PHASES = 2;
+const PHASES_MAX = 50;
+
+/** Creates `phasegate new`. */
+export function newCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  return new Command("new")
+    .summary("write a new workflow to begin with")
+    .description("Writes the folder of a new workflow, with texts that say what to put in their place.")
+    .argument("<name...>", 'the workflow\'s name, in quotes if it has blanks: fix_a_bug, or "Fix a bug"')
+    .addOption(new Option("--phases <number>", `how many phases it has; ${PHASES} if not given`).argParser(phaseCount))
+    .addOption(new Option("--plan", "its phases come from a plan, such as a tasks.md").conflicts(["phases", "routed"]))
+    .addOption(new Option("--routed", "a routed workflow: a decider picks the next step").conflicts("phases"))
+    .addOption(new Option("--in <dir>", "the folder of workflows").argParser(notEmpty).default("workflows"))
+    .addOption(logLevelOption())
+    .addHelpText("after", "\nNothing is overwritten: if the folder of the workflow exists, nothing is written.")
+    .action(async (words: string[], options: NewOptions) => {
+      const name = nameOf(words, options.in);
+      const root = await folderOfWorkflows(options.in);
+      const folder = join(root, name);
+      await requireNothing(folder);
+      const files = filesOf(name, options, await schemaAddress(folder));
+      await writeAll(folder, files);
+      printWritten(terminal, join(options.in, name), files);
+      printNext(terminal, options, join(options.in, name));
+      setExitCode(EXIT.ok);
+    });
+}
+
+function phaseCount(value: string): number {
+  const number = wholeNumber(1)(value);
+  if (number <= PHASES_MAX) return number;
+  throw new InvalidArgumentError(`It must be at most ${PHASES_MAX}.`);
+}
+
+function nameOf(words: readonly string[], folder: string): string {
+  const name = words.join(" ");
+  if (words.length > 1) {
+    const hint = `If the blanks belong to the name, put it in quotes: phasegate new ${inShell(name)}`;
+    throw new CommandFailure(`${words.length} names are given: ${printable(words.join(", "))}`, EXIT.usage, hint);
+  }
+  if (!isWorkflowType(name)) throw badName(name, folder);
+  return name;
+}
+
+function badName(name: string, folder: string): CommandFailure {
+  const path = name.replaceAll("\\", "/");
+  const last = basename(path);
+  const isPath = path.includes("/") && isWorkflowType(last);
+  const parent = isPath ? dirname(path) : folder;
+  const hint = isPath
+    ? `Name its folder apart: phasegate new ${inShell(last)} --in ${inShell(parent)}`
+    : WORKFLOW_NAME_RULE;
+  return new CommandFailure(`${shown(name)} can't be the name of a workflow`, EXIT.usage, hint);
+}
+
+/** Returns the absolute path of the folder of workflows. It need not exist. */
+async function folderOfWorkflows(given: string): Promise<string> {
+  const folder = resolve(given);
+  const found = await stat(folder).catch(() => undefined); // making it says what is wrong
+  if (found !== undefined && !found.isDirectory()) {
+    throw new CommandFailure(`${folder} is not a folder`, EXIT.environment, "Name a folder with --in.");
+  }
+  const names = found === undefined ? [] : await readdir(folder);
+  const isWorkflow = names.includes("metadata.json") || (names.includes("index.md") && names.includes("steps"));
+  if (!isWorkflow) return folder;
+  const hint = `Name the folder around it: --in ${inShell(dirname(given))}`;
+  throw new CommandFailure(`${folder} is a workflow itself, not a folder of workflows`, EXIT.usage, hint);
+}
+
+async function requireNothing(folder: string): Promise<void> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw new CommandFailure(`${folder} is there, and can't be read as a folder`, EXIT.problems, OTHER, {
+      cause: error,
+    });
+  });
+  if (names.length > 0)
+    throw new CommandFailure(`${folder} is there already; nothing was written`, EXIT.problems, OTHER);
+}
+
+const OTHER = "Choose another name, or another folder with --in.";
+
+function filesOf(name: string, { phases = PHASES, plan, routed }: NewOptions, address: SchemaAddress): NewFile[] {
+  if (routed) return routedFiles(name);
+  return plan ? plannedFiles(name, address) : phasedFiles(name, phases, address);
+}
+
+/**
+ * Returns how the files of a workflow name their schemas: by the path of the package, if it is installed around them;
+ * else by the address from which every package can be read.
+ */
+async function schemaAddress(folder: string): Promise<SchemaAddress> {
+  const { root } = parse(folder);
+  for (let at = folder; at !== root; at = dirname(at)) {
+    const schemas = join(dirname(at), "node_modules", "phasegate", "schemas");
+    if ((await stat(schemas).catch(() => undefined)) === undefined) continue;
+    return (file, schema) =>
+      relative(dirname(join(folder, file)), join(schemas, schema))
+        .split(sep)
+        .join("/");
+  }
+  return (_, schema) => `https://unpkg.com/phasegate@${packageVersion()}/schemas/${schema}`;
+}
+
+async function writeAll(folder: string, files: readonly NewFile[]): Promise<void> {
+  for (const { path, text } of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    // "wx" fails if the file exists by now.
+    await writeFile(join(folder, path), text, { flag: "wx" });
+  }
+}
+
+function printWritten(terminal: Terminal, folder: string, files: readonly NewFile[]): void {
+  const rows = files.map(({ path, what }) => [printable(join(folder, path)), what] as const);
+  const width = Math.max(...rows.map(([path]) => path.length));
+  for (const [path, what] of rows) print(terminal, `wrote ${path.padEnd(width)}  ${what}`);
+}
+
+function printNext(terminal: Terminal, { in: root, plan, routed }: NewOptions, folder: string): void {
+  // npm sets it for what npx starts: without npx there may be no such command.
+  const phasegate = process.env.npm_command === "exec" ? "npx phasegate" : "phasegate";
+  const served = routed ? `--routed ${inShell(root)} --decider linear` : `--workflows ${inShell(root)}`;
+  const example = inShell(join(folder, "example-tasks.md"));
+  const steps = [
+    [`${phasegate} validate ${inShell(folder)} --project .`, "checks it"] as const,
+    ...(plan ? [[`${phasegate} plan ${example}`, "shows how a plan is read"] as const] : []),
+    [`${phasegate} serve ${served} --state .phasegate --project .`, "serves it over MCP"] as const,
+  ];
+  const width = Math.max(...steps.map(([command]) => command.length));
+  print(terminal, "\nPut your own texts in their place. Then:");
+  for (const [command, what] of steps) print(terminal, `  ${printable(command.padEnd(width))}  # ${what}`);
+}
+
+/** Returns a word as a shell reads it. */
+function inShell(word: string): string {
+  if (/^[\w@%+=:,./\\-]+$/.test(word)) return word;
+  return /[$`\\!"]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : `"${word}"`;
+}

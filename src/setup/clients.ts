@@ -1,0 +1,160 @@
+/**
+ * The agents' clients that `phasegate init` knows: the files that show that a project uses one, where it reads MCP servers
+ * from and in which form, which file it gives its agents to read, and the hook by which it asks before an agent ends.
+ */
+import type { JsonObject } from "../workflow/json.js";
+import type { Piece } from "./pieces.js";
+import type { TextTable } from "./toml-text.js";
+
+/** The name of the server in every configuration. */
+export const SERVER_NAME = "phasegate";
+
+/** A command with its arguments. */
+export type Command = readonly [executable: string, ...args: string[]];
+
+/** A client. */
+export interface Client {
+  readonly id: ClientId;
+  readonly title: string;
+  /** Files and folders that show that a project uses the client. None if it is never assumed. */
+  readonly signs: readonly string[];
+  /** The path of its configuration. The first of the paths that exists counts, else the first. */
+  readonly configs: readonly string[];
+  /** The variable that it replaces by the project's folder. Without one, arguments are relative to that folder. */
+  readonly projectVariable?: string;
+  /** The file with instructions that its agents read. */
+  readonly instructions: "AGENTS.md" | "CLAUDE.md" | "GEMINI.md";
+  /** Returns the server's entry in a configuration that has the text. */
+  readonly server: (path: string, command: Command, text: string) => Piece;
+  /** Returns the hook, for a client that asks before an agent ends. `command` is for a shell. */
+  readonly hook?: (command: string) => Piece;
+  /** The file that the hook is in. */
+  readonly hookFile?: string;
+  /** What a person still has to do. */
+  readonly next: string;
+}
+
+/** The ids of clients. */
+export const CLIENT_IDS = ["claude", "cursor", "vscode", "codex", "gemini", "opencode", "windsurf"] as const;
+/** The id of a client. */
+export type ClientId = (typeof CLIENT_IDS)[number];
+
+/** Checks whether a text is the id of a client. */
+export function isClientId(id: string): id is ClientId {
+  return CLIENT_IDS.some((one) => one === id);
+}
+
+function table([command, ...args]: Command): TextTable {
+  return { command, args };
+}
+
+function property(path: string, keys: readonly string[], value: JsonObject): Piece {
+  return { kind: "property", path, keys, value };
+}
+
+/** `{"mcpServers": {"phasegate": {"command": …, "args": […]}}}` */
+function underMcpServers(path: string, [command, ...args]: Command): Piece {
+  return property(path, ["mcpServers", SERVER_NAME], { command, args });
+}
+
+/** opencode 2 has servers one level deeper than opencode 1, and reads both. A file that has them there keeps its form. */
+function underMcp(path: string, command: Command, text: string): Piece {
+  const isNested = /"mcp"\s*:\s*\{\s*"servers"\s*:\s*\{/.test(text);
+  const keys = isNested ? ["mcp", "servers", SERVER_NAME] : ["mcp", SERVER_NAME];
+  return property(path, keys, { type: "local", command: [...command], enabled: true });
+}
+
+/** Seconds after which a client stops waiting for the hook. It takes a fraction of one. */
+const HOOK_SECONDS = 15;
+
+/** The clients, in the order in which they are listed. */
+export const CLIENTS: Readonly<Record<ClientId, Client>> = {
+  claude: {
+    id: "claude",
+    title: "Claude Code",
+    next: "Start `claude` in the project, and approve the server when it asks.",
+    signs: [".mcp.json", ".claude", "CLAUDE.md"],
+    configs: [".mcp.json"],
+    instructions: "CLAUDE.md",
+    server: underMcpServers,
+    hookFile: ".claude/settings.json",
+    hook: (command) => ({
+      kind: "item",
+      path: ".claude/settings.json",
+      keys: ["hooks", "Stop"],
+      value: { hooks: [{ type: "command", command: `cd "$CLAUDE_PROJECT_DIR" && ${command}`, timeout: HOOK_SECONDS }] },
+    }),
+  },
+  cursor: {
+    id: "cursor",
+    title: "Cursor",
+    next: "Switch the server on in Settings, MCP.",
+    signs: [".cursor", ".cursorrules"],
+    configs: [".cursor/mcp.json"],
+    // It may start a server in another folder.
+    projectVariable: "workspaceFolder",
+    instructions: "AGENTS.md",
+    server: underMcpServers,
+    hookFile: ".cursor/hooks.json",
+    hook: (command) => ({
+      kind: "item",
+      path: ".cursor/hooks.json",
+      keys: ["hooks", "stop"],
+      value: { command, timeout: HOOK_SECONDS, loop_limit: 1 },
+    }),
+  },
+  vscode: {
+    id: "vscode",
+    title: "VS Code",
+    next: "Start the server from the line above its entry in .vscode/mcp.json.",
+    signs: [".vscode"],
+    configs: [".vscode/mcp.json"],
+    projectVariable: "workspaceFolder",
+    instructions: "AGENTS.md",
+    server: (path, [command, ...args]) => property(path, ["servers", SERVER_NAME], { type: "stdio", command, args }),
+  },
+  codex: {
+    id: "codex",
+    title: "Codex",
+    next: "Codex reads the file only in a project that it trusts: start `codex` in its root, and trust it.",
+    signs: [".codex"],
+    configs: [".codex/config.toml"],
+    instructions: "AGENTS.md",
+    server: (path, command) => ({ kind: "table", path, keys: ["mcp_servers", SERVER_NAME], value: table(command) }),
+  },
+  gemini: {
+    id: "gemini",
+    title: "Gemini CLI",
+    next: "Start `gemini` in the project, and trust the folder when it asks.",
+    signs: [".gemini", "GEMINI.md"],
+    configs: [".gemini/settings.json"],
+    instructions: "GEMINI.md",
+    server: underMcpServers,
+    hookFile: ".gemini/settings.json",
+    hook: (command) => ({
+      kind: "item",
+      path: ".gemini/settings.json",
+      keys: ["hooks", "AfterAgent"],
+      value: { hooks: [{ name: "phasegate", type: "command", command, timeout: HOOK_SECONDS * 1000 }] },
+    }),
+  },
+  opencode: {
+    id: "opencode",
+    title: "opencode",
+    next: "Start `opencode` in the project.",
+    signs: ["opencode.json", "opencode.jsonc", ".opencode"],
+    configs: ["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"],
+    instructions: "AGENTS.md",
+    server: underMcp,
+  },
+  windsurf: {
+    id: "windsurf",
+    title: "Windsurf",
+    next: "Refresh the servers in the MCP panel of Cascade. The entry is for this project alone.",
+    // Its only configuration is outside of the project.
+    signs: [],
+    configs: ["~/.codeium/windsurf/mcp_config.json"],
+    instructions: "AGENTS.md",
+    server: underMcpServers,
+  },
+};

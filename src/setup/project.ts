@@ -1,0 +1,161 @@
+/** Reads what `phasegate init` must know of a project: its root, its files and how phasegate is installed in it. */
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, posix, relative, sep } from "node:path";
+import { isPhasegateError } from "../errors.js";
+import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
+import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson } from "./checks.js";
+import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
+import { findJson, jsonProblem } from "./json-text.js";
+import type { FileFact } from "./plan.js";
+import { RECORD_PATH } from "./record.js";
+import type { Starter } from "./wanted.js";
+
+/** A configuration has some kB. */
+const FILE_MAX = 4 * 1024 * 1024;
+
+/** A project, and the user's own folder, for configurations that no project has. */
+export interface Roots {
+  /** The real path of the project. */
+  readonly root: string;
+  readonly home: string;
+}
+
+/**
+ * Finds the project that a folder is in: the nearest folder upwards with a record of init, else with `.git`, else with
+ * package.json. The user's own folder counts only if it is where the search begins. Undefined if there is none.
+ */
+export async function findProject(folder: string, home = homedir()): Promise<Roots | undefined> {
+  const start = await realpath(folder);
+  const realHome = await realpath(home);
+  const folders: string[] = [];
+  for (let at = start; ; at = dirname(at)) {
+    if (at === start || at !== realHome) folders.push(at);
+    if (dirname(at) === at) break;
+  }
+  for (const sign of [RECORD_PATH, ".git", "package.json"]) {
+    for (const root of folders) if (await exists(join(root, sign))) return { root, home: realHome };
+  }
+  return undefined;
+}
+
+/** Returns a folder as a project, whatever is in it. */
+export async function openProject(folder: string, home = homedir()): Promise<Roots> {
+  return { root: await realpath(folder), home: await realpath(home) };
+}
+
+/** Returns where a path of a piece is: in the project, or in the user's own folder if it begins with `~/`. */
+export function locationOf({ root, home }: Roots, path: string): { readonly base: string; readonly path: string } {
+  return path.startsWith("~/") ? { base: home, path: path.slice(2) } : { base: root, path };
+}
+
+/** Reads files by their paths. */
+export async function readFiles(roots: Roots, paths: Iterable<string>): Promise<Map<string, FileFact>> {
+  const sandboxes = new Map<string, Sandbox>();
+  const facts = new Map<string, FileFact>();
+  for (const name of paths) {
+    const { base, path } = locationOf(roots, name);
+    const sandbox = sandboxes.get(base) ?? (await openSandbox(base));
+    sandboxes.set(base, sandbox);
+    facts.set(name, await readFact(sandbox, base, path));
+  }
+  return facts;
+}
+
+async function readFact(sandbox: Sandbox, base: string, path: string): Promise<FileFact> {
+  try {
+    const { text } = await sandbox.read(path, { maxBytes: FILE_MAX });
+    const real = await realpath(join(base, path));
+    const { mode, nlink } = await stat(real);
+    const to = relative(base, real).split(sep).join("/");
+    const problem =
+      (mode & 0o222) === 0 ? "it is read-only" : nlink > 1 ? "it has several names (hard links)" : undefined;
+    return { text, ...(to !== path && { leadsTo: to }), ...(problem !== undefined && { problem }) };
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    return error.code === "FILE_NOT_FOUND" ? {} : { problem: error.message };
+  }
+}
+
+/** Returns those folders above some paths that exist. */
+export async function readFolders(roots: Roots, paths: Iterable<string>): Promise<Set<string>> {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    for (let folder = posix.dirname(path); folder !== "." && folder !== "~"; folder = posix.dirname(folder))
+      folders.add(folder);
+  }
+  const found = new Set<string>();
+  for (const folder of folders) {
+    const { base, path } = locationOf(roots, folder);
+    if (await exists(join(base, path))) found.add(folder);
+  }
+  return found;
+}
+
+/** Returns the clients whose files are in the project. */
+export async function detectClients({ root }: Roots): Promise<ClientId[]> {
+  const found: ClientId[] = [];
+  for (const id of CLIENT_IDS) {
+    const signs = await Promise.all(CLIENTS[id].signs.map((sign) => exists(join(root, sign))));
+    if (signs.includes(true)) found.push(id);
+  }
+  return found;
+}
+
+/** Reads the files of build tools; of a lockfile only that it exists. */
+export async function readCheckFacts({ root }: Roots): Promise<CheckFacts> {
+  const facts: Record<string, string | undefined> = {};
+  for (const name of CHECK_FILES) facts[name] = await readFile(join(root, name), "utf8").catch(() => undefined);
+  for (const name of LOCK_FILES) facts[name] = (await exists(join(root, name))) ? "" : undefined;
+  return facts;
+}
+
+/** How phasegate is installed in a project. */
+export interface Installed {
+  readonly from: "module" | "pnp" | "npx";
+  /** True if it is installed, and the package is not there that `serve` needs. */
+  readonly lacksSdk: boolean;
+}
+
+/** Finds out how phasegate is installed: in node_modules, by yarn without such a folder, or not at all. */
+export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise<Installed> {
+  const modules = join(root, "node_modules");
+  const isThere = await exists(join(modules, "phasegate"));
+  const manifest = packageJson(facts);
+  const isListed = ["dependencies", "devDependencies"].some((key) => {
+    const packages = manifest?.[key];
+    return typeof packages === "object" && packages !== null && "phasegate" in packages;
+  });
+  if (!isThere && !isListed) return { from: "npx", lacksSdk: false };
+  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", lacksSdk: false };
+  return { from: "module", lacksSdk: !(await exists(join(modules, "@modelcontextprotocol", "server"))) };
+}
+
+/** Reads the starters: folders of workflows. Names that begin with a dot are left out. */
+export async function readStarters(folder: string): Promise<Starter[]> {
+  const starters: Starter[] = [];
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory() || !(await exists(join(path, "metadata.json")))) continue;
+    const files: Record<string, string> = {};
+    const names = await readdir(path, { recursive: true, withFileTypes: true });
+    const paths = names.flatMap((file) => (file.isFile() ? [join(file.parentPath, file.name)] : [])).toSorted();
+    for (const file of paths) files[relative(path, file).split(sep).join("/")] = await readFile(file, "utf8");
+    starters.push({ name: entry.name, description: descriptionIn(files["metadata.json"] ?? ""), files });
+  }
+  return starters;
+}
+
+function descriptionIn(metadata: string): string {
+  const place = { keys: ["description"] };
+  const value = jsonProblem(metadata, place) === undefined ? findJson(metadata, place) : undefined;
+  return typeof value === "string" ? value : "";
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,125 @@
+/**
+ * The record of what `phasegate init` wrote: a file in the project, committed with it, so that another checkout can update
+ * or remove the same pieces. It holds digests and positions, and no text of anybody.
+ */
+import * as z from "zod";
+import { digest } from "../workflow/json.js";
+import { isPlainPath } from "../workflow/names.js";
+import { CLIENTS } from "./clients.js";
+import type { Place } from "./pieces.js";
+
+/** The path of the record. */
+export const RECORD_PATH = ".phasegate-init.json";
+
+const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
+const numberSchema = z.number().int().min(0);
+
+/** A path in the project, or of a client's configuration outside of it. A record is as trustworthy as the project. */
+const pathSchema = z.string().refine(isWritten, "a path that init never writes");
+
+function isWritten(path: string): boolean {
+  if (!path.startsWith("~/")) return isPlainPath(path);
+  return Object.values(CLIENTS).some(({ configs }) => configs.includes(path));
+}
+
+const recordSchema = z.object({
+  about: z.string().optional(),
+  format: z.literal(1),
+  /** What was chosen: a later `init` without options keeps it. */
+  choices: z.object({
+    clients: z.array(z.string()),
+    starters: z.array(z.string()),
+    hooks: z.boolean(),
+    testCommand: z.string().min(1).optional(),
+  }),
+  /** Folders that init made, each after its parent. */
+  folders: z.array(
+    z.string().refine((path) => isPlainPath(path.replace(/^~\//, "")), "a folder that init never makes"),
+  ),
+  /** Files that have pieces and may have other text. */
+  files: z.record(
+    pathSchema,
+    z.object({
+      /** True if there was no such file. */
+      created: z.boolean(),
+      /** The digest of the whole file as it was left, line ends and byte order mark included. */
+      digest: digestSchema,
+      /** What was inserted, as offset and length in characters: without it, the file is as it was. */
+      cuts: z.array(z.tuple([numberSchema, numberSchema])).optional(),
+    }),
+  ),
+  pieces: z.array(
+    z.object({
+      path: pathSchema,
+      kind: z.enum(["file", "block", "property", "item", "table"]),
+      keys: z.array(z.string()).optional(),
+      digest: digestSchema,
+      /** How many objects and lists were made around a value. */
+      made: numberSchema.optional(),
+    }),
+  ),
+});
+
+/** The record. */
+export type SetupRecord = z.output<typeof recordSchema>;
+/** What is recorded of a piece. */
+export type RecordedPiece = SetupRecord["pieces"][number];
+/** What was chosen. */
+export type Choices = SetupRecord["choices"];
+
+const ABOUT =
+  "Written by `phasegate init`: what it added to this project, so that `init --update` and `--remove` touch nothing else. Commit it.";
+
+/** Returns the text of the record's file, with a line for each file and each piece. */
+export function recordText({ format, choices, folders, files, pieces }: SetupRecord): string {
+  const lines = [
+    `"about": ${JSON.stringify(ABOUT)}`,
+    `"format": ${format}`,
+    `"choices": ${JSON.stringify(choices)}`,
+    `"folders": ${JSON.stringify(folders)}`,
+    `"files": ${enclosed(
+      "{}",
+      Object.entries(files).map(([path, file]) => `${JSON.stringify(path)}: ${JSON.stringify(file)}`),
+    )}`,
+    `"pieces": ${enclosed(
+      "[]",
+      pieces.map((piece) => JSON.stringify(piece)),
+    )}`,
+  ];
+  return `{\n  ${lines.join(",\n  ")}\n}\n`;
+}
+
+function enclosed(brackets: "[]" | "{}", lines: readonly string[]): string {
+  const [open, close] = brackets;
+  return lines.length === 0 ? `${open}${close}` : `${open}\n    ${lines.join(",\n    ")}\n  ${close}`;
+}
+
+/** Reads the record; a problem if it is none. */
+export function parseRecord(text: string): { readonly record: SetupRecord } | { readonly problem: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { problem: "it is not JSON" };
+  }
+  const parsed = recordSchema.safeParse(value);
+  if (parsed.success) return { record: parsed.data };
+  const [issue] = parsed.error.issues;
+  return { problem: `${issue?.path.join(".") || "its value"}: ${issue?.message ?? "it is of another form"}` };
+}
+
+/** Returns the place of a recorded piece. */
+export function placeOf({ kind, path, keys = [] }: RecordedPiece): Place {
+  switch (kind) {
+    case "file":
+    case "block":
+      return { kind, path };
+    default:
+      return { kind, path, keys };
+  }
+}
+
+/** Returns the digest of a whole file, line ends and byte order mark included. */
+export function wholeDigest(text: string): string {
+  return digest(text);
+}

@@ -1,0 +1,194 @@
+/** Returns the pieces that a project should have: workflows, entries of the server, instructions, hooks, ignored files. Pure. */
+import { isJsonObject } from "../workflow/json.js";
+import { splitCommand, variablesFor } from "./checks.js";
+import { CLIENTS, type Client, type ClientId, type Command } from "./clients.js";
+import { insertAll } from "./cuts.js";
+import { addJson, findJson, jsonProblem, replaceJson } from "./json-text.js";
+import type { Piece } from "./pieces.js";
+import type { FileFact } from "./plan.js";
+
+/** The folder for the workflows, and the one for the sessions. */
+export const WORKFLOWS = "workflows";
+export const STATE = ".phasegate";
+
+/** The files with instructions for agents. */
+export const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
+
+/** A workflow that comes with the package. */
+export interface Starter {
+  readonly name: string;
+  /** From its metadata.json: what it is for. */
+  readonly description: string;
+  /** The texts of its files, by their paths in its folder. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** How the project starts phasegate. */
+export interface Launcher {
+  /** `module`: it is installed in node_modules. `pnp`: yarn has it, without such a folder. `npx`: it is downloaded. */
+  readonly from: "module" | "pnp" | "npx";
+  /** The version of phasegate that is running, and the major version of the MCP SDK that it needs. */
+  readonly version: string;
+  readonly sdkMajor: string;
+  readonly windows: boolean;
+  /** The absolute path of the project. Only a configuration outside of the project has it. */
+  readonly root: string;
+}
+
+/** What is wanted in a project. */
+export interface Wanted {
+  readonly clients: readonly ClientId[];
+  readonly starters: readonly Starter[];
+  readonly hooks: boolean;
+  readonly testCommand?: string;
+  readonly launcher: Launcher;
+  readonly files: ReadonlyMap<string, FileFact>;
+}
+
+/** Returns the paths of the files that {@link wantedPieces} must know. */
+export function pathsOf({ clients, starters }: Pick<Wanted, "clients" | "starters">): string[] {
+  const ofClients = clients.flatMap((id) => [...CLIENTS[id].configs, CLIENTS[id].hookFile ?? []].flat());
+  const ofStarters = starters.flatMap(({ name, files }) =>
+    Object.keys(files).map((path) => `${WORKFLOWS}/${name}/${path}`),
+  );
+  return [...new Set([...ofStarters, ...ofClients, ...INSTRUCTIONS, ".gitignore"])];
+}
+
+/** Returns the pieces, in the order in which to write them: what refers to something comes after it. */
+export function wantedPieces(wanted: Wanted): Piece[] {
+  const { clients, starters, hooks } = wanted;
+  return [
+    ...starters.flatMap((starter) => workflowFiles(starter, wanted.testCommand)),
+    ...ignoreBlock(wanted),
+    ...clients.map((id) => serverEntry(CLIENTS[id], wanted)),
+    ...(hooks ? clients.flatMap((id) => hookEntry(CLIENTS[id], wanted) ?? []) : []),
+    ...instructionBlocks(wanted),
+  ];
+}
+
+/** Options of starters that are a command which checks the project. */
+const COMMAND_OPTIONS = ["test_command", "check_command"] as const;
+
+function workflowFiles({ name, files }: Starter, testCommand: string | undefined): Piece[] {
+  return Object.entries(files).map(([path, text]) => ({
+    kind: "file",
+    path: `${WORKFLOWS}/${name}/${path}`,
+    text: path === "metadata.json" && testCommand !== undefined ? withDefaults(text, testCommand) : text,
+  }));
+}
+
+/** Makes a command the default of the options that want one, as a list or a text, whichever the option is. */
+function withDefaults(metadata: string, command: string): string {
+  return COMMAND_OPTIONS.reduce((text, name) => {
+    const keys = ["options_schema", "properties", name];
+    if (jsonProblem(text, { keys }) !== undefined) return text;
+    const schema = findJson(text, { keys });
+    if (!isJsonObject(schema)) return text;
+    const value = schema.type === "array" ? (splitCommand(command) ?? []) : command;
+    const place = { keys: [...keys, "default"] };
+    if (schema.default !== undefined) return replaceJson(text, place, value);
+    return insertAll(text, addJson(text, place, value, {}).insertions);
+  }, metadata);
+}
+
+/** Sessions belong to a machine. What init wrote belongs to the project, and is committed. */
+function ignoreBlock({ files }: Wanted): Piece[] {
+  const lines = (files.get(".gitignore")?.text ?? "").split("\n").map((line) => line.trim());
+  const text = `${STATE}/`;
+  const ours = lines.indexOf(text) > 0 && lines[lines.indexOf(text) - 1] === "# phasegate:begin";
+  const isIgnored = !ours && [STATE, `/${STATE}`, text, `/${text}`].some((line) => lines.includes(line));
+  return isIgnored ? [] : [{ kind: "block", path: ".gitignore", text }];
+}
+
+function serverEntry(client: Client, wanted: Wanted): Piece {
+  const path = configOf(client, wanted.files);
+  const { testCommand, launcher } = wanted;
+  const inProject = pathsFor(client, launcher, path);
+  const allowed = testCommand === undefined ? [] : ["--allow-command", testCommand];
+  const variables = testCommand === undefined ? [] : variablesFor(testCommand).flatMap((name) => ["--allow-env", name]);
+  const args = [
+    "--workflows",
+    inProject(WORKFLOWS),
+    "--state",
+    inProject(STATE),
+    "--project",
+    inProject("."),
+    ...allowed,
+    ...variables,
+  ];
+  return client.server(path, launch(launcher, inProject, ["serve", ...args]), wanted.files.get(path)?.text ?? "");
+}
+
+/** Returns the path of a client's configuration: the first that exists, else the first. */
+export function configOf({ configs }: Client, files: ReadonlyMap<string, FileFact>): string {
+  const isThere = (path: string) => files.get(path)?.text !== undefined || files.get(path)?.problem !== undefined;
+  return configs.find(isThere) ?? configs[0] ?? "";
+}
+
+/** Returns how a client's configuration writes paths in the project. */
+function pathsFor({ projectVariable }: Client, { root, windows }: Launcher, config: string): (path: string) => string {
+  const variable = projectVariable === undefined ? undefined : `\${${projectVariable}}`;
+  const base = config.startsWith("~/") ? root : variable;
+  if (base === undefined) return (path) => path;
+  const separator = config.startsWith("~/") && windows ? "\\" : "/";
+  return (path) => (path === "." ? base : [base, ...path.split("/")].join(separator));
+}
+
+const MODULE = "node_modules/phasegate/dist/cli/main.js";
+
+/**
+ * Returns the command that runs phasegate with arguments. The file in node_modules needs no shell and no network, and is
+ * the same on every system; npx is a script, which clients on Windows start through cmd.
+ */
+function launch(
+  { from, version, sdkMajor, windows }: Launcher,
+  inProject: (path: string) => string,
+  args: readonly string[],
+): Command {
+  if (from === "module") return ["node", inProject(MODULE), ...args];
+  if (from === "pnp") return ["yarn", "phasegate", ...args];
+  // The server needs the SDK, an optional peer, which npx does not install by itself.
+  const sdk = args[0] === "serve" ? ["-p", `@modelcontextprotocol/server@${sdkMajor}`] : [];
+  const npx = ["-y", "-p", `phasegate@${version}`, ...sdk, "phasegate", ...args];
+  return windows ? ["cmd", "/c", "npx", ...npx] : ["npx", ...npx];
+}
+
+function hookEntry(client: Client, { launcher }: Wanted): Piece | undefined {
+  const words = launch({ ...launcher, windows: false }, (path) => path, ["hook", "stop", "--client", client.id]);
+  return client.hook?.(words.join(" "));
+}
+
+/** Returns the block for each file with instructions that is there or that a client reads. A file that includes another one needs none. */
+function instructionBlocks({ clients, starters, files }: Wanted): Piece[] {
+  const read = new Set<string>(clients.map((id) => CLIENTS[id].instructions));
+  const paths = INSTRUCTIONS.filter((path) => read.has(path) || files.get(path)?.text !== undefined);
+  const targets = new Set<string>();
+  return paths.flatMap((path): Piece[] => {
+    const { text = "", leadsTo = path } = files.get(path) ?? {};
+    // Two names of one file, or a file that includes the other: one block is enough.
+    const isCovered =
+      targets.has(leadsTo) || (path !== "AGENTS.md" && paths.includes("AGENTS.md") && includesAgents(text));
+    targets.add(leadsTo);
+    return isCovered ? [] : [{ kind: "block", path, text: instructions(starters) }];
+  });
+}
+
+function includesAgents(text: string): boolean {
+  return text.split("\n").some((line) => line.trim() === "@AGENTS.md" || line.trim() === "@./AGENTS.md");
+}
+
+/** Returns what agents read: when to use phasegate, and the two calls to begin with. */
+function instructions(starters: readonly Starter[]): string {
+  const listed = starters.map(({ name, description }) => `- \`${name}\`: ${description}`);
+  return [
+    "## Gated work",
+    "",
+    "Work of these kinds goes through a workflow of the MCP server `phasegate`, whose gates check the project itself:",
+    "",
+    ...(listed.length === 0 ? ["- what `list_workflows` names"] : listed),
+    "",
+    'Before such work, call the tool `pos_workflow` with `{"action": "list_sessions", "status": "active"}` and go on with an',
+    'open session on it; if there is none, `{"action": "list_workflows"}` shows how to start one. Each answer\'s `next` is the',
+    "call to make next. The work is done when the session is completed.",
+  ].join("\n");
+}

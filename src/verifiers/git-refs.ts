@@ -1,0 +1,204 @@
+/**
+ * The verifiers `git_tag_exists` (a tag leads to a commit) and `git_changes` (the evidence names the files that differ
+ * between two commits, all of them and no other). Refs are read from the repository's files, without its configuration.
+ */
+import * as z from "zod";
+import { hasPlaceholder } from "../gate/fill-params.js";
+import type { Verifier, VerifyResult } from "../ports/verifier.js";
+import type { JsonValue } from "../workflow/json.js";
+import { parseRelativePath, shown } from "../workflow/names.js";
+import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { notRun, requireGit } from "./git.js";
+import {
+  findRepository,
+  type GitHost,
+  type GitRepository,
+  type RunGit,
+  readRef,
+  withGitView,
+} from "./git-repository.js";
+import { namedFilesParams } from "./named-files.js";
+import type { ProcessResult } from "./run-process.js";
+import { shownPath } from "./subject.js";
+
+const TAG = "git_tag_exists";
+
+export const tagParams = z.strictObject({
+  tag: textParam.optional().describe("The tag's name. Default: the value of the evidence field."),
+  at_head: z.boolean().optional().describe("True if it must lead to the commit that is checked out. Default: false."),
+});
+
+const NO_REPOSITORY: VerifyResult = { ok: false, message: "the project is not in a git repository" };
+
+/** Checks whether a tag leads to a commit. `root` is the project's real path. */
+export function gitTagExists(root: string, host: GitHost | undefined): Verifier {
+  return defineVerifier({
+    name: TAG,
+    params: tagParams,
+    checkParams({ tag }) {
+      requireGit(TAG, host);
+      if (tag !== undefined && !hasPlaceholder(tag)) refName(TAG, "tag", tag);
+    },
+    async verify({ tag, at_head }, { value }, signal) {
+      const name = refName(TAG, "tag", tag ?? value);
+      const repository = await findRepository(root);
+      if (repository === undefined) return NO_REPOSITORY;
+      const object = await readRef(repository.common, `refs/tags/${name}`);
+      if (object === undefined) return { ok: false, message: `there is no tag ${name}`, ran: `refs/tags/${name}` };
+      const gitHost = requireGit(TAG, host);
+      return withGitView(gitHost, repository, async (git) => {
+        const found = await commitAt(git, object, root, signal);
+        if (typeof found !== "string") return stoppedOr(gitHost, found, `the tag ${name} leads to no commit`);
+        const ok = at_head !== true || found === repository.head;
+        const message = ok ? `${name} is at ${found}` : `${name} is at ${found}, not at the commit that is checked out`;
+        return { ok, message, ran: `refs/tags/${name}`, digest: found };
+      });
+    },
+  });
+}
+
+const CHANGES = "git_changes";
+
+export const changesParams = z.strictObject({
+  base: textParam.describe(
+    "The commit that the changes begin at: an id, a tag or a branch. What both commits have in common counts.",
+  ),
+  head: textParam.optional().describe("The commit that they end at. Default: the one that is checked out."),
+  since: namedFilesParams.since,
+});
+
+/** The two commits, as they were when the phase was entered: branches and tags can move. */
+const rangeSchema = z.strictObject({ base: z.string(), head: z.string() });
+
+/** Checks whether the evidence names exactly the files that differ between two commits. */
+export function gitChanges(root: string, host: GitHost | undefined): Verifier {
+  return defineVerifier({
+    name: CHANGES,
+    params: changesParams,
+    checkParams({ base, head }) {
+      requireGit(CHANGES, host);
+      for (const [param, ref] of Object.entries({ base, head })) {
+        if (ref !== undefined && !hasPlaceholder(ref)) refName(CHANGES, param, ref);
+      }
+    },
+    async snapshot({ base, head }): Promise<JsonValue> {
+      const repository = await findRepository(root);
+      if (repository === undefined) throw wrongParam(CHANGES, "", "the project is not in a git repository");
+      const end = head === undefined ? repository.head : await refAt(repository, "head", head);
+      if (end === undefined) throw wrongParam(CHANGES, "head", "the repository has no commit");
+      return { base: await refAt(repository, "base", base), head: end };
+    },
+    async verify(_, { value, snapshot }, signal) {
+      const range = rangeSchema.safeParse(snapshot);
+      if (!range.success) return { ok: false, message: "the commits were not recorded when this phase was entered" };
+      const named = namedFiles(value);
+      const repository = await findRepository(root);
+      if (repository === undefined) return NO_REPOSITORY;
+      const gitHost = requireGit(CHANGES, host);
+      return withGitView(gitHost, repository, async (git) => {
+        const changed = await changedBetween(git, range.data, root, signal);
+        return Array.isArray(changed)
+          ? resultOf(named, changed, range.data)
+          : stoppedOr(gitHost, changed, "the commits have nothing in common, or are not in this repository");
+      });
+    },
+  });
+}
+
+/** A name of a ref, or the id of a commit. */
+const REF = /^[A-Za-z0-9_][\w./+-]{0,199}$/;
+
+function refName(verifier: string, param: string, value: unknown): string {
+  if (typeof value === "string" && REF.test(value) && !value.includes("..")) return value;
+  throw wrongParam(verifier, param, `${shown(value)} is not the name of a tag, a branch or a commit`);
+}
+
+const ID = /^[0-9a-f]{7,64}$/;
+
+/** Returns the object that a name stands for; an id as it is. Throws `INVALID_INPUT` if there is none. */
+async function refAt(repository: GitRepository, param: string, value: string): Promise<string> {
+  const name = refName(CHANGES, param, value);
+  for (const group of ["refs/tags", "refs/heads", "refs/remotes"]) {
+    const found = await readRef(repository.common, `${group}/${name}`);
+    if (found !== undefined) return found;
+  }
+  if (ID.test(name)) return name;
+  throw wrongParam(CHANGES, param, `there is no tag, branch or commit ${name}`);
+}
+
+/** Returns the id of the commit that an object is or leads to; the result of git if there is none. */
+async function commitAt(
+  git: RunGit,
+  object: string,
+  cwd: string,
+  signal: AbortSignal,
+): Promise<string | ProcessResult> {
+  const result = await git(["rev-parse", "--verify", "--quiet", `${object}^{commit}`], cwd, signal);
+  const isFound = result.exit === 0 && result.stopped === undefined;
+  return isFound ? result.stdout.toString("utf8").trim() : result;
+}
+
+/** Returns the files that differ between the last common commit and `head`; the result of git if it fails. */
+async function changedBetween(
+  git: RunGit,
+  { base, head }: z.infer<typeof rangeSchema>,
+  cwd: string,
+  signal: AbortSignal,
+): Promise<string[] | ProcessResult> {
+  const common = await git(["merge-base", `${base}^{commit}`, `${head}^{commit}`], cwd, signal);
+  if (common.exit !== 0 || common.stopped !== undefined) return common;
+  const from = common.stdout.toString("utf8").trim();
+  const listing = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, head];
+  const found = await git(listing, cwd, signal);
+  if (found.exit !== 0 || found.stopped !== undefined) return found;
+  return found.stdout
+    .toString("utf8")
+    .split("\0")
+    .filter((name) => name !== "");
+}
+
+function stoppedOr(host: GitHost, result: ProcessResult, otherwise: string): VerifyResult {
+  if (result.stopped !== undefined || result.exit === undefined) return notRun(host, result);
+  return { ok: false, message: otherwise };
+}
+
+const fileSchema = z.object({ file: z.string() });
+
+/** Reads a list of paths, or of objects with `file`. Throws `INVALID_INPUT`. */
+function namedFiles(value: JsonValue | undefined): ReadonlySet<string> {
+  if (!Array.isArray(value)) throw wrongParam(CHANGES, "", "the evidence must be a list of files");
+  return new Set(
+    value.map((item) => {
+      const object = fileSchema.safeParse(item);
+      if (object.success) return parseRelativePath(object.data.file);
+      if (typeof item === "string") return parseRelativePath(item);
+      throw wrongParam(CHANGES, "", `${shown(item)} is not a file`);
+    }),
+  );
+}
+
+function resultOf(
+  named: ReadonlySet<string>,
+  changed: readonly string[],
+  { base, head }: z.infer<typeof rangeSchema>,
+): VerifyResult {
+  const ran = `git diff ${base.slice(0, 12)}...${head.slice(0, 12)}`;
+  if (changed.length === 0) return { ok: false, message: `no file differs: ${ran} is empty`, ran };
+  const missing = changed.filter((file) => !named.has(file));
+  const extra = [...named].filter((file) => !changed.includes(file));
+  const wrong = [
+    ...(missing.length === 0
+      ? []
+      : [`${missing.length} of ${changed.length} changed files are missing: ${few(missing)}`]),
+    ...(extra.length === 0 ? [] : [`not changed: ${few(extra)}`]),
+  ];
+  const message = wrong.length === 0 ? `all ${changed.length} changed files are named` : wrong.join("; ");
+  return { ok: wrong.length === 0, message, ran };
+}
+
+const SHOWN_MAX = 10;
+
+function few(files: readonly string[]): string {
+  const first = files.slice(0, SHOWN_MAX).map(shownPath).join(", ");
+  return files.length > SHOWN_MAX ? `${first}, and ${files.length - SHOWN_MAX} more` : first;
+}

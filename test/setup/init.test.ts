@@ -1,0 +1,351 @@
+import { link, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { expect, test, vi } from "vitest";
+import { runCli } from "../../src/cli/cli.js";
+import { digest } from "../../src/workflow/json.js";
+import { run } from "../cli/run-cli.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { aProject, treeOf } from "./a-project.js";
+
+test("a new project gets workflows, an entry, instructions, an ignored state and the record", async () => {
+  const project = await aProject({ "package.json": '{"scripts": {"test": "node --test"}}' });
+  const { code, stdout } = await project.init();
+  expect(code).toBe(0);
+  expect(Object.keys(await project.everything()).sort()).toEqual(
+    [
+      ...[".git", ".git/HEAD", ".gitignore", ".keep", ".mcp.json", ".phasegate-init.json", "CLAUDE.md", "package.json"],
+      ...["workflows", "workflows/bug_fix", "workflows/bug_fix/metadata.json", "workflows/bug_fix/phases"],
+      ...["workflows/bug_fix/phases/1", "workflows/bug_fix/phases/1/gate-definition.yaml"],
+      ...["workflows/bug_fix/phases/1/phase.md", "workflows/plan_execution", "workflows/plan_execution/metadata.json"],
+      ...["workflows/plan_execution/phases", "workflows/plan_execution/phases/1"],
+      ...["workflows/plan_execution/phases/1/gate-definition.yaml", "workflows/plan_execution/phases/1/phase.md"],
+    ].sort(),
+  );
+  expect(await project.read(".gitignore")).toBe("# phasegate:begin\n.phasegate/\n# phasegate:end\n");
+  expect(await project.read("CLAUDE.md")).toContain("- `bug_fix`: Shows a bug with a test, then fixes it\n");
+  // The command that was found is the default of the option that wants one, and the server may run it.
+  expect(await project.json("workflows/bug_fix/metadata.json")).toMatchObject({
+    options_schema: { properties: { test_command: { default: "npm test" } } },
+  });
+  expect(await project.read(".mcp.json")).toContain('"--allow-command",\n        "npm test"\n');
+  expect(stdout).toContain("Commit what was written, .phasegate-init.json too.");
+});
+
+test("the workflows that init writes are valid", async () => {
+  const project = await aProject({ "package.json": '{"scripts": {"test": "node --test"}}' });
+  await project.init();
+  expect(await run("validate", join(project.root, "workflows"))).toMatchObject({ code: 0 });
+});
+
+test("--dry-run shows the lines that would change, and changes nothing", async () => {
+  const project = await aProject({ ".mcp.json": '{\n  "mcpServers": {\n    "a": {}\n  }\n}\n' });
+  const before = await project.everything();
+  const { code, stdout } = await project.init("--dry-run");
+  expect([code, await project.everything()]).toEqual([0, before]);
+  expect(stdout).toContain('    -    "a": {}\n    +    "a": {},\n    +    "phasegate": {\n');
+  expect(stdout).toContain("  create  workflows/bug_fix/metadata.json\n");
+  expect(stdout).not.toContain("Done");
+});
+
+test("init finds the project from any folder in it, also through a link and with blanks in its path", async () => {
+  const project = await aProject({ "packages/one/src/a.ts": "", "packages/one/package.json": "{}" });
+  const link = join(project.home, "a link");
+  await symlink(join(project.root, "packages", "one", "src"), link);
+  vi.spyOn(process, "cwd").mockReturnValue(link);
+  expect(await run("init", "--starters-from", project.starters)).toMatchObject({ code: 0 });
+  expect(await project.read(".mcp.json")).toContain("phasegate");
+});
+
+test("without .git the nearest package.json is the project; the user's own folder is none", async () => {
+  const project = await aProject({ "package.json": "{}", "src/a.ts": "" });
+  await rm(join(project.root, ".git"), { recursive: true });
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(join(project.root, "src"));
+  expect(await run("init", "--starters-from", project.starters)).toMatchObject({ code: 0 });
+  await mkdir(join(project.home, ".git"));
+  await mkdir(join(project.home, "notes"));
+  cwd.mockReturnValue(join(project.home, "notes"));
+  const { code, stderr } = await run("init", "--starters-from", project.starters);
+  expect([code, stderr]).toEqual([3, expect.stringContaining("is in no project")]);
+});
+
+test("what somebody has edited is neither renewed nor taken out", async () => {
+  const project = await aProject();
+  await project.init("--client", "claude");
+  const config = JSON.parse(await project.read(".mcp.json"));
+  config.mcpServers.phasegate.env = { CI: "1" };
+  const edited = `${JSON.stringify(config, null, 4)}\n`;
+  const memory = (await project.read("CLAUDE.md")).replace("## Gated work", "## Ours");
+  await project.write({
+    ".mcp.json": edited,
+    "CLAUDE.md": memory,
+    "workflows/bug_fix/phases/1/phase.md": "# Ours\n",
+    "node_modules/phasegate/package.json": "{}",
+  });
+  const update = await project.init("--update");
+  expect(update).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(".mcp.json was edited since init wrote it"),
+  });
+  expect([await project.read(".mcp.json"), await project.read("CLAUDE.md")]).toEqual([edited, memory]);
+  const remove = await project.init("--remove");
+  expect(remove.stdout).toContain("workflows/bug_fix/phases/1/phase.md was edited since init wrote it: it stays");
+  expect([await project.read(".mcp.json"), await project.read("CLAUDE.md")]).toEqual([edited, memory]);
+  const left = Object.keys(await treeOf(join(project.root, "workflows")));
+  expect(left).toEqual(["bug_fix", "bug_fix/phases", "bug_fix/phases/1", "bug_fix/phases/1/phase.md"]);
+});
+
+test("--update renews what is as init left it, also where others have changed the file besides", async () => {
+  const project = await aProject({ "AGENTS.md": "# Rules\r\n\r\nBe kind.\r\n" });
+  await project.init("--client", "claude,codex");
+  await project.write({
+    "node_modules/phasegate/package.json": "{}",
+    "AGENTS.md": `${await project.read("AGENTS.md")}Be brief.\r\n`,
+  });
+  const later = (await readFile(join(project.starters, "bug_fix/metadata.json"), "utf8")).replace(
+    "Shows a bug",
+    "Proves a bug",
+  );
+  await writeFile(join(project.starters, "bug_fix/metadata.json"), later);
+  await rm(join(project.starters, "bug_fix/phases/1/gate-definition.yaml"));
+  await writeFile(join(project.starters, "bug_fix/phases/1/task-1-look.md"), "# Look\n");
+
+  const added = await project.init();
+  expect(added.stdout).toContain(".mcp.json is not what init would write now; `phasegate init --update` renews it");
+  expect(await project.init("--update")).toMatchObject({ code: 0 });
+  expect(await project.read(".mcp.json")).toContain('"command": "node"');
+  expect(await project.read(".codex/config.toml")).toContain('command = "node"');
+  expect(await project.read("workflows/bug_fix/metadata.json")).toContain("Proves a bug");
+  const phase = Object.keys(await treeOf(join(project.root, "workflows/bug_fix/phases/1")));
+  expect(phase.sort()).toEqual(["phase.md", "task-1-look.md"]);
+  expect(await project.read("AGENTS.md")).toMatch(
+    /^# Rules\r\n\r\nBe kind\.\r\n\r\n<!-- phasegate:begin -->\r\n[\s\S]*Proves a bug/,
+  );
+
+  expect(await project.init("--update")).toMatchObject({ stdout: "Nothing to change.\n" });
+  expect(await project.init("--remove")).toMatchObject({ code: 0 });
+  expect(await project.read("AGENTS.md")).toBe("# Rules\r\n\r\nBe kind.\r\nBe brief.\r\n");
+  expect(
+    Object.keys(await project.everything()).filter((path) => /workflows|codex|mcp|CLAUDE|phasegate-/.test(path)),
+  ).toEqual([]);
+});
+
+test("an update of a file that nobody else has changed is taken back to the letter", async () => {
+  const text = '{"mcpServers": {"a": {}, },}';
+  const project = await aProject({ ".mcp.json": text });
+  await project.init();
+  await project.write({ "node_modules/phasegate/package.json": "{}" });
+  await project.init("--update", "--hooks");
+  expect(await project.read(".mcp.json")).toContain('"command": "node"');
+  await project.init("--remove");
+  expect(await project.read(".mcp.json")).toBe(text);
+});
+
+test("what is missing is added again; a file that was taken out of a workflow is not", async () => {
+  const project = await aProject();
+  await project.init();
+  await rm(join(project.root, ".mcp.json"));
+  await rm(join(project.root, "workflows/bug_fix/phases/1/phase.md"));
+  for (const flags of [[], ["--update"]]) {
+    expect(await project.init(...flags)).toMatchObject({ code: 0 });
+    expect(await project.read(".mcp.json")).toContain("phasegate");
+    await expect(project.read("workflows/bug_fix/phases/1/phase.md")).rejects.toThrow("ENOENT");
+  }
+});
+
+test("more clients, workflows and hooks can be added later", async () => {
+  const project = await aProject();
+  const before = await project.everything();
+  await project.init("--client", "claude", "--starters", "bug_fix");
+  await project.init("--client", "cursor,gemini", "--starters", "plan_execution", "--hooks");
+  expect(await project.json(".cursor/hooks.json")).toMatchObject({ version: 1, hooks: { stop: [{ loop_limit: 1 }] } });
+  expect(await project.json(".gemini/settings.json")).toMatchObject({ mcpServers: {}, hooks: { AfterAgent: [{}] } });
+  expect(await project.json(".claude/settings.json")).toMatchObject({ hooks: { Stop: [{}] } });
+  expect(await project.read("workflows/plan_execution/phases/1/phase.md")).toContain("Do it.");
+  await project.init("--update", "--no-hooks");
+  await expect(project.read(".cursor/hooks.json")).rejects.toThrow("ENOENT");
+  expect(await project.json(".gemini/settings.json")).toEqual({ mcpServers: { phasegate: expect.anything() } });
+  await project.init("--remove");
+  expect(await project.everything()).toEqual(before);
+});
+
+test("a folder of a workflow that was there before is not touched", async () => {
+  const project = await aProject({ "workflows/bug_fix/metadata.json": "{}" });
+  const { code, stdout } = await project.init();
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining("workflows/bug_fix was there before, and stays as it is"),
+  ]);
+  expect(await project.read("workflows/bug_fix/metadata.json")).toBe("{}");
+  await project.init("--remove");
+  expect(Object.keys(await treeOf(join(project.root, "workflows")))).toEqual(["bug_fix", "bug_fix/metadata.json"]);
+});
+
+test("a read-only file is left alone, and so is a file with several names", async () => {
+  const project = await aProject({ ".mcp.json": "{}\n", "CLAUDE.md": "# Rules\n" });
+  await project.protect(".mcp.json");
+  await link(join(project.root, "CLAUDE.md"), join(project.home, "rules.md"));
+  const { code, stdout } = await project.init();
+  expect([code, await project.read(".mcp.json"), await project.read("CLAUDE.md")]).toEqual([1, "{}\n", "# Rules\n"]);
+  expect(stdout).toContain("not changed: .mcp.json: it is read-only\n  add this by hand:\n");
+  expect(stdout).toContain("not changed: CLAUDE.md: it has several names (hard links)\n");
+  // Once it is there, there is nothing to complain about.
+  const byHand = /\.mcp\.json: it is read-only\n {2}add this by hand:\n((?: {4}.*\n)+)/.exec(stdout)?.[1] ?? "";
+  await rm(join(project.root, ".mcp.json"));
+  await project.write({ ".mcp.json": byHand });
+  await project.protect(".mcp.json");
+  expect((await project.init()).stdout).not.toContain(".mcp.json");
+});
+
+test("links inside the project are followed and stay links; one that leads out is not followed", async () => {
+  const project = await aProject({ "AGENTS.md": "# Rules\n", "shared/mcp.json": "{}\n" });
+  await symlink("AGENTS.md", join(project.root, "CLAUDE.md"));
+  await symlink("shared/mcp.json", join(project.root, ".mcp.json"));
+  await writeFile(join(project.home, "ignored"), "");
+  await symlink(join(project.home, "ignored"), join(project.root, ".gitignore"));
+  await symlink("nothing", join(project.root, "GEMINI.md")); // to a file that does not exist
+  const before = await project.everything();
+  const { code, stdout } = await project.init("--client", "claude,gemini,codex");
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/not changed: \.gitignore: the path \S+ is refused/);
+  expect(stdout).toContain("not changed: GEMINI.md: the path");
+  expect((await project.read("AGENTS.md")).split("phasegate:begin").length).toBe(2);
+  expect(await project.read("shared/mcp.json")).toContain("phasegate");
+  await project.init("--remove");
+  expect(await project.everything()).toEqual(before);
+});
+
+test("instructions that include AGENTS.md need no block of their own", async () => {
+  const project = await aProject({ "AGENTS.md": "# Rules\n", "CLAUDE.md": "@AGENTS.md\n" });
+  await project.init();
+  expect(await project.read("AGENTS.md")).toContain("phasegate:begin");
+  expect(await project.read("CLAUDE.md")).toBe("@AGENTS.md\n");
+});
+
+test("a block whose marks are damaged is left alone", async () => {
+  const project = await aProject({ "CLAUDE.md": "<!-- phasegate:begin -->\nours\n" });
+  const { code, stdout } = await project.init();
+  expect([code, await project.read("CLAUDE.md")]).toEqual([1, "<!-- phasegate:begin -->\nours\n"]);
+  expect(stdout).toContain("don't enclose one block");
+});
+
+test("a state that is ignored already needs no block", async () => {
+  const project = await aProject({ ".gitignore": "dist\n/.phasegate\n" });
+  await project.init();
+  expect(await project.read(".gitignore")).toBe("dist\n/.phasegate\n");
+});
+
+test("a file that is no UTF-8 is left alone", async () => {
+  const project = await aProject({
+    ".mcp.json": new Uint8Array(Buffer.from("{}", "utf16le")),
+    "CLAUDE.md": new Uint8Array([0xff, 0xfe]),
+  });
+  const { code, stdout } = await project.init();
+  expect([code, stdout]).toEqual([1, expect.stringContaining("is not UTF-8 text")]);
+});
+
+test("if a file can't be written, those before it get back what they had", async () => {
+  const project = await aProject({ "CLAUDE.md": "# Rules\n", "CLAUDE.md.phasegate.tmp": "somebody's" });
+  const before = await project.everything();
+  const { code, stderr } = await project.init("--hooks");
+  expect([code, stderr]).toEqual([3, expect.stringContaining("can't be written (EEXIST): nothing was changed")]);
+  expect(await project.everything()).toEqual(before);
+});
+
+test("a record that can't be read stops everything", async () => {
+  const project = await aProject();
+  await project.init();
+  const record = await project.read(".phasegate-init.json");
+  for (const [text, why] of [
+    [record.slice(1), "it is not JSON"],
+    [record.replace('"format": 1', '"format": 2'), "format: "],
+  ] as const) {
+    await project.write({ ".phasegate-init.json": text });
+    expect(await project.init("--remove")).toMatchObject({ code: 1, stderr: expect.stringContaining(why) });
+  }
+  await rename(join(project.root, ".phasegate-init.json"), join(project.home, "record"));
+  for (const flag of ["--remove", "--update"]) {
+    expect(await project.init(flag)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("there is no .phasegate-init.json"),
+    });
+  }
+});
+
+test("a record never leads init to files that it did not write", async () => {
+  const project = await aProject({ "notes.md": "mine\n" });
+  await project.init();
+  const record = JSON.parse(await project.read(".phasegate-init.json"));
+  const ofNotes = digest("mine\n");
+  for (const path of ["../home/precious", "~/precious", "/etc/passwd", "C:\\precious"]) {
+    const pieces = [...record.pieces, { path, kind: "file", digest: ofNotes }];
+    await project.write({ ".phasegate-init.json": JSON.stringify({ ...record, pieces }) });
+    expect(await project.init("--remove")).toMatchObject({ code: 1, stderr: expect.stringContaining("never writes") });
+  }
+  for (const folder of ["../home", "~/../x"]) {
+    await project.write({ ".phasegate-init.json": JSON.stringify({ ...record, folders: [folder] }) });
+    expect(await project.init("--remove")).toMatchObject({ code: 1, stderr: expect.stringContaining("never makes") });
+  }
+  const pieces = [...record.pieces, { path: "notes.md", kind: "file", digest: digest("theirs\n") }];
+  await project.write({ ".phasegate-init.json": JSON.stringify({ ...record, pieces }) });
+  expect(await project.init("--remove")).toMatchObject({ code: 0 });
+  expect(await project.read("notes.md")).toBe("mine\n");
+});
+
+test.each([
+  [["--client", "emacs"], "Unknown: emacs. There are claude, cursor"],
+  [["--starters", "nothing"], "there is no starter nothing"],
+  [["--test-command", "npm test | tee log"], "Gates run it without a shell"],
+  [["--update", "--remove"], "cannot be used with option"],
+  [["--client", "claude,"], "Join the names by ','"],
+])("%j is refused as wrong usage", async (flags, message) => {
+  const project = await aProject();
+  expect(await project.init(...flags)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+});
+
+/** A terminal on which a person answers each question. */
+async function answering(args: readonly string[], answers: readonly string[]) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  Object.assign(stdin, { isTTY: true });
+  Object.assign(stdout, { isTTY: true });
+  const left = [...answers];
+  let text = "";
+  stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+    if (/\]:? $/.test(chunk)) stdin.write(`${left.shift() ?? ""}\n`);
+  });
+  const code = await runCli(args, { stdin, stdout, stderr });
+  return { code, text, left, stderr: String(stderr.read() ?? "") };
+}
+
+test("on a terminal it asks for what was not given, and writes after a yes", async () => {
+  const project = await aProject({ "Cargo.toml": "[package]\n" });
+  const args = ["init", "--project", project.root, "--starters-from", project.starters];
+  const before = await project.everything();
+  const no = await answering(args, ["cursor, emacs", "cursor", "bug_fix", "", "y", "n"]);
+  expect([no.code, no.left, await project.everything()]).toEqual([1, [], before]);
+  expect(no.text).toContain("Unknown: emacs");
+  expect(no.text).toContain("Command that checks the project [cargo test]: ");
+
+  const yes = await answering(args, ["cursor", "bug_fix", "cargo test | cat", "cargo test --all", "y", "y"]);
+  expect([yes.code, yes.left]).toEqual([0, []]);
+  expect(await project.json("workflows/bug_fix/metadata.json")).toMatchObject({
+    options_schema: { properties: { test_command: { default: "cargo test --all" } } },
+  });
+  expect(await project.read(".cursor/hooks.json")).toContain("hook stop --client cursor");
+  await expect(project.read("workflows/plan_execution/metadata.json")).rejects.toThrow("ENOENT");
+});
+
+test("with --yes nothing is asked on a terminal", async () => {
+  const project = await aProject();
+  const args = ["init", "--project", project.root, "--starters-from", project.starters, "--yes"];
+  expect(await answering(args, [])).toMatchObject({ code: 0 });
+  expect(await project.read(".mcp.json")).toContain("phasegate");
+});
+
+test("a folder that is no project at all is refused", async () => {
+  const folder = await temporaryFolder();
+  vi.spyOn(process, "cwd").mockReturnValue(folder);
+  vi.stubEnv("HOME", folder);
+  expect(await run("init")).toMatchObject({ code: 3 });
+});

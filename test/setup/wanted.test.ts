@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import type { ClientId } from "../../src/setup/clients.js";
+import { type Launcher, wantedPieces } from "../../src/setup/wanted.js";
+
+const INSTALLED: Launcher = {
+  from: "module",
+  version: "1.2.3",
+  sdkMajor: "2",
+  windows: false,
+  root: "/home/ann/my project",
+};
+
+function pieceOf(client: ClientId, launcher: Launcher, hooks = false): unknown {
+  const pieces = wantedPieces({ clients: [client], starters: [], hooks, launcher, files: new Map() });
+  const kinds = hooks ? ["item"] : ["property", "table"];
+  const piece = pieces.find(({ kind }) => kinds.includes(kind));
+  return piece !== undefined && "value" in piece ? piece.value : undefined;
+}
+
+test("on Windows npx is started by cmd, and what is installed by node as everywhere", () => {
+  const npx = pieceOf("claude", { ...INSTALLED, from: "npx", windows: true });
+  expect(npx).toMatchObject({ command: "cmd", args: expect.arrayContaining(["/c", "npx", "phasegate@1.2.3"]) });
+  expect(pieceOf("claude", { ...INSTALLED, windows: true })).toEqual(pieceOf("claude", INSTALLED));
+});
+
+test("a configuration outside of the project has the project's path as the system writes it", () => {
+  const windows = pieceOf("windsurf", { ...INSTALLED, windows: true, root: "C:\\Users\\Ann Lee\\project" });
+  expect(windows).toMatchObject({
+    command: "node",
+    args: expect.arrayContaining([
+      "C:\\Users\\Ann Lee\\project\\node_modules\\phasegate\\dist\\cli\\main.js",
+      "C:\\Users\\Ann Lee\\project\\.phasegate",
+      "C:\\Users\\Ann Lee\\project",
+    ]),
+  });
+  expect(pieceOf("windsurf", INSTALLED)).toMatchObject({
+    args: expect.arrayContaining(["/home/ann/my project/workflows"]),
+  });
+});
+
+test("where yarn keeps packages without node_modules, yarn starts it", () => {
+  expect(pieceOf("claude", { ...INSTALLED, from: "pnp" })).toMatchObject({
+    command: "yarn",
+    args: expect.arrayContaining(["phasegate", "serve"]),
+  });
+});
+
+test("hooks run without the package that only the server needs, from the project's folder", () => {
+  const npx: Launcher = { ...INSTALLED, from: "npx", windows: true };
+  expect(pieceOf("cursor", npx, true)).toMatchObject({
+    command: "npx -y -p phasegate@1.2.3 phasegate hook stop --client cursor",
+  });
+  const main = "node node_modules/phasegate/dist/cli/main.js hook stop --client claude";
+  expect(pieceOf("claude", INSTALLED, true)).toMatchObject({
+    hooks: [{ command: `cd "$CLAUDE_PROJECT_DIR" && ${main}` }],
+  });
+});
+
+test.each(["codex", "vscode", "opencode", "windsurf"] as const)("%s has no hook", (client) => {
+  expect(pieceOf(client, INSTALLED, true)).toBeUndefined();
+});
+
+const METADATA = `{
+  // kept
+  "options_schema": {
+    "properties": {
+      "test_command": { "type": "string", "default": "make" },
+      "check_command": {
+        "type": "array"
+      }
+    }
+  }
+}`;
+
+test.each([
+  [
+    METADATA,
+    METADATA.replace('"make"', '"npm test"').replace('"array"', '"array",\n        "default": ["npm", "test"]'),
+  ],
+  ['{"options_schema": {"properties": {"test_command": true}}}', undefined],
+  ["{ broken", undefined],
+  ["{}", undefined],
+])("the command is the default of options that want one, as a text or a list: %#", (metadata, expected) => {
+  const starter = { name: "work", description: "", files: { "metadata.json": metadata, "a.md": "test_command" } };
+  const [first, second] = wantedPieces({
+    ...{ clients: [], starters: [starter], hooks: false, testCommand: "npm test", launcher: INSTALLED },
+    files: new Map(),
+  });
+  expect(first).toMatchObject({ path: "workflows/work/metadata.json", text: expected ?? metadata });
+  expect(second).toMatchObject({ path: "workflows/work/a.md", text: "test_command" });
+});
