@@ -48,7 +48,11 @@ describe("git_changed_since_phase_start", () => {
     await write("mine.txt", "mine");
     const before = { snapshot: (await snapshot("git_changed_since_phase_start", {})) ?? null };
     const changed = (value?: string[]) =>
-      verify("git_changed_since_phase_start", { since: "start" }, { ...before, ...(value === undefined ? {} : { value }) });
+      verify(
+        "git_changed_since_phase_start",
+        { since: "start" },
+        { ...before, ...(value === undefined ? {} : { value }) },
+      );
     expect(await changed()).toMatchObject({ ok: true, message: "no file has changed (since the session was started)" });
     await write("a.md", "other\n");
     commit("other");

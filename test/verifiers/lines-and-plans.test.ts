@@ -8,7 +8,9 @@ describe("line_exists", () => {
     const { verify } = await aProject(FILES);
     const line = (value: Parameters<typeof verify>[2] = {}) => verify("line_exists", {}, value);
     expect(await line({ value: "src/a.ts:1" })).toMatchObject({ ok: true, message: "the line is there" });
-    expect(await line({ value: { file: "./src/a.ts", line: 3, quote: "return a", more: 1 } })).toMatchObject({ ok: true });
+    expect(await line({ value: { file: "./src/a.ts", line: 3, quote: "return a", more: 1 } })).toMatchObject({
+      ok: true,
+    });
     const both = ["src/a.ts:3", { file: "test/a.test.ts", line: 1 }];
     expect(await line({ value: both })).toMatchObject({ ok: true, message: "2 lines are there" });
   });
@@ -52,7 +54,10 @@ describe("file_contains", () => {
   it("looks for whole words", async () => {
     const { verify } = await aProject({ "a.md": "R1, R20 and src/a.ts:12.\n" });
     const contains = (texts: string | string[]) => verify("file_contains", { path: "a.md", texts });
-    expect(await contains(["R1", "R20", "src/a.ts:12"])).toMatchObject({ ok: true, message: "a.md contains all 3 texts" });
+    expect(await contains(["R1", "R20", "src/a.ts:12"])).toMatchObject({
+      ok: true,
+      message: "a.md contains all 3 texts",
+    });
     expect(await contains("and")).toMatchObject({ ok: true });
     expect(refused(await contains(["R1", "R2", "src/a.ts:1"]))).toBe("a.md does not contain R2, src/a.ts:1");
     expect(refused(await contains(Array.from({ length: 12 }, (_, at) => `X${at}`)))).toContain("and 2 more");
@@ -74,7 +79,9 @@ describe("plan_parses", () => {
 
   it("refuses what is no plan, or too small a one", async () => {
     const { verify, write } = await aProject({ "tasks.md": PLAN, "tasks.json": "{", "text.md": "Nothing to do.\n" });
-    expect(refused(await verify("plan_parses", { path: "tasks.md", min_tasks: 2 }))).toContain("at least 1 phases and 2");
+    expect(refused(await verify("plan_parses", { path: "tasks.md", min_tasks: 2 }))).toContain(
+      "at least 1 phases and 2",
+    );
     expect(refused(await verify("plan_parses", { path: "text.md" }))).not.toBe("");
     expect(refused(await verify("plan_parses", { path: "tasks.json" }))).toContain("JSON");
     expect(refused(await verify("plan_parses", { path: "none.md" }))).toContain("none.md");
