@@ -148,6 +148,7 @@ function limitOptions(): Option[] {
   return [
     limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
     limit("--max-attempts-total <n>", "total failures at one phase before a session fails", "MAX_ATTEMPTS_TOTAL", 12),
+    limit("--max-check-time <seconds>", "time for all checks of one gate together", "MAX_CHECK_TIME", 120),
     limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", "MAX_SESSIONS", 100, 0),
     limit(
       "--max-evidence <bytes>",
