@@ -12,7 +12,7 @@ import { approvalOf } from "../phased/state/decide-gate.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedNotificationMap } from "../routed/notifications.js";
-import { type Diagnostic, formatDiagnostic } from "../workflow/diagnostic.js";
+import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
 import type { WorkspaceNotificationMap } from "../workspace/options.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -272,6 +272,10 @@ export async function logWorkflows(content: ContentProvider, log: Logger): Promi
   await logListings("workflow", "workflowType", log, async () =>
     (await content.list()).map(({ type, status, diagnostics }) => ({ name: type, status, diagnostics })),
   );
+  for (const { type, diagnostics } of await content.list().catch(() => [])) {
+    const hides = diagnostics.some(({ code }) => code === ("WORKFLOW_HIDDEN" satisfies DiagnosticCode));
+    if (hides) log.info({ workflowType: type }, "served in place of a workflow of the same name in a later folder");
+  }
 }
 
 /** Warns about workflows whose sessions will wait for an approval that nobody can give. */

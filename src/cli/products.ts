@@ -63,6 +63,8 @@ export interface ServeOptions extends TrustOptions, VerifierOptions {
   readonly poll: number;
   readonly maxAttempts: number;
   readonly maxAttemptsTotal: number;
+  /** In seconds. */
+  readonly maxCheckTime: number;
   readonly maxSessions: number;
   readonly maxEvidence: number;
   readonly maxTokens: number;
@@ -123,7 +125,7 @@ export const PRODUCTS: readonly Prepare[] = [preparePhased, prepareRouted, prepa
 
 /** Reads the options that phased and routed engines have in common. */
 export async function engineBasis(options: ServeOptions): Promise<Omit<EngineBasis, "storage">> {
-  const { enforcement, maxAttempts, maxAttemptsTotal, maxSessions, maxEvidence } = options;
+  const { enforcement, maxAttempts, maxAttemptsTotal, maxCheckTime, maxSessions, maxEvidence } = options;
   return {
     enforcement,
     ...(await readTrust(options)),
@@ -132,6 +134,7 @@ export async function engineBasis(options: ServeOptions): Promise<Omit<EngineBas
     limits: {
       maxAttempts,
       maxAttemptsTotal,
+      verifyDeadlineMs: maxCheckTime * 1000,
       maxEvidenceBytes: maxEvidence,
       maxActiveSessions: maxSessions === 0 ? Number.POSITIVE_INFINITY : maxSessions,
     },

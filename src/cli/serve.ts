@@ -149,6 +149,7 @@ function approvalOptions(): Option[] {
 function limitOptions(): Option[] {
   return [
     ...attemptOptions(),
+    limit("--max-check-time <seconds>", "time for all checks of one gate together", "MAX_CHECK_TIME", 120),
     limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", "MAX_SESSIONS", 100, 0),
     limit(
       "--max-evidence <bytes>",

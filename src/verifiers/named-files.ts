@@ -147,7 +147,7 @@ async function signatureOf(sandbox: Sandbox, path: string) {
 }
 
 /** Limits of what is compared. */
-const FOLDERS_MAX = 2_000;
+const FOLDERS_MAX = 20_000;
 const FILES_MAX = 2_000;
 const ALL_BYTES_MAX = 256 * 2 ** 20;
 const FILE_BYTES_MAX = 64 * 2 ** 20;

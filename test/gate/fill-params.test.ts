@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { checkPlaceholders, fillOptions, fillParams, hasPlaceholder } from "../../src/gate/fill-params.js";
+import {
+  checkPlaceholders,
+  fillKnownOptions,
+  fillOptions,
+  fillParams,
+  hasPlaceholder,
+} from "../../src/gate/fill-params.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 
 const values = {
@@ -164,6 +170,27 @@ describe("fillOptions", () => {
   it("shortens a long value", () => {
     const filled = fillOptions("{options.a}", { a: "x".repeat(5_000) });
     expect(filled).toBe(`${"x".repeat(2_000)}…`);
+  });
+});
+
+describe("fillKnownOptions", () => {
+  it("fills in what the options of a session say, and leaves everything else as it is", () => {
+    const params = {
+      line: "{options.command}",
+      path: "{options.folder}/{evidence.file}",
+      list: ["{options.command}", "{options.none}", "{{options.command}}", 1],
+      deep: { number: "{options.number}", target: "{target_file}" },
+      odd: "{options.odd}",
+      pattern: "{options.command}",
+    };
+    const options = { command: "npm test", folder: "src", number: 3, odd: "{evidence.file}" };
+    expect(fillKnownOptions(params, options, { verbatim: ["pattern"] })).toEqual({
+      ...params,
+      line: "npm test",
+      list: ["npm test", "{options.none}", "{{options.command}}", 1],
+      deep: { number: 3, target: "{target_file}" },
+    });
+    expect(() => fillKnownOptions({ argv: ["{options.command}"] }, { command: "-x" })).toThrow("read as an option");
   });
 });
 

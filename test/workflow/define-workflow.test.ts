@@ -7,6 +7,7 @@ import {
   type PhaseInput,
   type WorkflowInput,
 } from "phasegate";
+import { verifierNames } from "phasegate/gate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 
@@ -152,6 +153,22 @@ describe("defineWorkflow", () => {
     );
     const allowed = { evidence, "x-note": 1 };
     expect(defineWorkflow(input({ phases: [phase(1), { ...phase(2), gate: allowed }] })).phases).toHaveLength(2);
+  });
+
+  it("takes checks for every gate of a plan", () => {
+    const templates = { phase: "p", task: "t" };
+    const verify = [{ verifier: "git_clean" }, { verifier: "command", params: { argv: ["true"] } }];
+    const { structure } = defineWorkflow({ ...input({ phases: [] }), dynamic: { templates, verify } }).definition;
+    const checks = [
+      { verifier: "git_clean", params: {} },
+      { verifier: "command", params: { argv: ["true"] } },
+    ];
+    expect(structure.dynamic?.verify).toEqual(checks);
+    expect(verifierNames(structure)).toEqual(["git_clean", "command"]);
+    const wrong = { templates, verify: [{ verifier: 1 }] };
+    expect(() => defineWorkflow(Object.assign(input({ phases: [phase(1)] }), { dynamic: wrong }))).toThrow(
+      "dynamic.verify[0].verifier must be a text, not 1",
+    );
   });
 
   it("refuses values of another type, wherever they are: the text 'false' counts as true", () => {
