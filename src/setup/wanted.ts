@@ -12,7 +12,7 @@ export const WORKFLOWS = "workflows";
 export const STATE = ".phasegate";
 
 /** The files with instructions for agents. */
-export const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
+const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
 
 /** A workflow that comes with the package. */
 export interface Starter {
@@ -120,7 +120,7 @@ function serverEntry(client: Client, wanted: Wanted): Piece {
 }
 
 /** Returns the path of a client's configuration: the first that exists, else the first. */
-export function configOf({ configs }: Client, files: ReadonlyMap<string, FileFact>): string {
+function configOf({ configs }: Client, files: ReadonlyMap<string, FileFact>): string {
   const isThere = (path: string) => files.get(path)?.text !== undefined || files.get(path)?.problem !== undefined;
   return configs.find(isThere) ?? configs[0] ?? "";
 }
