@@ -239,7 +239,7 @@ class Draft {
     this.#mark = text.startsWith(BOM) ? BOM : "";
     this.text = text.slice(this.#mark.length);
     this.exists = fact.text !== undefined;
-    this.#created = recorded?.created ?? !this.exists;
+    this.#created = !this.exists || recorded?.created === true;
     const isAsLeft = recorded !== undefined && this.exists && wholeDigest(text) === recorded.digest;
     this.#cuts = recorded === undefined || !this.exists ? [] : isAsLeft ? recorded.cuts : undefined;
   }

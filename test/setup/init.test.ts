@@ -153,6 +153,15 @@ test("what is missing is added again; a file that was taken out of a workflow is
   }
 });
 
+test("a configuration that was taken away, and is written again by init, is taken away again", async () => {
+  const project = await aProject({ ".mcp.json": "{}\n" });
+  await project.init();
+  await rm(join(project.root, ".mcp.json"));
+  await project.init();
+  await project.init("--remove");
+  await expect(project.read(".mcp.json")).rejects.toThrow("ENOENT");
+});
+
 test("more clients, workflows and hooks can be added later", async () => {
   const project = await aProject();
   const before = await project.everything();
@@ -167,6 +176,17 @@ test("more clients, workflows and hooks can be added later", async () => {
   expect(await project.json(".gemini/settings.json")).toEqual({ mcpServers: { phasegate: expect.anything() } });
   await project.init("--remove");
   expect(await project.everything()).toEqual(before);
+});
+
+test("without starters of its own the project has those of the package, or the workflows that it has", async () => {
+  const project = await aProject();
+  expect(await project.init("--starters", "none")).toMatchObject({ code: 0 });
+  expect(await project.read(".mcp.json")).toContain('"--starters"');
+  await project.write({ "workflows/own/metadata.json": "{}" });
+  await project.init("--update");
+  expect(await project.read(".mcp.json")).not.toContain('"--starters"');
+  await project.init("--remove");
+  expect(Object.keys(await treeOf(join(project.root, "workflows")))).toEqual(["own", "own/metadata.json"]);
 });
 
 test("a folder of a workflow that was there before is not touched", async () => {
