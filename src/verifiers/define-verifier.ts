@@ -85,7 +85,7 @@ export const countParam = z.int().min(0);
 function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params: unknown): z.infer<S> {
   const result = schema.safeParse(params);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
+  const issue = result.error.issues.map(innermost)[0];
   const path = issue?.path.map(String).join(".") ?? "";
   const known = Object.keys(schema.shape);
   if (issue?.code !== "unrecognized_keys" || path !== "") {
@@ -94,6 +94,14 @@ function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params:
   const unknown = issue.keys[0] ?? "";
   const near = nearest(unknown, known);
   throw wrongParam(verifier, unknown, `there is no such parameter${near ? `; did you mean '${near}'?` : ""}`, known);
+}
+
+/** Returns what is wrong with the alternative that comes closest to a value: the one that is right down to the deepest key. */
+function innermost(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") return issue;
+  const found = issue.errors.flatMap(([first]) => (first === undefined ? [] : [innermost(first)]));
+  const [closest] = found.sort((one, other) => other.path.length - one.path.length);
+  return closest === undefined ? issue : { ...closest, path: [...issue.path, ...closest.path] };
 }
 
 /** A compiled rule. */

@@ -127,8 +127,8 @@ describe("phasegate serve with verifiers", () => {
   });
 
   it.each([
-    ["--allow-command", "=/bin/true", "Write it as NAME or NAME=/absolute/path."],
-    ["--allow-command", "npm=", "Write it as NAME or NAME=/absolute/path."],
+    ["--allow-command", "=/bin/true", "Write it as NAME, NAME=/absolute/path or"],
+    ["--allow-command", "npm=", "Write it as NAME, NAME=/absolute/path or"],
     ["--allow-env", "CI=1", "Give only the variable's name"],
     ["--allow-host", "", "must not be empty"],
   ])("refuses %s %j", async (flag, value, words) => {

@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   content: "workflow workflow/files ports sandbox",
   search: "workflow workflow/files ports sandbox content",
   deciders: "workflow ports routed/decision",
-  verifiers: "workflow rules gate ports sandbox",
+  verifiers: "workflow plan rules gate ports sandbox",
   workspace: "workflow workflow/files gate ports runtime log phased tools sandbox",
   testing: "workflow workflow/files ports phased content",
   mcp: "workflow gate ports phased routed tools workspace",

@@ -85,6 +85,6 @@ describe("spec_creation", () => {
     await write("specs/parser/design.md", DESIGN);
     expect(await submit(4, SUMMARY)).toMatchObject({ awaiting_approval: true });
     await decide("approve");
-    expect(await submit(4, SUMMARY)).toMatchObject({ code: "PHASE_ALREADY_COMPLETED" });
+    expect(await submit(4, SUMMARY)).toMatchObject({ session_status: "completed" });
   });
 });

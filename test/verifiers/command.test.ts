@@ -298,3 +298,62 @@ describe("the host's list of commands", () => {
     },
   );
 });
+
+describe("a whole command", () => {
+  const line = (text: string, commands: Options["commands"] = ["sh ok.sh 'a b'", "true"]) =>
+    aProject({ "ok.sh": 'echo "$#: $1"\n' }, { commands }).then(({ verify }) => verify("command", { line: text }));
+
+  it("runs with exactly the arguments that the host allows", async () => {
+    expect(await line('sh   ok.sh "a b"')).toMatchObject({ ok: true, ran: 'sh ok.sh "a b"', output: ["1: a b"] });
+    expect(await line("true")).toMatchObject({ ok: true });
+    expect(refused(await line("sh ok.sh a b"))).toContain('it allows sh ok.sh "a b", true');
+    expect(refused(await line("sh ok.sh"))).toContain("is not a command that the host allows");
+    expect(refused(await line("true false"))).toContain('--allow-command "true false"');
+  });
+
+  it("may be named with another executable, and allows a gate the same arguments", async () => {
+    const { verify } = await aProject({ "ok.sh": "" }, { commands: { "shell ok.sh": "/bin/sh" } });
+    expect(await verify("command", { line: "shell ok.sh" })).toMatchObject({ ok: true });
+    expect(await verify("command", { argv: ["shell", "ok.sh"] })).toMatchObject({ ok: true });
+    expect(refused(await verify("command", { argv: ["shell", "-c", "exit"] }))).toContain("not on the host's list");
+  });
+
+  it.each([
+    ["sh ok.sh; true", "needs a shell"],
+    ["sh ok.sh > out", "needs a shell"],
+    ["sh $(ok.sh)", "needs a shell"],
+    ["sh 'ok.sh", "a quotation mark without its partner"],
+    ["  ", "the command is empty"],
+  ])("refuses %j", async (text, reason) => {
+    expect(refused(await line(text))).toContain(reason);
+    await expect(aProject({}, { commands: [text] })).rejects.toThrow(reason);
+  });
+
+  it("comes from an option, and not from evidence", async () => {
+    const { check } = await aProject({}, { commands: ["true"] });
+    check("command", { line: "{options.test_command}" });
+    expect(() => check("command", { line: "{evidence.command}" })).toThrow("one option: {options.NAME}");
+    expect(() => check("command", { line: "true {options.name}" })).toThrow("one option: {options.NAME}");
+    expect(() => check("command", { line: "true", argv: ["true"] })).toThrow("give either argv or line");
+    expect(() => check("command", {})).toThrow("give either argv or line");
+  });
+});
+
+describe("output of a command", () => {
+  it("is held against several patterns, of the lines with a text of the evidence, too", async () => {
+    const { run } = await withShell();
+    const output = [
+      { pattern: "^not ok", with: "test_name" },
+      { pattern: "SyntaxError", max: 0 },
+    ];
+    const ask = { evidence: { test_name: "adds" } };
+    const ended = (script: string) => run(`${script}; exit 7`, { exit: "nonzero", output }, ask);
+    expect(await ended("echo not ok 1 - adds")).toMatchObject({ ok: true, exit: 7 });
+    expect(refused(await ended("echo not ok 1 - other; echo ok 2 - adds"))).toContain(
+      'of its output, the lines with "adds" match ^not ok 0 times',
+    );
+    expect(refused(await ended("echo not ok 1 - adds; echo SyntaxError"))).toContain("SyntaxError 1 times");
+    expect(refused(await run("exit 0", { exit: "nonzero" }))).toContain("exit code 0, expected another one");
+    expect(refused(await run("exit 0", { output: { pattern: ".", with: "none" } }))).toContain("needs a text in");
+  });
+});

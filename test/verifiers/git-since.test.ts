@@ -1,0 +1,112 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { copyRepository } from "../support/a-repository.js";
+import { aProject, refused } from "./a-project.js";
+
+async function aRepository() {
+  const project = await aProject();
+  const git = await copyRepository(project.root);
+  const commit = (message: string) => {
+    git("add", ".");
+    git("commit", "--quiet", "-m", message);
+  };
+  return { ...project, git, commit };
+}
+
+describe("git_clean_since_phase_start", () => {
+  it("accepts what was uncommitted, as it was, and nothing else", async () => {
+    const { verify, snapshot, write, root, commit } = await aRepository();
+    await write("mine.txt", "mine");
+    await write("a.md", "changed\n");
+    await rm(join(root, "sub/b.md"));
+    const before = { snapshot: (await snapshot("git_clean_since_phase_start", {})) ?? null };
+    const clean = () => verify("git_clean_since_phase_start", {}, before);
+    expect(await clean()).toMatchObject({ ok: true });
+    await write("left.txt", "");
+    expect(refused(await clean())).toContain("1 uncommitted file: left.txt");
+    await rm(join(root, "left.txt"));
+    await write("mine.txt", "yours");
+    expect(refused(await clean())).toContain("mine.txt");
+    commit("all");
+    expect(await clean()).toMatchObject({ ok: true });
+  });
+
+  it("refuses without a snapshot, and without a repository", async () => {
+    const { verify, snapshot } = await aProject();
+    for (const name of ["git_clean_since_phase_start", "git_changed_since_phase_start"] as const) {
+      expect(refused(await verify(name, {}))).toContain("was not recorded");
+      const taken = { snapshot: (await snapshot(name, {})) ?? null };
+      expect(refused(await verify(name, {}, taken))).toContain("the project is not in a git repository");
+    }
+  });
+});
+
+describe("git_changed_since_phase_start", () => {
+  it("knows what has changed, committed or not", async () => {
+    const { verify, snapshot, write, commit, git } = await aRepository();
+    await write("mine.txt", "mine");
+    const before = { snapshot: (await snapshot("git_changed_since_phase_start", {})) ?? null };
+    const changed = (value?: string[]) =>
+      verify(
+        "git_changed_since_phase_start",
+        { since: "start" },
+        { ...before, ...(value === undefined ? {} : { value }) },
+      );
+    expect(await changed()).toMatchObject({ ok: true, message: "no file has changed (since the session was started)" });
+    await write("a.md", "other\n");
+    commit("other");
+    await write("new.md", "new\n");
+    expect(refused(await changed())).toContain("changed: a.md, new.md");
+    expect(await changed(["a.md", "./new.md"])).toMatchObject({ ok: true });
+    expect(refused(await changed(["a.md"]))).toContain("changed, but not named: new.md");
+    expect(refused(await changed(["a.md", "new.md", "c.md"]))).toContain("named, but not changed: c.md");
+    // What was uncommitted before has changed once its content has, and not when it is committed.
+    await write("mine.txt", "yours");
+    expect(refused(await changed(["a.md", "new.md"]))).toContain("mine.txt");
+    git("reset", "--quiet", "--hard", "HEAD~1");
+    expect(refused(await changed())).toContain("changed: mine.txt, new.md");
+  });
+});
+
+describe("git_tag_exists", () => {
+  it("finds tags of both kinds, also packed ones, and where they lead", async () => {
+    const { verify, git, write, commit } = await aRepository();
+    expect(refused(await verify("git_tag_exists", {}, { value: "v1" }))).toContain("there is no tag v1");
+    git("tag", "v1");
+    git("tag", "-a", "-m", "two", "v2");
+    git("pack-refs", "--all");
+    for (const tag of ["v1", "v2"]) {
+      expect(await verify("git_tag_exists", { tag, at_head: true })).toMatchObject({ ok: true });
+    }
+    await write("c.md", "c\n");
+    commit("third");
+    expect(await verify("git_tag_exists", { tag: "v2" })).toMatchObject({ ok: true });
+    expect(refused(await verify("git_tag_exists", { tag: "v2", at_head: true }))).toContain("not at the commit");
+    expect(refused(await verify("git_tag_exists", { tag: "main" }))).toContain("there is no tag main");
+    expect(refused(await verify("git_tag_exists", { tag: "../heads/main" }))).toContain("is not the name of a tag");
+    git("tag", "tree", "HEAD^{tree}");
+    expect(refused(await verify("git_tag_exists", { tag: "tree" }))).toContain("leads to no commit");
+  });
+});
+
+describe("git_changes", () => {
+  it("compares with the last common commit, and wants every file", async () => {
+    const { verify, snapshot, git, write, commit, check } = await aRepository();
+    git("checkout", "--quiet", "-b", "change");
+    await write("new.md", "new\n");
+    commit("new");
+    git("checkout", "--quiet", "main");
+    await write("a.md", "meanwhile\n");
+    commit("meanwhile");
+    const taken = { snapshot: (await snapshot("git_changes", { base: "main", head: "change" })) ?? null };
+    const changes = (value: string[]) => verify("git_changes", { base: "main", head: "change" }, { ...taken, value });
+    expect(await changes(["new.md"])).toMatchObject({ ok: true, message: "all 1 changed files are named" });
+    expect(refused(await changes([]))).toContain("1 of 1 changed files are missing: new.md");
+    expect(refused(await changes(["new.md", "a.md"]))).toContain("not changed: a.md");
+    expect(refused(await verify("git_changes", { base: "main" }, { value: [] }))).toContain("were not recorded");
+    await expect(snapshot("git_changes", { base: "none" })).rejects.toThrow("there is no tag, branch or commit none");
+    expect(() => check("git_changes", { base: "--exec=x" })).toThrow("is not the name of a tag, a branch or a commit");
+    expect(() => check("git_changes", { base: "a..b" })).toThrow("is not the name of");
+  });
+});
