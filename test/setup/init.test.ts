@@ -162,6 +162,21 @@ test("a configuration that was taken away, and is written again by init, is take
   await expect(project.read(".mcp.json")).rejects.toThrow("ENOENT");
 });
 
+test("another checkout, with other line ends and without the configuration outside of the project, is the same", async () => {
+  const project = await aProject({ "CLAUDE.md": "# Rules\n" });
+  await project.init("--client", "claude,windsurf");
+  const outside = join(project.home, ".codeium");
+  await rm(outside, { recursive: true });
+  const paths = ["CLAUDE.md", ".mcp.json", "workflows/bug_fix/metadata.json", "workflows/bug_fix/phases/1/phase.md"];
+  for (const path of paths) await project.write({ [path]: (await project.read(path)).replaceAll("\n", "\r\n") });
+  expect(await project.init()).toMatchObject({ stdout: "Nothing to change.\n" });
+  expect(await project.init("--update")).toMatchObject({ stdout: "Nothing to change.\n" });
+  await expect(readFile(outside)).rejects.toThrow("ENOENT");
+  expect(await project.init("--remove")).toMatchObject({ code: 0, stdout: expect.not.stringContaining("edited") });
+  expect(Object.keys(await project.everything()).sort()).toEqual([".git", ".git/HEAD", ".keep", "CLAUDE.md"]);
+  expect(await project.read("CLAUDE.md")).toBe("# Rules\r\n");
+});
+
 test("more clients, workflows and hooks can be added later", async () => {
   const project = await aProject();
   const before = await project.everything();
