@@ -132,14 +132,15 @@ async function init(options: InitOptions, terminal: Terminal): Promise<ExitCode>
   const setup = await chooseSetup(options, roots, record, asks && record === undefined ? terminal : undefined);
   const paths = [...pathsOf(setup), ...(record?.pieces ?? []).map(({ path }) => path), RECORD_PATH];
   const files = await readFiles(roots, new Set(paths));
+  const folders = await readFolders(roots, [...paths, `${WORKFLOWS}/any`]);
   const plan = planSetup({
     mode,
-    pieces: mode === "remove" ? [] : wantedPieces({ ...setup, files }),
+    pieces: mode === "remove" ? [] : wantedPieces({ ...setup, files, folders }),
     choices: setup.choices,
     // The configuration of Windsurf is changed only if the client is named.
     outside: options.client?.includes("windsurf") === true,
     files,
-    folders: await readFolders(roots, paths),
+    folders,
     ...(record && { record }),
   });
   report(plan, roots, terminal, options.dryRun === true);

@@ -2,12 +2,13 @@
  * The agents' clients that `phasegate init` knows: the files that show that a project uses one, where it reads MCP servers
  * from and in which form, which file it gives its agents to read, and the hook by which it asks before an agent ends.
  */
-import type { JsonObject } from "../workflow/json.js";
+import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import { findJson, jsonProblem } from "./json-text.js";
 import type { Piece } from "./pieces.js";
 import type { TextTable } from "./toml-text.js";
 
 /** The name of the server in every configuration. */
-export const SERVER_NAME = "phasegate";
+const SERVER_NAME = "phasegate";
 
 /** A command with its arguments. */
 export type Command = readonly [executable: string, ...args: string[]];
@@ -59,8 +60,11 @@ function underMcpServers(path: string, [command, ...args]: Command): Piece {
 
 /** opencode 2 has servers one level deeper than opencode 1, and reads both. A file that has them there keeps its form. */
 function underMcp(path: string, command: Command, text: string): Piece {
-  const isNested = /"mcp"\s*:\s*\{\s*"servers"\s*:\s*\{/.test(text);
-  const keys = isNested ? ["mcp", "servers", SERVER_NAME] : ["mcp", SERVER_NAME];
+  const place = { keys: ["mcp", "servers"] };
+  const servers = jsonProblem(text, place) === undefined ? findJson(text, place) : undefined;
+  // A server may have the name "servers", too.
+  const isNested = isJsonObject(servers) && typeof servers.type !== "string";
+  const keys = isNested ? [...place.keys, SERVER_NAME] : ["mcp", SERVER_NAME];
   return property(path, keys, { type: "local", command: [...command], enabled: true });
 }
 

@@ -7,6 +7,16 @@
  * - `remove` takes out the pieces that are as init left them. A file that nobody has changed gets back its former bytes.
  * - A workflow's folder counts as a whole: nothing is added to one that somebody else made or has taken files out of.
  * - A file that can't be changed safely is refused, with what to add by hand; the others are planned.
+ *
+ * This is the entry file of the folder. What is decided where:
+ * - wanted.ts: which pieces a project should have, and the command that starts the server
+ * - clients.ts: where each client reads what from, and in which form
+ * - checks.ts: which command checks the project
+ * - pieces.ts: how a piece is found, added, replaced and removed; json-text.ts, toml-text.ts, marked-text.ts for each form
+ * - cuts.ts: what has to be cut out to undo an addition to the letter
+ * - record.ts: what is remembered of what was written
+ * - project.ts reads files, and apply.ts writes them: everything else is pure
+ * - difference.ts: what `--dry-run` shows; stop-hook.ts: what clients say before an agent ends
  */
 import { type Cuts, cutAll, insertAll, movedCuts, resizedCuts } from "./cuts.js";
 import {
@@ -229,7 +239,7 @@ class Draft {
     this.#mark = text.startsWith(BOM) ? BOM : "";
     this.text = text.slice(this.#mark.length);
     this.exists = fact.text !== undefined;
-    this.#created = recorded?.created ?? !this.exists;
+    this.#created = !this.exists || recorded?.created === true;
     const isAsLeft = recorded !== undefined && this.exists && wholeDigest(text) === recorded.digest;
     this.#cuts = recorded === undefined || !this.exists ? [] : isAsLeft ? recorded.cuts : undefined;
   }

@@ -12,7 +12,7 @@ export const WORKFLOWS = "workflows";
 export const STATE = ".phasegate";
 
 /** The files with instructions for agents. */
-export const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
+const INSTRUCTIONS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
 
 /** A workflow that comes with the package. */
 export interface Starter {
@@ -43,6 +43,8 @@ export interface Wanted {
   readonly testCommand?: string;
   readonly launcher: Launcher;
   readonly files: ReadonlyMap<string, FileFact>;
+  /** The folders that exist. */
+  readonly folders: ReadonlySet<string>;
 }
 
 /** Returns the paths of the files that {@link wantedPieces} must know. */
@@ -104,23 +106,18 @@ function serverEntry(client: Client, wanted: Wanted): Piece {
   const path = configOf(client, wanted.files);
   const { testCommand, launcher } = wanted;
   const inProject = pathsFor(client, launcher, path);
-  const allowed = testCommand === undefined ? [] : ["--allow-command", testCommand];
+  // Without a folder of workflows the server has those of the package, and a folder that is missing is an error.
+  const hasFolder = wanted.starters.length > 0 || wanted.folders.has(WORKFLOWS);
+  const workflows = hasFolder ? ["--workflows", inProject(WORKFLOWS)] : ["--starters"];
+  const places = ["--state", inProject(STATE), "--project", inProject(".")];
   const variables = testCommand === undefined ? [] : variablesFor(testCommand).flatMap((name) => ["--allow-env", name]);
-  const args = [
-    "--workflows",
-    inProject(WORKFLOWS),
-    "--state",
-    inProject(STATE),
-    "--project",
-    inProject("."),
-    ...allowed,
-    ...variables,
-  ];
+  const allowed = testCommand === undefined ? [] : ["--allow-command", testCommand, ...variables];
+  const args = [...workflows, ...places, ...allowed];
   return client.server(path, launch(launcher, inProject, ["serve", ...args]), wanted.files.get(path)?.text ?? "");
 }
 
 /** Returns the path of a client's configuration: the first that exists, else the first. */
-export function configOf({ configs }: Client, files: ReadonlyMap<string, FileFact>): string {
+function configOf({ configs }: Client, files: ReadonlyMap<string, FileFact>): string {
   const isThere = (path: string) => files.get(path)?.text !== undefined || files.get(path)?.problem !== undefined;
   return configs.find(isThere) ?? configs[0] ?? "";
 }

@@ -6,7 +6,7 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
 
 /** Two starters of our own: one with options for commands, one without. */
-export const STARTERS = {
+const STARTERS = {
   "bug_fix/metadata.json": `{
   "workflow_type": "bug_fix",
   "name": "Fix a bug",

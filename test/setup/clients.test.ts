@@ -117,10 +117,13 @@ function inRoot(root: string): unknown {
   return { command: "node", args: [...args, "--project", root] };
 }
 
-test("opencode 2 has its servers one level deeper: they stay together", async () => {
-  const project = await aProject({ "opencode.json": '{\n  "mcp": {\n    "servers": {}\n  }\n}\n' });
+test.each([
+  ['{ "mcp": { "servers": {} } }', { mcp: { servers: { phasegate: { type: "local" } } } }],
+  ['{ "mcp": { "servers": { "type": "remote", "url": "x" } } }', { mcp: { phasegate: { type: "local" } } }],
+])("opencode 2 has its servers one level deeper: in %s they stay together", async (text, expected) => {
+  const project = await aProject({ "opencode.json": text });
   await project.init("--client", "opencode");
-  expect(await project.json("opencode.json")).toMatchObject({ mcp: { servers: { phasegate: { type: "local" } } } });
+  expect(await project.json("opencode.json")).toMatchObject(expected);
 });
 
 test("a table of servers that TOML doesn't let anybody add to is left alone", async () => {

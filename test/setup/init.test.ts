@@ -153,6 +153,30 @@ test("what is missing is added again; a file that was taken out of a workflow is
   }
 });
 
+test("a configuration that was taken away, and is written again by init, is taken away again", async () => {
+  const project = await aProject({ ".mcp.json": "{}\n" });
+  await project.init();
+  await rm(join(project.root, ".mcp.json"));
+  await project.init();
+  await project.init("--remove");
+  await expect(project.read(".mcp.json")).rejects.toThrow("ENOENT");
+});
+
+test("another checkout, with other line ends and without the configuration outside of the project, is the same", async () => {
+  const project = await aProject({ "CLAUDE.md": "# Rules\n" });
+  await project.init("--client", "claude,windsurf");
+  const outside = join(project.home, ".codeium");
+  await rm(outside, { recursive: true });
+  const paths = ["CLAUDE.md", ".mcp.json", "workflows/bug_fix/metadata.json", "workflows/bug_fix/phases/1/phase.md"];
+  for (const path of paths) await project.write({ [path]: (await project.read(path)).replaceAll("\n", "\r\n") });
+  expect(await project.init()).toMatchObject({ stdout: "Nothing to change.\n" });
+  expect(await project.init("--update")).toMatchObject({ stdout: "Nothing to change.\n" });
+  await expect(readFile(outside)).rejects.toThrow("ENOENT");
+  expect(await project.init("--remove")).toMatchObject({ code: 0, stdout: expect.not.stringContaining("edited") });
+  expect(Object.keys(await project.everything()).sort()).toEqual([".git", ".git/HEAD", ".keep", "CLAUDE.md"]);
+  expect(await project.read("CLAUDE.md")).toBe("# Rules\r\n");
+});
+
 test("more clients, workflows and hooks can be added later", async () => {
   const project = await aProject();
   const before = await project.everything();
@@ -167,6 +191,17 @@ test("more clients, workflows and hooks can be added later", async () => {
   expect(await project.json(".gemini/settings.json")).toEqual({ mcpServers: { phasegate: expect.anything() } });
   await project.init("--remove");
   expect(await project.everything()).toEqual(before);
+});
+
+test("without starters of its own the project has those of the package, or the workflows that it has", async () => {
+  const project = await aProject();
+  expect(await project.init("--starters", "none")).toMatchObject({ code: 0 });
+  expect(await project.read(".mcp.json")).toContain('"--starters"');
+  await project.write({ "workflows/own/metadata.json": "{}" });
+  await project.init("--update");
+  expect(await project.read(".mcp.json")).not.toContain('"--starters"');
+  await project.init("--remove");
+  expect(Object.keys(await treeOf(join(project.root, "workflows")))).toEqual(["own", "own/metadata.json"]);
 });
 
 test("a folder of a workflow that was there before is not touched", async () => {

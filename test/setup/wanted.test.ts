@@ -11,7 +11,14 @@ const INSTALLED: Launcher = {
 };
 
 function pieceOf(client: ClientId, launcher: Launcher, hooks = false): unknown {
-  const pieces = wantedPieces({ clients: [client], starters: [], hooks, launcher, files: new Map() });
+  const pieces = wantedPieces({
+    clients: [client],
+    starters: [],
+    hooks,
+    launcher,
+    files: new Map(),
+    folders: new Set(["workflows"]),
+  });
   const kinds = hooks ? ["item"] : ["property", "table"];
   const piece = pieces.find(({ kind }) => kinds.includes(kind));
   return piece !== undefined && "value" in piece ? piece.value : undefined;
@@ -85,6 +92,7 @@ test.each([
   const [first, second] = wantedPieces({
     ...{ clients: [], starters: [starter], hooks: false, testCommand: "npm test", launcher: INSTALLED },
     files: new Map(),
+    folders: new Set(["workflows"]),
   });
   expect(first).toMatchObject({ path: "workflows/work/metadata.json", text: expected ?? metadata });
   expect(second).toMatchObject({ path: "workflows/work/a.md", text: "test_command" });
