@@ -110,7 +110,7 @@ async function untilAnswers(cluster: Cluster, more: number): Promise<void> {
 }
 
 /**
- * The primary's processes are killed; every second time after a moment in which it has sent nothing to its standby, so
+ * The primary's processes are killed, in half of the rounds the first one before the others; every second time after a moment in which it has sent nothing to its standby, so
  * that it has commits that the standby does not get. Returns the moment from which on no server acknowledges.
  */
 async function crash({ primary, standby }: Cluster, round: number): Promise<number> {
@@ -119,7 +119,7 @@ async function crash({ primary, standby }: Cluster, round: number): Promise<numb
     await primary.holdReplication();
     await delay(HELD_MS);
   }
-  await primary.kill();
+  await primary.kill(round % 4 < 2 ? "all at once" : "its postmaster");
   await standby.promote();
   return begun;
 }

@@ -52,6 +52,8 @@ function serverUser(): { uid: number; gid: number } | undefined {
 
 const START_MS = 60_000;
 const STOP_MS = 60_000;
+/** How long the processes of a server go on after their first one was killed. */
+const NOTICED_MS = 200;
 /** In a file, which pg_rewind reads too. Nothing is synced: the tests end processes, not machines. */
 const SETTINGS = [
   "max_connections=150",
@@ -104,14 +106,20 @@ export class PairedServer {
   }
 
   /**
-   * Ends all processes of the server with SIGKILL, as the loss of a machine does. The first process is suspended and ended
-   * last: the others would see its end, and stop waiting for the standby.
+   * Ends all processes of the server with SIGKILL: all at once, as the loss of a machine does, or its first process before the
+   * others. These then stop waiting for the standby, and may show each other what it has not got.
    */
-  async kill(): Promise<void> {
+  async kill(first: "all at once" | "its postmaster" = "all at once"): Promise<void> {
     const pid = this.#pid();
-    process.kill(pid, "SIGSTOP");
+    // What is suspended starts no further process.
+    if (first === "all at once") process.kill(pid, "SIGSTOP");
     const { stdout } = await run("ps", ["-o", "pid=", "--ppid", String(pid)]);
     const all = [...stdout.split("\n").map(Number).filter(Boolean), pid];
+    if (first === "its postmaster") {
+      process.kill(pid, "SIGKILL");
+      await within(STOP_MS, "be killed", () => !isRunning(pid));
+      await delay(NOTICED_MS);
+    }
     for (const each of all) signal(each, "SIGKILL");
     await within(STOP_MS, "be killed", () => !all.some(isRunning));
     this.#process = undefined;

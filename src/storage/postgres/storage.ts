@@ -10,7 +10,8 @@
  * - rows.ts: the statements, how texts are stored, and how sessions are listed.
  * - append.ts: an append whose answer was lost is confirmed by a write.
  * - storage.ts: a removed session's tombstone stays for an hour.
- * - watch.ts: a watch position is a transaction snapshot; notifications only wake it.
+ * - watch.ts: notifications only wake a watch, which polls.
+ * - feed.ts: a reader's position is a transaction snapshot; what a dead primary alone has shown does not hide later commits.
  * - failures.ts: which SQLSTATEs become which errors, and what counts as a lost connection.
  */
 import type {
@@ -26,6 +27,7 @@ import { damagedIn } from "../common/session-query.js";
 import { CommitAppender, checkRowCommit } from "./append.js";
 import { ClientConnections, type Connections, loadPg, PoolConnections, Retrier, withStandby } from "./connections.js";
 import { asStorageFailure, NotReplicated, notWritten, WrongRole } from "./failures.js";
+import { CommitFeed, type FeedPosition, readLog } from "./feed.js";
 import { HostConnections, readHostList, type WantedRole } from "./hosts.js";
 import {
   type PgClient,
@@ -44,7 +46,7 @@ import {
   type Statements,
 } from "./rows.js";
 import { inTransaction, type PreparedSchema, prepareSchema } from "./schema.js";
-import { Channel, CommitFeed, type FeedPosition, readLog, watchCommits } from "./watch.js";
+import { Channel, watchCommits } from "./watch.js";
 
 /**
  * Stores sessions in PostgreSQL 13 or newer, for any number of hosts on one database. A commit is one statement,

@@ -4,7 +4,8 @@ import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { type Connections, PoolConnections, Retrier } from "../../../src/storage/postgres/connections.js";
-import { CommitFeed, watchCommits } from "../../../src/storage/postgres/watch.js";
+import { CommitFeed } from "../../../src/storage/postgres/feed.js";
+import { watchCommits } from "../../../src/storage/postgres/watch.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 
@@ -159,6 +160,81 @@ describe("watch", () => {
       expect(to.snapshot).not.toBe(begun.snapshot);
     }
     await Promise.all([storage.close(), pool.end()]);
+  });
+
+  /** Returns a feed, and a function that reads what is new as `session@version`. */
+  async function feedOf(schema: string) {
+    const pool = new Pool({ connectionString: url });
+    const feed = new CommitFeed(new Retrier(new PoolConnections(pool), 0), schema);
+    let position = await feed.now();
+    const read = async () => {
+      const found: string[] = [];
+      for await (const { commits, to } of feed.since(position)) {
+        found.push(...commits.map(({ sessionId, version }) => `${sessionId}@${version}`));
+        position = to;
+      }
+      return found;
+    };
+    return { read, close: () => pool.end() };
+  }
+
+  it("finds what a promoted standby commits under numbers that only the dead primary had given away", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema });
+    const [kept, lost] = [makeCommit({ sessionId: "kept" }), makeCommit({ sessionId: "lost" })];
+    await appendAll(storage, [kept]);
+    const { read, close } = await feedOf(schema);
+    const next = nextCommit(kept);
+    await appendAll(storage, [next]);
+    expect(await read()).toEqual(["kept@2"]);
+    await appendAll(storage, [lost]);
+    expect(await read()).toEqual(["lost@1"]);
+    // The standby has not got it. Its own transactions get the same numbers; one is appended as before, by a retry.
+    const given = await runSql(url, `SELECT xid::text FROM ${schema}.commits WHERE session_id = 'lost'`);
+    for (const table of ["commits", "sessions"]) {
+      await runSql(url, `DELETE FROM ${schema}.${table} WHERE session_id = 'lost'`);
+    }
+    await appendAll(storage, [makeCommit({ sessionId: "other" }), lost]);
+    await runSql(url, `UPDATE ${schema}.commits SET xid = '${given[0]?.xid}' WHERE session_id = 'other'`);
+    expect(await read(), "what was yielded is not yielded again").toEqual(["other@1"]);
+    await appendAll(storage, [nextCommit(next)]);
+    expect(await read()).toEqual(["kept@3"]);
+    await Promise.all([storage.close(), close()]);
+  });
+
+  it("goes on if all that it has read was removed", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema });
+    const { read, close } = await feedOf(schema);
+    const gone = makeCommit({ sessionId: "gone" });
+    await appendAll(storage, [makeCommit({ sessionId: "old" }), gone]);
+    expect(await read()).toEqual(["old@1", "gone@1"]);
+    await appendAll(storage, [nextCommit(gone, { summary: { status: "deleted" } })]);
+    expect(await read()).toEqual(["gone@2"]);
+    await runSql(url, `DELETE FROM ${schema}.commits`);
+    expect(await read()).toEqual([]);
+    await appendAll(storage, [makeCommit({ sessionId: "new" })]);
+    expect(await read()).toEqual(["new@1"]);
+    expect(await read()).toEqual([]);
+    await Promise.all([storage.close(), close()]);
+  });
+
+  it("reads a page of late commits without what it has read after them", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema });
+    const slow = new Client({ connectionString: url });
+    await slow.connect();
+    const { read, close } = await feedOf(schema);
+    const late = await PostgresStorage.open({ client: slow, schema });
+    await slow.query("BEGIN");
+    await appendAll(late, commitChain(150, { sessionId: "late" }));
+    await appendAll(storage, commitChain(3, { sessionId: "early" }));
+    expect(await read()).toEqual(["early@1", "early@2", "early@3"]);
+    await slow.query("COMMIT");
+    await appendAll(storage, [makeCommit({ sessionId: "last" })]);
+    expect(await read()).toEqual([...Array.from({ length: 150 }, (_, at) => `late@${at + 1}`), "last@1"]);
+    expect(await read()).toEqual([]);
+    await Promise.all([storage.close(), late.close(), slow.end(), close()]);
   });
 
   it("reads more than one page of new commits, each commit once", async () => {

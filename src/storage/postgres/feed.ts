@@ -1,0 +1,238 @@
+/**
+ * Reads commits of all sessions in the order in which they became visible, and one session's log. What is new is found by
+ * comparing transaction snapshots, because the ids of concurrent transactions are not in the order of their commits.
+ */
+import { isPhasegateError } from "../../errors.js";
+import type { Commit } from "../../ports/storage-adapter.js";
+import type { SessionId } from "../../workflow/names.js";
+import type { Retrier } from "./connections.js";
+import type { PgQuery } from "./options.js";
+import { COMMIT_COLUMNS, type CommitRow, commitOf, type Statements } from "./rows.js";
+
+interface FeedRow extends CommitRow {
+  readonly until: string;
+  readonly known: boolean;
+  readonly xid: string;
+}
+
+type FoundRow =
+  | FeedRow
+  | (Record<string, unknown> & { readonly until: string; readonly known: boolean; readonly xid: null });
+
+/** A commit that was read, and its transaction. */
+interface Seen {
+  readonly xid: string;
+  readonly hash: string;
+}
+
+/** The position of a reader of all commits. */
+export interface FeedPosition {
+  /**
+   * A snapshot of the server as text (`xmin:xmax:running`). Commits visible now that were not visible in it are new.
+   */
+  readonly snapshot: string;
+  /** The commit with the newest transaction of those that were read and are there. */
+  readonly newest?: Seen;
+  /** What was read last, so that it is not yielded again. */
+  readonly seen: readonly Seen[];
+}
+
+const PAGE = 100;
+/** Limits how many of the newest commits a position remembers. */
+const SEEN_MAX = 1000;
+
+/**
+ * A snapshot of the server. On a standby a snapshot does not list the transactions that are in progress, so there it
+ * ends before the oldest of them.
+ */
+const SNAPSHOT = `CASE WHEN pg_is_in_recovery()
+  THEN concat(pg_snapshot_xmin(pg_current_snapshot()), ':', pg_snapshot_xmin(pg_current_snapshot()), ':')
+  ELSE pg_current_snapshot()::text END AS snapshot`;
+
+/**
+ * Reads everything committed since a position, each commit once, in order within a session.
+ *
+ * A primary that dies may show commits for a moment that its standby does not get, and the promoted standby gives their
+ * transactions' numbers to other commits. So each page is read only if the newest commit that was seen is still there;
+ * otherwise it is read from the newest one that is.
+ */
+export class CommitFeed {
+  readonly #retrier: Retrier;
+  readonly #schema: string;
+
+  constructor(retrier: Retrier, schema: string) {
+    this.#retrier = retrier;
+    this.#schema = `"${schema}"`;
+  }
+
+  /** Returns the position after everything committed. */
+  async now(): Promise<FeedPosition> {
+    type Row = { readonly snapshot: string; readonly xid: string | null; readonly hash: string };
+    const text = `SELECT now.snapshot, last.xid, last.hash FROM (SELECT ${SNAPSHOT}) now
+      LEFT JOIN (SELECT xid::text, hash FROM ${this.#schema}.commits c ORDER BY c.xid DESC LIMIT 1) last ON true`;
+    const [row] = await this.#retrier.rows<Row>("watch", { text });
+    const { snapshot = "", xid = null, hash = "" } = row ?? {};
+    if (xid === null) return { snapshot: positionAfter(snapshot, "0"), seen: [] };
+    const newest = { xid, hash };
+    return { snapshot: positionAfter(snapshot, xid), newest, seen: [newest] };
+  }
+
+  /** Yields the commits since a position in pages, each with the position after it. */
+  async *since(from: FeedPosition): AsyncGenerator<{ readonly commits: readonly Commit[]; readonly to: FeedPosition }> {
+    let position = from;
+    let [full, isBack] = [true, false];
+    while (full) {
+      const found = await this.#retrier.rows<FoundRow>("watch", this.#page(position));
+      if (found[0]?.known === false) {
+        // Asked again at once only once: connections may reach two servers in turn.
+        if (isBack) return;
+        isBack = true;
+        position = await this.#withoutLost(position);
+        continue;
+      }
+      const rows = found.filter(isFeedRow);
+      full = rows.length >= PAGE;
+      const before = new Set(position.seen.map(({ hash }) => hash));
+      const commits = rows.filter(({ hash }) => !before.has(hash)).flatMap(ifSound);
+      position = positionWith(position, rows, found[0]?.until ?? position.snapshot, full);
+      yield { commits, to: position };
+    }
+  }
+
+  /**
+   * Returns the statement for a page, which also takes the snapshot that it ends with, and says if the newest commit that was
+   * seen is still there. It is one statement because two could reach different servers, if the primary fails in between.
+   *
+   * A session's next commit starts after the previous one is done, so transaction order is also its commit order. A page
+   * ends with a whole transaction.
+   */
+  #page({ snapshot, newest }: FeedPosition): PgQuery {
+    const commits = `${this.#schema}.commits`;
+    return {
+      text: `SELECT now.snapshot AS until, now.known, page.* FROM (SELECT ${SNAPSHOT},
+          $2::text IS NULL OR EXISTS (SELECT FROM ${commits} WHERE xid = $2::text::xid8 AND hash = $3) AS known) now
+        LEFT JOIN LATERAL (SELECT ${COMMIT_COLUMNS}, c.xid FROM ${commits} c
+          WHERE c.xid >= pg_snapshot_xmin($1::pg_snapshot) AND c.xid < pg_snapshot_xmax(now.snapshot::pg_snapshot)
+            AND NOT pg_visible_in_snapshot(c.xid, $1::pg_snapshot)
+            AND pg_visible_in_snapshot(c.xid, now.snapshot::pg_snapshot)
+          ORDER BY c.xid FETCH FIRST ${PAGE} ROWS WITH TIES) page ON now.known
+        ORDER BY page.xid, page.session_id, page.version`,
+      values: [snapshot, newest?.xid ?? null, newest?.hash ?? null],
+    };
+  }
+
+  /** Returns the position after the newest commit that is still there, of those that were seen. */
+  async #withoutLost({ snapshot, seen }: FeedPosition): Promise<FeedPosition> {
+    const text = `SELECT xid::text, hash FROM ${this.#schema}.commits WHERE xid = ANY($1::text[]::xid8[])`;
+    const rows = await this.#retrier.rows<Record<string, string>>("watch", {
+      text,
+      values: [seen.map(({ xid }) => xid)],
+    });
+    const there = new Set(rows.map(({ xid, hash }) => `${xid} ${hash}`));
+    const kept = seen.filter(({ xid, hash }) => there.has(`${xid} ${hash}`));
+    const newest = newestOf(kept);
+    const first = seen.reduce(
+      (least, { xid }) => (BigInt(xid) < least ? BigInt(xid) : least),
+      BigInt(seen[0]?.xid ?? 1),
+    );
+    const to = { snapshot: positionAfter(snapshot, newest?.xid ?? String(first - 1n)), seen };
+    return newest === undefined ? to : { ...to, newest };
+  }
+}
+
+function newestOf(seen: readonly Seen[]): Seen | undefined {
+  return seen.reduce<Seen | undefined>(
+    (newest, one) => (newest === undefined || BigInt(one.xid) >= BigInt(newest.xid) ? one : newest),
+    undefined,
+  );
+}
+
+/** Returns the position after a page that was read from another position; `full` if there may be more in its snapshot. */
+function positionWith(from: FeedPosition, rows: readonly FeedRow[], until: string, full: boolean): FeedPosition {
+  const read = rows.map(({ xid, hash }) => ({ xid, hash }));
+  const last = from.newest === undefined ? read : [from.newest, ...read];
+  const newest = newestOf(last);
+  if (newest === undefined) return from;
+  const end = full ? (read.at(-1)?.xid ?? newest.xid) : newest.xid;
+  const snapshot = snapshotUpTo(from.snapshot, until, end);
+  return { snapshot, newest, seen: [...from.seen, ...read].slice(-SEEN_MAX) };
+}
+
+/** Returns true for a row with a commit. Without any commit, there is one row with the snapshot alone. */
+function isFeedRow(row: FoundRow): row is FeedRow {
+  return row.xid !== null;
+}
+
+/** Returns the commit in a row, unless it is damaged: reading its session reports the damage. */
+function ifSound(row: CommitRow): Commit[] {
+  try {
+    return [commitOf(row)];
+  } catch (error) {
+    if (isPhasegateError(error, "TAMPERED")) return [];
+    throw error;
+  }
+}
+
+const FIRST_PAGE = 16;
+const LONGEST_PAGE = 500;
+/** Characters to fetch per page, estimated from the previous page. */
+const PAGE_LENGTH = 4_000_000;
+
+/** Yields a session's commits in order, in pages, so that neither long logs nor large commits fill the memory. */
+export async function* readLog(
+  retrier: Retrier,
+  { log }: Statements,
+  id: SessionId,
+  { after = 0, limit = Number.POSITIVE_INFINITY }: { readonly after?: number; readonly limit?: number },
+): AsyncGenerator<Commit> {
+  let [position, left, wanted] = [after, limit, FIRST_PAGE];
+  while (left > 0) {
+    const page = Math.min(wanted, left);
+    const rows = await retrier.rows<CommitRow>("read", log([id, position, page]));
+    for (const row of rows) yield commitOf(row);
+    if (rows.length < page) return;
+    position = Number(rows.at(-1)?.version);
+    left -= rows.length;
+    wanted = nextPage(rows);
+  }
+}
+
+/** Returns the number of commits for the next page. */
+function nextPage(rows: readonly CommitRow[]): number {
+  const length = rows.reduce((sum, { body, summary }) => sum + body.length + summary.length, 0);
+  const fitting = Math.floor((PAGE_LENGTH * rows.length) / Math.max(length, 1));
+  return Math.max(1, Math.min(LONGEST_PAGE, fitting));
+}
+
+/** A snapshot of the server, read from its text. Every transaction below `high` is visible, but those that were under way. */
+interface Snapshot {
+  readonly high: bigint;
+  readonly underWay: readonly bigint[];
+}
+
+function readSnapshot(text: string): Snapshot {
+  const [, high = "", list = ""] = text.split(":");
+  return { high: BigInt(high), underWay: list.split(",").filter(Boolean).map(BigInt) };
+}
+
+function snapshotText({ high, underWay }: Snapshot): string {
+  return `${underWay[0] ?? high}:${high}:${underWay.join(",")}`;
+}
+
+/**
+ * Returns the snapshot, cut off after the last commit that was seen. A later id may have been assigned to a
+ * transaction that left no trace on the disk; after a crash the server assigns it again, perhaps to a commit.
+ */
+export function positionAfter(snapshot: string, lastSeen: string): string {
+  const end = BigInt(lastSeen) + 1n;
+  const { high, underWay } = readSnapshot(snapshot);
+  return snapshotText({ high: high < end ? high : end, underWay: underWay.filter((xid) => xid < end) });
+}
+
+/** Returns the snapshot in which everything is visible that one shows, and what a later one shows up to a transaction. */
+function snapshotUpTo(earlier: string, later: string, last: string): string {
+  const [before, now, end] = [readSnapshot(earlier), readSnapshot(later), BigInt(last)];
+  const high = before.high > end ? before.high : end + 1n;
+  const underWay = [...now.underWay.filter((xid) => xid <= end), ...before.underWay.filter((xid) => xid > end)];
+  return snapshotText({ high, underWay });
+}
