@@ -52,9 +52,9 @@ export function excluded(): string[] {
   return [...inRoot, "docs/api/README.md"];
 }
 
-/** Returns where on the site a file's page is: `hosts.md` for docs/hosts.md. */
+/** Returns where on the site a file's page is: `hosts.md` for docs/hosts.md. A folder's README.md is its first page. */
 export function placeOf(file: string): string {
-  return RENAMED[file] ?? file.replace(/^docs\//, "");
+  return RENAMED[file] ?? file.replace(/^docs\//, "").replace(/(?<=\/)README\.md$/, "index.md");
 }
 
 /** Returns the address of a file's page from the site's root: `/hosts.html`. */
@@ -105,10 +105,18 @@ export function sections(): Section[] {
 const ITEM = /^(?:- |\| )\[[^\]]*\]\((?<link>[^)#]+\.md)\)(?: \| |:\s+)?(?<about>[^|\n]*)/gm;
 
 function listedIn(part: string): Entry[] {
-  return [...part.matchAll(ITEM)].map(({ groups: { link = "", about = "" } = {} }) => {
+  return [...part.matchAll(ITEM)].flatMap(({ groups: { link = "", about = "" } = {} }) => {
     const file = posix.join(posix.dirname(INDEX), link);
-    return { file, title: titleOf(file), about: about.trim() };
+    // The README.md of a folder stands for all its pages.
+    const folder = /^docs\/.+\/README\.md$/.test(file) ? posix.dirname(file) : undefined;
+    const others = pageFiles().filter((other) => other !== file && posix.dirname(other) === folder);
+    return [{ file, title: titleOf(file), about: about.trim() }, ...others.map(entryOf)];
   });
+}
+
+/** Returns a page that docs/README.md does not describe itself. */
+function entryOf(file: string): Entry {
+  return { file, title: titleOf(file), about: "" };
 }
 
 function titleOf(file: string): string {

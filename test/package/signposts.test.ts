@@ -67,6 +67,8 @@ describe("signposts", () => {
   it("lead to a page of the site, or to a file on GitHub", () => {
     expect(addressOf("README.md")).toBe("/");
     expect(addressOf("docs/api/index.md")).toBe("/api/");
+    expect(addressOf("docs/starters/README.md")).toBe("/starters/");
+    expect(addressOf("docs/README.md")).toBe("/contents.html");
     expect(siteLink("docs/hosts.md", "running.md#limits")).toBe("/running.html#limits");
     expect(siteLink("docs/design/log.md", "../../ARCHITECTURE.md")).toBe("/architecture.html");
     expect(siteLink("README.md", `${REPOSITORY}docs/gates.md`)).toBe("/gates.html");
