@@ -16,7 +16,7 @@ const ALONE = [
 ];
 
 /** Has packages loaded as a host loads them: micromark's build for development takes several times as long. */
-const asHostsLoad: Plugin = {
+export const asHostsLoad: Plugin = {
   name: "as-hosts-load",
   configResolved(config) {
     const { conditions } = config.ssr.resolve ?? {};
@@ -26,6 +26,14 @@ const asHostsLoad: Plugin = {
 
 /** What opens pages in a browser: `npm run test:browser`, which builds the site first. */
 const IN_BROWSER = ["test/browser/**/*.test.ts"];
+
+export const resolve = {
+  // Tests import the package by its public names and run on the sources: no build, and coverage of src.
+  alias: [
+    { find: /^phasegate$/, replacement: source("index") },
+    { find: /^phasegate\/(\w+)$/, replacement: source("$1") },
+  ],
+};
 
 export default defineConfig(({ mode }) => {
   if (mode === "browser") {
@@ -41,13 +49,6 @@ export default defineConfig(({ mode }) => {
     };
   }
   const long = mode === "long" || mode === "fuzz";
-  const resolve = {
-    // Tests import the package by its public names and run on the sources: no build, and coverage of src.
-    alias: [
-      { find: /^phasegate$/, replacement: source("index") },
-      { find: /^phasegate\/(\w+)$/, replacement: source("$1") },
-    ],
-  };
   const options = {
     // `npm run test:long` (vitest --mode long): as a mode, since setting a variable differs from shell to shell.
     env: {

@@ -31,8 +31,9 @@ export type {
   TaskResult,
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
-export type { NamedDocument, TextView } from "./phased/documents.js";
+export type { NamedDocument } from "./phased/documents.js";
 export { createEngine, type Engine } from "./phased/engine.js";
+export type { TextView } from "./phased/engine-context.js";
 export type { CompleteResult, SkippedPhase } from "./phased/gate-answer.js";
 export type {
   BrokenSession,

@@ -41,7 +41,7 @@ export interface Signer {
  * @throws {PhasegateError} `INVALID_INPUT` when the text is not a key. The error does not quote it.
  */
 export async function readPrivateKey(pem: string): Promise<Signer> {
-  const base64 = /^-----BEGIN PRIVATE KEY-----\s([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(pem.trim())?.[1];
+  const base64 = /^-----BEGIN PRIVATE KEY-----\s([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----$/.exec(pem.trim())?.[1];
   if (base64 === undefined) throw noPrivateKey();
   try {
     const bytes = fromBase64Url(base64.replace(/\s/g, "").replace(/[+]/g, "-").replace(/[/]/g, "_"));
@@ -85,7 +85,7 @@ function noPrivateKey(cause?: unknown): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", "the text is not an Ed25519 private key in PEM (PKCS #8)", {
     remedy: "Use the file that `phasegate keygen` has written.",
     details: { field: "key", expected: "-----BEGIN PRIVATE KEY-----" },
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

@@ -8,14 +8,15 @@ import { Command, Option } from "commander";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
 import { errnoOf } from "../errors.js";
+import type { AttemptLimits } from "../gate/judge.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
+import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
 import { openSession } from "./state.js";
 import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
 import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
 
-interface DecideOptions extends TrustOptions {
+interface DecideOptions extends TrustOptions, AttemptLimits {
   readonly project?: string;
   readonly state: string;
   readonly key?: string;
@@ -78,7 +79,9 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
           .argParser(notEmpty)
           .makeOptionMandatory(decision === "approve"),
       );
-    for (const option of trustOptions()) command.addOption(option);
+    // A denial is a failure at the gate: by the server's limits it may be the last one.
+    const more = decision === "deny" ? [...trustOptions(), ...attemptOptions()] : trustOptions();
+    for (const option of more) command.addOption(option);
     return command
       .option("--by <name>", "your name among the approvers; derived from your key if not given", notEmpty)
       .option("--note <text>", TEXTS[decision].note, notEmpty)
@@ -118,7 +121,9 @@ async function decide(
   const { by, privateKey } = await signerOf(options, trust.approvers ?? {});
   // Approving starts the next phase, whose checks may compare files with their state at its start.
   const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
-  const opened = await openSession(options.state, sessionId, { ...trust, verifiers });
+  const { maxAttempts, maxAttemptsTotal } = options;
+  const limits = decision === "deny" ? { limits: { maxAttempts, maxAttemptsTotal } } : {};
+  const opened = await openSession(options.state, sessionId, { ...trust, verifiers, ...limits });
   try {
     const waiting = await waitingSession(opened, sessionId, decision, verifiers);
     requireSeen(waiting, options);

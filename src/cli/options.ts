@@ -170,3 +170,16 @@ function statusOf(value: string): LivingStatus {
   if (status !== undefined) return status;
   throw new InvalidArgumentError(`Allowed choices are ${LIVING.join(", ")}.`);
 }
+
+/** Creates an option for a number, with its variable of the environment and its default. */
+export function limit(flags: string, description: string, name: string, preset: number, least = 1): Option {
+  return new Option(flags, description).env(`PHASEGATE_${name}`).argParser(wholeNumber(least)).default(preset);
+}
+
+/** Creates the options for the number of attempts at a gate, which a denial needs as well as the server. */
+export function attemptOptions(): Option[] {
+  return [
+    limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
+    limit("--max-attempts-total <n>", "total failures at one phase before a session fails", "MAX_ATTEMPTS_TOTAL", 12),
+  ];
+}

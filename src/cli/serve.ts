@@ -11,9 +11,11 @@ import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import type { LogFiles } from "./log.js";
 import {
   age,
+  attemptOptions,
   includeRootOption,
   isLogLevel,
   type LogLevel,
+  limit,
   logLevelOption,
   notEmpty,
   repeated,
@@ -140,8 +142,7 @@ function approvalOptions(): Option[] {
 
 function limitOptions(): Option[] {
   return [
-    limit("--max-attempts <n>", "failures in a row before a session fails", "MAX_ATTEMPTS", 3),
-    limit("--max-attempts-total <n>", "total failures at one phase before a session fails", "MAX_ATTEMPTS_TOTAL", 12),
+    ...attemptOptions(),
     limit("--max-sessions <n>", "active sessions at the same time; 0 for no limit", "MAX_SESSIONS", 100, 0),
     limit(
       "--max-evidence <bytes>",
@@ -157,10 +158,6 @@ function limitOptions(): Option[] {
       .argParser(retention),
     limit("--max-tokens <n>", "maximum size of an answer, in tokens of 4 characters", "MAX_TOKENS", 6000, 1000),
   ];
-}
-
-function limit(flags: string, description: string, name: string, preset: number, least = 1): Option {
-  return new Option(flags, description).env(`PHASEGATE_${name}`).argParser(wholeNumber(least)).default(preset);
 }
 
 /** Reads one age for sessions of every status, or ages by status. */

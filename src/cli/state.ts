@@ -6,6 +6,7 @@ import { access, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { PhasegateError } from "../errors.js";
+import type { AttemptLimits } from "../gate/judge.js";
 import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
 import { createEngine, type Engine } from "../phased/engine.js";
@@ -119,8 +120,8 @@ async function requireSessions(file: string, where: string): Promise<void> {
   });
 }
 
-/** The approvers, the hash key, and the verifiers that record the baseline of a phase. */
-type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers">;
+/** The approvers, the hash key, the verifiers that record the baseline of a phase, and the number of attempts at a gate. */
+type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers"> & { readonly limits?: Partial<AttemptLimits> };
 
 /** What an engine for a session needs besides: the workflows and plans, for a command that reads plans. */
 type Sources = Partial<Pick<EngineOptions, "content" | "plans">>;
@@ -161,19 +162,20 @@ async function orClosed<T>(storage: StorageAdapter, open: () => Promise<T>): Pro
 export async function sessionIn(
   storage: StorageAdapter,
   sessionId: string,
-  { content = NO_WORKFLOWS, plans, ...trust }: Trust & Sources = {},
+  { content = NO_WORKFLOWS, plans, limits: attempts, ...trust }: Trust & Sources = {},
 ): Promise<OpenedSession> {
   const id = parseSessionId(sessionId);
+  const limits = { ...LIMITS, ...attempts };
   // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
   const kind = (await storage.read(id))?.summary.kind;
   if (kind === recordedMachine.kind) return { kind: "recorded", engine: new RecordedReader(storage, trust.hashKey) };
   if (kind !== routedMachine.kind) {
     const more = plans === undefined ? {} : { plans };
-    return { kind: "phased", engine: createEngine({ storage, content, limits: LIMITS, ...trust, ...more }) };
+    return { kind: "phased", engine: createEngine({ storage, content, limits, ...trust, ...more }) };
   }
   return {
     kind: "routed",
-    engine: createRoutedEngine({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, limits: LIMITS, ...trust }),
+    engine: createRoutedEngine({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, limits, ...trust }),
   };
 }
 

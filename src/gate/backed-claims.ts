@@ -87,8 +87,7 @@ const FILES_MAX = 3;
 
 /** Returns the files that a proof names: words such as `docs/report.md`, `docs/report.md:12` or `report.md:12`. */
 export function filesNamedIn(proof: string): string[] {
-  const words = proof.split(/\s+/).map((word) => trimmed(word));
-  const files = words.filter((word) => !word.includes("://")).flatMap((word) => fileOf(word) ?? []);
+  const files = proof.split(/\s/).flatMap((word) => fileOf(trimmed(word)) ?? []);
   return [...new Set(files)].slice(0, FILES_MAX);
 }
 
@@ -144,8 +143,8 @@ const AFTER = new Set([...BEFORE, "."]);
 /** Removes quotes, brackets and punctuation around a word. */
 function trimmed(word: string): string {
   let [from, to] = [0, word.length];
-  while (from < to && BEFORE.has(word.charAt(from))) from += 1;
-  while (to > from && AFTER.has(word.charAt(to - 1))) to -= 1;
+  while (BEFORE.has(word.charAt(from))) from += 1;
+  while (AFTER.has(word.charAt(to - 1))) to -= 1;
   return word.slice(from, to);
 }
 

@@ -104,7 +104,7 @@ export function revealOf(gate: GateDefinition): Reveal {
  * its evidence to the check. Hosts keep the full problems.
  */
 export function conceal(problems: readonly Problem[], reveal: Reveal): readonly Problem[] {
-  if (reveal === "fields" || problems.length === 0) return problems;
+  if (reveal === "fields") return problems;
   // A person's denial is written for the agent, so it is never concealed.
   const denials = problems.filter(({ problem }) => problem === "denied");
   const found = problems.filter(({ problem }) => problem !== "denied");

@@ -1,12 +1,12 @@
 /**
  * Checks evidence for a phase that comes from a plan: every required task must be claimed by its id, and
  * every item of the validation gate by its number or its text. A checkbox that is ticked in the plan's file
- * is not a claim.
+ * is not a claim. A claim of a task that is noted as given up is refused.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
-import type { PlanGate } from "../workflow/structure.js";
+import type { GateDefinition, PlanGate } from "../workflow/structure.js";
 import type { Problem } from "./verdict.js";
 
 /** Returns a problem for each required task and each validation item that is not claimed. */
@@ -44,6 +44,18 @@ export function claimedItems(items: readonly string[], evidence: JsonObject): nu
   const given = own(evidence, ITEMS_FIELD);
   if (!isJsonObject(given)) return [];
   return readClaims(items, given).claims.flatMap((claim) => (itemProblem(claim) === undefined ? [claim.number] : []));
+}
+
+/** Returns a problem for each task that is claimed, though it is noted as given up: one of both is not true. */
+export function givenUpProblems(gate: GateDefinition, evidence: JsonObject, givenUp: readonly string[]): Problem[] {
+  if (gate.kind !== "plan" || givenUp.length === 0) return [];
+  const claimed = new Set(claimedIds(evidence));
+  const contradicted = gate.tasks.filter(({ id }) => claimed.has(id) && givenUp.includes(id));
+  return contradicted.map(({ id, optional }): Problem => {
+    const way = `leave it out${optional ? "" : " and ask for a waiver"}; if it is done now, note that with complete_task first`;
+    const message = `Task ${id} is in '${TASKS_FIELD}', but is noted as given up: ${way}`;
+    return { field: TASKS_FIELD, problem: "invalid", message, got: shown(id), ...(optional ? {} : { example: id }) };
+  });
 }
 
 /** The field of evidence that names the completed tasks. */
@@ -161,7 +173,7 @@ function byName(claims: readonly Claims[]): Map<string, Claims[]> {
 const VARIANTS = /[\uFE0E\uFE0F\u20E3]/gu;
 
 /** Matches words, and the signs that change a condition: `> 80 %` is not `< 80 %`, and `-5` is not `5`. */
-const TOKENS = /[\p{L}\p{N}\p{M}]+|!?=|(?<![\p{L}\p{N}])-(?=\d)|(?![|~])[\p{Sm}\p{Sc}%‰]/gu;
+const TOKENS = /[\p{L}\p{N}\p{M}]+|!=|(?<![\p{L}\p{N}])-(?=\d)|(?![|~])[\p{Sm}\p{Sc}%‰]/gu;
 
 /** Returns a text for comparison: without Markdown, emoji and differences in spacing. */
 function normalized(text: string): string {

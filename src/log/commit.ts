@@ -192,9 +192,10 @@ export function tampered(
  * next decision.
  */
 export function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  // What is no object counts as frozen.
+  if (Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const key in value) if (typeof value[key] === "object") freeze(value[key]);
+  for (const key in value) freeze(value[key]);
   return value;
 }
 
@@ -274,7 +275,7 @@ function parse<Event, Head>(
 
 /** `activeSince` is not in the body, so a value that can't be a version up to this one is replaced. */
 function activeSinceOf({ version, summary: { activeSince } }: Commit): number {
-  return Number.isInteger(activeSince) && activeSince >= 1 && activeSince <= version ? activeSince : version;
+  return Number.isInteger(activeSince) && activeSince >= 1 ? Math.min(activeSince, version) : version;
 }
 
 /** The value of a fold, and the last commit in it. */
@@ -311,18 +312,41 @@ export class LogFold<Event, Head, T> {
     this.#add = add;
   }
 
-  /** Returns the value at this version of a session. */
+  /**
+   * Returns the value at this version of a session.
+   * @throws {PhasegateError} `TAMPERED` when the log does not lead to this commit.
+   */
   async at({ sessionId, version, hash }: Pick<Current<Head>, "sessionId" | "version" | "hash">): Promise<T> {
     const kept = this.#kept.get(sessionId);
     if (kept?.upTo.hash === hash) return kept.value;
-    const from = kept !== undefined && kept.upTo.version < version ? kept : undefined;
-    let { upTo, value }: Folded<T> = from ?? { upTo: BEFORE_ALL, value: this.#beginning };
-    for await (const commit of this.#kernel.log(sessionId, from?.upTo)) {
-      if (commit.version > version) break;
+    const place = { sessionId, version, hash };
+    // A log that was restored from a backup may have gone on in another way.
+    const added = kept !== undefined && kept.upTo.version < version ? await this.#added(kept, place) : undefined;
+    const folded = added ?? (await this.#fold({ upTo: BEFORE_ALL, value: this.#beginning }, place));
+    this.#kept.set(sessionId, folded);
+    return folded.value;
+  }
+
+  /** Adds the commits after a value; undefined if they do not follow it. */
+  async #added(kept: Folded<T>, place: Receipt & { readonly sessionId: SessionId }): Promise<Folded<T> | undefined> {
+    try {
+      return await this.#fold(kept, place);
+    } catch (error) {
+      if (!isPhasegateError(error, "TAMPERED")) throw error;
+      return undefined;
+    }
+  }
+
+  async #fold(from: Folded<T>, place: Receipt & { readonly sessionId: SessionId }): Promise<Folded<T>> {
+    let { upTo, value } = from;
+    const after = upTo.version === 0 ? undefined : upTo;
+    for await (const commit of this.#kernel.log(place.sessionId, after)) {
+      if (commit.version > place.version) break;
       value = await this.#add(value, commit);
       upTo = { version: commit.version, hash: commit.hash };
     }
-    this.#kept.set(sessionId, { upTo, value });
-    return value;
+    // A value without the last commits would lack what they say.
+    if (upTo.hash !== place.hash) throw tampered(place, "its log does not lead to it");
+    return { upTo, value };
   }
 }

@@ -12,6 +12,7 @@ import { filesNamedIn, type Proof, readClaims } from "../gate/backed-claims.js";
 import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
 import { type Judged, judge } from "../gate/judge.js";
+import { givenUpProblems } from "../gate/plan-gate.js";
 import { hasRules } from "../gate/verdict.js";
 import { validateWaived } from "../gate/waivers.js";
 import { keyedRequest } from "../log/machine.js";
@@ -29,6 +30,7 @@ import type { PhasedSession } from "./pinned.js";
 import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
+import { inRanges } from "./state/ranges.js";
 import { beginPhase } from "./verify/snapshots.js";
 import { verifyEvidence } from "./verify/verify.js";
 
@@ -129,8 +131,15 @@ function dependenciesOf({ head }: PhasedSession, { gate }: PhaseDefinition): str
   // Rules can read the attempt's number.
   const attempt = gate.kind === "fields" && hasRules(gate) ? attempts : "";
   const waived = head.waived?.map(({ version }) => version) ?? "";
+  const givenUp = gate.kind === "plan" ? (head.tasks?.givenUp ?? "") : "";
   // After a rollback the artifacts and snapshots are other ones: each entry has a baseline of its own.
-  return `${structureVersion} ${merged} ${baseline} ${attempt} ${waived}`;
+  return `${structureVersion} ${merged} ${baseline} ${attempt} ${waived} ${givenUp}`;
+}
+
+/** Returns the ids of the tasks of a plan's phase that are noted as given up. */
+function givenUpIn({ head }: PhasedSession, { tasks }: PhaseDefinition): readonly string[] {
+  const givenUp = head.tasks?.givenUp ?? [];
+  return tasks.flatMap(({ number, plan }) => (plan !== undefined && inRanges(givenUp, number) ? [plan.id] : []));
 }
 
 /** A submission with the phase that it is for. */
@@ -168,7 +177,7 @@ async function evaluate(
   const output = made === undefined ? undefined : storeValue(made);
   const judged = await judge(gate, evidence, {
     enforcement: context.options.enforcement,
-    found: claims?.problems,
+    found: [...(claims?.problems ?? []), ...givenUpProblems(gate, evidence, givenUpIn(session, phase))],
     schemaResult,
     surroundings: () => ruleSurroundings(context, session, structure, phase),
     verify: hasChecks ? () => verifyEvidence(context, session, structure, phase, evidence, lookups) : undefined,

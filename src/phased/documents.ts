@@ -10,7 +10,6 @@ import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../err
 import { fillOptions } from "../gate/fill-params.js";
 import type { Content, WorkflowDocument } from "../ports/content-provider.js";
 import { RecentMap } from "../runtime/cache.js";
-import type { FilledText, OwnText } from "../template/template.js";
 import { foldedPath, folderOf, keptFromAgents, meantPaths, namedPaths } from "../workflow/files/documents.js";
 import { revisionOf } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
@@ -18,7 +17,7 @@ import { nearest, parseRelativePath, type SessionId, shown } from "../workflow/n
 import { fillText, type TextValues } from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadPlanned, requirePhase } from "./context.js";
-import type { EngineContext, LoadedSession } from "./engine-context.js";
+import type { EngineContext, LoadedSession, TextView } from "./engine-context.js";
 import { readingRefusal } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 
@@ -269,28 +268,6 @@ function refused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
     remedy: "Ask for a document that a text of the current phase names.",
     details: { reason },
   });
-}
-
-/** A text with the facts that were read from it. */
-export interface TextView {
-  /** The text with its revision. */
-  readonly content: Content;
-  /** Title, duration, steps and the like, as far as the Markdown has them. */
-  readonly facts: MarkdownFacts;
-  /** The placeholders of its template that nothing fills, as written: they are left out of the text. */
-  readonly leftOut: readonly string[];
-  /** True if the text has changed since the session was started. */
-  readonly contentChanged: boolean;
-  /**
-   * For a task from a plan: its text without what the phase's other tasks share. For a phase: its text without what it
-   * shares with the plan's first phase. Missing where little is shared.
-   */
-  readonly own?: OwnText;
-  /**
-   * For a phase from a plan: what the texts of its tasks share, with placeholders for what is a task's own. In a later
-   * phase without what the plan's first phase has, too.
-   */
-  readonly shared?: FilledText;
 }
 
 /** Limits how many texts' facts are cached, by revision. */

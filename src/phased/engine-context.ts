@@ -6,9 +6,11 @@
 import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { FullClock } from "../ports/clock.js";
-import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type { Content, ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type { FilledText, OwnText } from "../template/template.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import { TimedReads } from "../workflow/files/workflow-files.js";
+import type { MarkdownFacts } from "../workflow/markdown-facts.js";
 import { structureSchema, type WorkflowStructure } from "../workflow/structure.js";
 import type { PhasedGuard, UnapprovedPass } from "./approval/ledger.js";
 import type { Notifications } from "./notifications.js";
@@ -63,6 +65,28 @@ export interface LoadedSession {
   readonly unapproved?: UnapprovedPass;
   /** What was written into its plan before it was loaded. */
   readonly ticks?: TickReport;
+}
+
+/** A text with the facts that were read from it. */
+export interface TextView {
+  /** The text with its revision. */
+  readonly content: Content;
+  /** Title, duration, steps and the like, as far as the Markdown has them. */
+  readonly facts: MarkdownFacts;
+  /** The placeholders of its template that nothing fills, as written: they are left out of the text. */
+  readonly leftOut: readonly string[];
+  /** True if the text has changed since the session was started. */
+  readonly contentChanged: boolean;
+  /**
+   * For a task from a plan: its text without what the phase's other tasks share. For a phase: its text without what it
+   * shares with the plan's first phase. Missing where little is shared.
+   */
+  readonly own?: OwnText;
+  /**
+   * For a phase from a plan: what the texts of its tasks share, with placeholders for what is a task's own. In a later
+   * phase without what the plan's first phase has, too.
+   */
+  readonly shared?: FilledText;
 }
 
 /** The workflows of a content provider. */

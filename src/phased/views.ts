@@ -18,13 +18,12 @@ import {
   findDocument,
   type NamedDocument,
   namedDocuments,
-  type TextView,
   taskThatNames,
   textPath,
   viewText,
   withOptions,
 } from "./documents.js";
-import type { EngineContext, LoadedSession } from "./engine-context.js";
+import type { EngineContext, LoadedSession, TextView } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, isWaiverOpen, readingRefusal, taskNotFound } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";

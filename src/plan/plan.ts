@@ -3,7 +3,7 @@
  * report of diagnostics.
  */
 import { PhasegateError } from "../errors.js";
-import type { Diagnostic } from "../workflow/diagnostic.js";
+import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 
 /** A position in the source, counted as in editors. */
 export interface PlanPosition {
@@ -142,10 +142,14 @@ export interface SourceParser {
 /** The code of a diagnostic of a plan. */
 type PlanCode = keyof typeof PLAN_CODES;
 
+/** Limits the errors, and the warnings, that are kept: a plan can have a fault in each line. */
+const KEPT_MAX = 1000;
+
 /** Collects the diagnostics of a plan. */
 export class PlanReport {
   readonly #file: string;
   readonly #diagnostics: Diagnostic[] = [];
+  readonly #counts = { error: 0, warning: 0 };
 
   constructor(file: string) {
     this.#file = file;
@@ -171,9 +175,16 @@ export class PlanReport {
     this.#add("error", code, place, message, hint);
   }
 
-  /** Returns the diagnostics in the order of the source. */
+  /** Returns the diagnostics in the order of the source, and last how many are left out. */
   sorted(): Diagnostic[] {
-    return this.#diagnostics.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+    const sorted = this.#diagnostics.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+    const { error, warning } = this.#counts;
+    const left = error + warning - sorted.length;
+    if (left === 0) return sorted;
+    const severity = error > KEPT_MAX ? "error" : "warning";
+    const hint = "Correct the listed problems, then check again.";
+    const code = "DIAGNOSTICS_MORE" satisfies DiagnosticCode;
+    return [...sorted, { file: this.#file, severity, code, message: `${left} more are not listed`, hint }];
   }
 
   #add(
@@ -183,6 +194,8 @@ export class PlanReport {
     message: string,
     hint: string | undefined,
   ): void {
+    this.#counts[severity] += 1;
+    if (this.#counts[severity] > KEPT_MAX) return;
     const place = { file: this.#file, line, column };
     this.#diagnostics.push({ severity, code, message, ...(hint === undefined ? {} : { hint }), ...place });
   }

@@ -312,12 +312,20 @@ async function compileSkip(cel: string, workflow: SkippingWorkflow): Promise<Rea
 }
 
 /** Returns the only options that there can be; undefined if there can be others. */
-export function optionNames({
+function optionNames(workflow: Omit<SkippingWorkflow, "phases">): readonly string[] | undefined {
+  return workflow.optionsSchema?.additionalProperties === false ? declaredOptions(workflow) : undefined;
+}
+
+/**
+ * Returns the options that a workflow declares, with the one that names its plan; undefined without a schema, or if its
+ * `additionalProperties` say that there are others.
+ */
+export function declaredOptions({
   optionsSchema,
   dynamic,
 }: Omit<SkippingWorkflow, "phases">): readonly string[] | undefined {
-  if (optionsSchema?.additionalProperties !== false) return undefined;
-  const { properties } = optionsSchema;
+  const { properties, additionalProperties: others = false } = optionsSchema ?? {};
+  if (optionsSchema === undefined || others !== false) return undefined;
   const names = isJsonObject(properties) ? Object.keys(properties) : [];
   return dynamic === undefined ? names : [...names, dynamic.sourcePathKey];
 }

@@ -36,6 +36,7 @@ export class Operations<Context> {
     succeeded?: (outcome: T) => boolean,
   ): Promise<T> {
     if (this.#running >= this.#maxConcurrent) {
+      this.metrics.turnAway(operation);
       throw this.#toKnownError(operation, busy(this.#running, this.#maxConcurrent));
     }
     this.#running += 1;
@@ -100,7 +101,9 @@ export interface OperationMetrics {
    * `errors`.
    */
   readonly refused: number;
-  /** The mean duration of all calls, in milliseconds. */
+  /** The number of calls that were turned away with `BUSY`, since too many were running. Not part of `count`. */
+  readonly busy: number;
+  /** The mean duration of all calls, in milliseconds; 0 if none has ended. */
   readonly mean: number;
   /** The median duration of the last 512 calls, in milliseconds. */
   readonly p50: number;
@@ -121,6 +124,7 @@ interface Series {
   count: number;
   errors: number;
   refused: number;
+  busy: number;
   total: number;
   readonly recent: Float64Array;
 }
@@ -134,16 +138,25 @@ export class Metrics {
 
   /** Adds one call. */
   record(operation: string, milliseconds: number, succeeded: boolean, refused = false): void {
-    let series = this.#series.get(operation);
-    if (series === undefined) {
-      series = { count: 0, errors: 0, refused: 0, total: 0, recent: new Float64Array(SAMPLES) };
-      this.#series.set(operation, series);
-    }
+    const series = this.#of(operation);
     series.recent[series.count % SAMPLES] = milliseconds;
     series.count += 1;
     series.total += milliseconds;
     if (!succeeded) series.errors += 1;
     if (refused) series.refused += 1;
+  }
+
+  /** Counts a call that was turned away: it did nothing, so it has no duration. */
+  turnAway(operation: string): void {
+    this.#of(operation).busy += 1;
+  }
+
+  #of(operation: string): Series {
+    const known = this.#series.get(operation);
+    if (known !== undefined) return known;
+    const series = { count: 0, errors: 0, refused: 0, busy: 0, total: 0, recent: new Float64Array(SAMPLES) };
+    this.#series.set(operation, series);
+    return series;
   }
 
   /** Returns the statistics of every operation that was called. */
@@ -152,9 +165,10 @@ export class Metrics {
   }
 }
 
-function figures({ count, errors, refused, total, recent }: Series): OperationMetrics {
+function figures({ count, errors, refused, busy, total, recent }: Series): OperationMetrics {
   const sorted = recent.slice(0, Math.min(count, SAMPLES)).sort();
-  return { count, errors, refused, mean: total / count, p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
+  const mean = count === 0 ? 0 : total / count;
+  return { count, errors, refused, busy, mean, p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
 }
 
 /** Returns the nearest-rank quantile of sorted samples. */

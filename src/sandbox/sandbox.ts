@@ -136,7 +136,13 @@ export async function openSandbox(folder: string, { refuse }: SandboxOptions = {
     signature: (path) => on(path, (checked) => signFile(root, checked, resolve, resolveFolder)),
     isLink: (path) => on(path, (checked) => isLink(root, checked)),
     isCurrent: () => guarded(".", () => leadsTo(folder, root)),
-    within: (path, options) => on(path, async (checked) => openSandbox((await resolve(root, checked)).real, options)),
+    within: (path, options) =>
+      on(path, async (checked) => {
+        const { real, exists } = await resolve(root, checked);
+        // What does not exist is resolved as the folder above it.
+        if (!exists) throw notFound(checked);
+        return openSandbox(real, options);
+      }),
     check: (path) => on(path, async (checked) => void (await resolve(root, checked))),
   };
 }

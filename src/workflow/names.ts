@@ -126,7 +126,7 @@ const NAME_MAX = 255;
  */
 export function parseRelativePath(value: unknown): string {
   if (typeof value !== "string") throw refusal(value, "it is not a string");
-  if (value.trim() === "") throw refusal(value, "it is empty");
+  if (value.trim() === "") throw refusal(value, "it is empty", true);
   if (value.length > PATH_MAX) throw refusal(value, `it is longer than ${PATH_MAX} characters`);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (/[\u0000-\u001f\u007f]/.test(value)) throw refusal(value, "it contains a control character");
@@ -195,10 +195,10 @@ function jsonOf(value: unknown): string {
   }
 }
 
-function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED"> {
+function refusal(value: unknown, reason: string, isMistake = false): PhasegateError<"PATH_REFUSED"> {
   return new PhasegateError("PATH_REFUSED", `the path ${shown(value)} is refused: ${reason}`, {
     remedy: "Give a path relative to the root, such as 'src/calculator.py'.",
-    details: { reason },
+    details: { reason, ...(isMistake ? { isMistake } : {}) },
   });
 }
 

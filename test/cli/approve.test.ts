@@ -110,6 +110,14 @@ describe("phasegate approve", () => {
     expect(await standing()).toMatchObject({ currentPhase: 1, denied: { by: "bob", note: "no tests of failures" } });
   });
 
+  it("denies by the server's limits: the last attempt fails the session", async () => {
+    const { state, sessionId, keyFile, approvers, evidenceHash, standing } = await waitingSession();
+    const args = [sessionId, "--state", state, "--key", await keyFile("bob"), "--approvers", approvers];
+    const sure = ["--yes", "--evidence-hash", evidenceHash, "--note", "no tests", "--max-attempts", "1"];
+    expect((await run("deny", ...args, ...sure)).stdout).toMatch(/\nDenied by bob: .*\n$/);
+    expect(await standing()).toMatchObject({ status: "failed" });
+  });
+
   it("is refused without a terminal and without --yes", async () => {
     const { state, sessionId, keyFile, approvers, standing, evidenceHash } = await waitingSession();
     const rest = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers];

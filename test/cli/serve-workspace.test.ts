@@ -134,9 +134,14 @@ describe("phasegate serve --bundle", () => {
     [["--read-root", "a=one", "b=two", "a=three"], "--read-root has the name a twice"],
     [["--read-root", "a=nowhere-at-all"], "the folder of {a} can't be read"],
     [["--read-root", `core-root=${process.cwd()}`], '"core-root" is not valid'],
+    [["--read-root", "old=<output>"], "{old} is inside {output-root}"],
+    [["--read-root", "old=<output>/11111111-2222-4333-8444-555555555555"], "can be read as <session_id>/name"],
   ])("refuses %j", async (given, said) => {
     const { base, bundle } = await makeWorkspace();
-    const { code, stderr } = await run("serve", "--bundle", bundle, "--output", join(base, "out"), ...given);
+    const output = join(base, "out");
+    await mkdir(join(output, "11111111-2222-4333-8444-555555555555"), { recursive: true });
+    const flags = given.map((flag) => flag.replace("<output>", output));
+    const { code, stderr } = await run("serve", "--bundle", bundle, "--output", output, ...flags);
     expect(code).not.toBe(0);
     expect(stderr).toContain(said);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { askForProofs, filesNamedIn, readClaims } from "../../src/gate/backed-claims.js";
+import { askForProofs, filesNamedIn, PROOF_FORMAT, proofFormat, readClaims } from "../../src/gate/backed-claims.js";
 import { exampleEvidence, requiredFormat } from "../../src/gate/format.js";
 import { judge } from "../../src/gate/judge.js";
 import { waive } from "../../src/gate/waivers.js";
@@ -142,5 +142,51 @@ describe("a gate that asks for proofs", () => {
     };
     const gate: SchemaGate = { kind: "schema", allowOverride: false, jsonSchema };
     expect(askForProofs(gate)).toMatchObject({ proofs: ["a"] });
+  });
+});
+
+describe("files in a proof", () => {
+  it("are paths, and names with a line", () => {
+    expect(
+      filesNamedIn("see docs/report.md and src/a.ts:12, (b.ts:3-14); c.ts:x d.ts ./e/f.md. .github/ci.yml"),
+    ).toEqual([...["docs/report.md", "src/a.ts", "b.ts"]]);
+    expect(filesNamedIn("d.ts c.ts:x c.ts:1x c.ts:1-2x c.ts:-1")).toEqual([]);
+    expect(filesNamedIn("c.ts:12-345 d.ts:12")).toEqual(["c.ts", "d.ts"]);
+    expect(filesNamedIn("./e/f.md. .github/ci.yml")).toEqual(["./e/f.md", ".github/ci.yml"]);
+  });
+
+  it("are no addresses, no words between signs, and no names without an ending", () => {
+    expect(
+      filesNamedIn(
+        'https://example.org/a.md ... "" docs/ a/b a/.md a/b.1 a/b.md! a/(b).md a/!c.md a/c.md!c https://a.md:1',
+      ),
+    ).toEqual(["a/b.md"]);
+    expect(filesNamedIn("")).toEqual([]);
+    expect(filesNamedIn("  a/b.md \n\t a/b.md ")).toEqual(["a/b.md"]);
+  });
+});
+
+it("a proof may have 1000 characters", () => {
+  const gate = askForProofs(GATE);
+  const read = (proof: string) => readClaims(gate, { reviewed: { claim: true, proof } }).problems.length;
+  expect(read("x".repeat(1000))).toBe(0);
+  expect(read("x".repeat(1001))).toBe(1);
+});
+
+it("the format of a proof has the description of its claim, if there is one", () => {
+  expect(proofFormat({})).toBe(PROOF_FORMAT);
+  expect(proofFormat({ description: "by a person" })).toEqual({ ...PROOF_FORMAT, description: "by a person" });
+});
+
+it("claims of an open gate, and fields without a claim, stay as they are", () => {
+  const evidence = { reviewed: { claim: true, proof: "seen" } };
+  expect(readClaims({ kind: "open", allowOverride: false }, evidence)).toEqual({ evidence, proofs: [], problems: [] });
+  const gate = askForProofs(GATE);
+  expect(readClaims(gate, { count: 1 })).toStrictEqual({ evidence: { count: 1 }, proofs: [], problems: [] });
+  expect(readClaims(gate, { reviewed: { claim: false } }).proofs).toEqual([]);
+  expect(readClaims(gate, { reviewed: "yes" })).toStrictEqual({
+    evidence: { reviewed: "yes" },
+    proofs: [],
+    problems: [],
   });
 });

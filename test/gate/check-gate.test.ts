@@ -214,3 +214,25 @@ describe("PROBLEM_KINDS", () => {
     expect(problemSchema.safeParse({ field: "a", problem: "empty", message: "b" }).success).toBe(true);
   });
 });
+
+describe("a problem of a schema", () => {
+  const gate: SchemaGate = {
+    ...{ kind: "schema", allowOverride: false },
+    jsonSchema: { type: "object", properties: { name: { type: "string", minLength: 3 } } },
+  };
+  const problemsAt = (path: PropertyKey[], evidence = { name: "ab" }) =>
+    problemsOf(checkGate(gate, evidence, { schemaResult: { issues: [{ message: "wrong", path }] } }));
+
+  it("has what the schema expects at its place", () => {
+    expect(problemsAt(["name"])).toMatchObject([{ problem: "invalid", got: '"ab"', expected: "string, minLength 3" }]);
+  });
+
+  it("has nothing more about the whole, or about a place that the schema does not know", () => {
+    expect(problemsAt([])).toStrictEqual([{ field: "", problem: "invalid", message: "wrong", got: '{"name":"ab"}' }]);
+    const missing = { problem: "missing", got: "nothing" };
+    expect(problemsAt(["size"])).toStrictEqual([{ ...missing, field: "size", message: "'size' is missing: wrong" }]);
+    expect(problemsAt(["name", 0])).toStrictEqual([
+      { ...missing, field: "name.0", message: "'name.0' is missing: wrong" },
+    ]);
+  });
+});

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/format.js";
-import { claimedItems } from "../../src/gate/plan-gate.js";
+import { claimedIds, claimedItems } from "../../src/gate/plan-gate.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { PlanGate } from "../../src/workflow/structure.js";
 
@@ -215,4 +215,80 @@ it("gives the numbers of the items that evidence claims as true, by number or te
   expect(claimedItems(gate.items, { validation_gate: { 1: true, "Docs are read": true } })).toEqual([1, 2]);
   expect(claimedItems(gate.items, { validation_gate: { 1: true, 2: false } })).toEqual([1]);
   for (const evidence of [{}, { validation_gate: [true] }]) expect(claimedItems(gate.items, evidence)).toEqual([]);
+});
+
+describe("the problems of a plan's gate, word for word", () => {
+  const problemsWith = (evidence: JsonObject, of = gate) => {
+    const verdict = checkGate(of, evidence);
+    return verdict.passed ? [] : verdict.problems;
+  };
+
+  it("name a task that is not claimed, and what was sent in its place", () => {
+    const tasks = ["1.1", "1.2"].map((id) => ({ id, optional: false }));
+    const near: PlanGate = { ...noItems, tasks };
+    const missing = { field: "tasks_completed", problem: "missing", expected: '"1.2" in the list', example: "1.2" };
+    const because = (meant: string) => `Task 1.2 is not in 'tasks_completed'${meant}: do it, then claim it by its id`;
+    expect(problemsWith({ tasks_completed: ["1.1"] }, near)).toStrictEqual([{ ...missing, message: because("") }]);
+    expect(problemsWith({ tasks_completed: ["1.1", "1.2."] }, near)).toStrictEqual([
+      { ...missing, message: because(' (you sent "1.2.")') },
+    ]);
+    expect(problemsWith({ tasks_completed: ["1.1", 1.2] }, near)).toStrictEqual([
+      { ...missing, message: because(' (you sent the number 1.2, and ids are texts: send "1.2")') },
+    ]);
+  });
+
+  it("name an item that is claimed as false, in two ways, or not at all", () => {
+    const claims = (validation_gate: JsonObject) => problemsWith({ ...whole, validation_gate });
+    const item = { field: "validation_gate.2", expected: "true" };
+    const what = "item 2 of the validation gate: Docs are read";
+    expect(claims({ 1: true })).toStrictEqual([{ ...item, problem: "missing", message: `Not claimed: ${what}` }]);
+    expect(claims({ 1: true, 2: false })).toStrictEqual([
+      { ...item, problem: "claimed_false", message: `Not claimed as true: ${what}`, got: "false" },
+    ]);
+    expect(claims({ 1: true, 2: false, "docs are READ": true })).toStrictEqual([
+      { ...item, problem: "claimed_false", message: `Claimed as true, and not: ${what}`, got: "false" },
+    ]);
+    expect(claims({ 1: true, 2: true, "3rd": false })).toMatchObject([{ problem: "claimed_false", got: "false" }]);
+  });
+
+  it("say which claim could mean two items", () => {
+    const twins = { ...gate, items: ["Works", "works!"] };
+    expect(problemsWith({ ...whole, validation_gate: { works: true } }, twins)).toStrictEqual(
+      ["Works", "works!"].map((text, index) => ({
+        field: `validation_gate.${index + 1}`,
+        problem: "missing",
+        message: `Not claimed: item ${index + 1} of the validation gate: ${text} ("works" is more than one of them: use the number)`,
+        expected: "true",
+      })),
+    );
+  });
+});
+
+it("items are numbered beyond nine, and a number has digits only", () => {
+  const many = Array.from({ length: 10 }, (_, index) => `Item ${"abcdefghij".charAt(index)}`);
+  const claims = Object.fromEntries(many.map((_, index) => [`${index + 1}`, true]));
+  expect(claimedItems(many, { validation_gate: claims })).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  expect(claimedItems(["a"], { validation_gate: { "1.": true, "1a": true, a1: true, " 1": true } })).toEqual([]);
+});
+
+it("without items, claims of items are ignored, and what is no list claims nothing", () => {
+  expect(problems({ ...whole, validation_gate: { x: false } }, noItems)).toEqual([]);
+  expect(claimedIds({ tasks_completed: "1.1" })).toEqual([]);
+  expect(claimedIds({})).toEqual([]);
+});
+
+it("an item is claimed by its words and signs, in any case", () => {
+  const claimed = (item: string, key: string) => claimedItems([item], { validation_gate: { [key]: true } }).length > 0;
+  for (const [item, key] of [
+    ["Step 1", "STEP 1"],
+    ["1st step", "1st STEP"],
+  ] as const)
+    expect(claimed(item, key)).toBe(true);
+  for (const [item, key] of [
+    ["ab", "a b"],
+    ["x = 5", "x 5"],
+    ["x != 5", "x = 5"],
+  ] as const) {
+    expect(claimed(item, key), key).toBe(false);
+  }
 });

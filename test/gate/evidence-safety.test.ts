@@ -307,3 +307,59 @@ describe("a refusal", () => {
     expect(error.remedy).toMatch(/plain JSON/);
   });
 });
+
+describe("placeholders of proposed calls", () => {
+  const said = "it is a placeholder of a proposed call, not a value";
+  const placeholders = [
+    "<string>",
+    "<string: what was done>",
+    "<boolean>",
+    "<list, of files>",
+    "<an object with claim>",
+  ];
+  const more = [
+    "<one of: a, b>",
+    "<as before>",
+    "<all other fields>",
+    "<why it failed>",
+    "<the report once it is done>",
+  ];
+
+  it("are refused wherever they stand, with the advice to do the work", () => {
+    for (const text of [...placeholders, ...more])
+      expect(reasons({ deep: [text] }), text).toEqual([`evidence.deep[0]: ${said}`]);
+    expect(refusal({ a: "<string>" }).remedy).toContain("Do the work first");
+    expect(refusal({ a: "<string>", b: undefined }).remedy).toContain("Send evidence as plain JSON");
+  });
+
+  it("are no other texts", () => {
+    const texts = [
+      "<p>",
+      "<stringent>",
+      "<b>string</b>",
+      "string",
+      "<string> is the type",
+      "a <string>",
+      "once it is done",
+      "<",
+    ];
+    expect(accepts({ texts })).toEqual({ texts });
+  });
+});
+
+it("an error calls the value by its name", () => {
+  const errorOf = (name: string) => {
+    try {
+      checkEvidenceSafety({ a: undefined }, LIMITS, name);
+    } catch (error) {
+      return String(error);
+    }
+    return "";
+  };
+  expect(errorOf("evidence")).toContain("the evidence is refused: evidence.a:");
+  expect(errorOf("options")).toContain("the options are refused: options.a:");
+});
+
+it("a placeholder may have several lines", () => {
+  expect(reasons({ a: "<string: what was done,\nand why>" })).toHaveLength(1);
+});

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../src/errors.js";
 import { checkPlaceholders, fillOptions, fillParams, hasPlaceholder } from "../../src/gate/fill-params.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 
@@ -164,4 +165,71 @@ describe("fillOptions", () => {
     const filled = fillOptions("{options.a}", { a: "x".repeat(5_000) });
     expect(filled).toBe(`${"x".repeat(2_000)}…`);
   });
+});
+
+describe("errors of placeholders", () => {
+  const refusalOf = (params: JsonObject, filled: Parameters<typeof fillParams>[1] = values) => {
+    try {
+      fillParams(params, filled);
+    } catch (error) {
+      if (isPhasegateError(error, "INVALID_INPUT")) return error;
+      throw error;
+    }
+    throw new Error("it was not refused");
+  };
+
+  it("name a missing value, and say where it comes from", () => {
+    const missing = refusalOf({ path: "{evidence.other}" });
+    expect(missing.message).toBe("nothing is known for {evidence.other}: the evidence has no such field");
+    expect(missing).toMatchObject({ remedy: "Submit evidence.other.", details: { field: "evidence.other" } });
+    expect(refusalOf({ path: "{options.a.b}" }).remedy).toBe("Start a new session with the option a.b.");
+    expect(refusalOf({ path: "{spec_path}" }, {}).remedy).toBe("Ask the author of the workflow.");
+  });
+
+  it("name the placeholders that there are, and the one that may be meant", () => {
+    const near = refusalOf({ path: "{target_fil}" });
+    expect(near.message).toBe("there is no placeholder {target_fil}; did you mean {target_file}?");
+    expect(near.remedy).toBe(
+      "Use {spec_path}, {target_file}, {session_id}, {options.NAME} or {evidence.FIELD}; {{target_fil}} stands for {target_fil} itself.",
+    );
+    expect(near.details).toEqual({
+      ...{ field: "target_fil", expected: "spec_path, target_file, session_id, evidence.FIELD, options.NAME" },
+    });
+    expect(refusalOf({ path: "{option.a}" }).message).toContain("did you mean {options.NAME}?");
+    expect(refusalOf({ path: "{zzzzzzzzzz}" }).message).toBe("there is no placeholder {zzzzzzzzzz}");
+  });
+
+  it("name the placeholder whose value can't be inserted", () => {
+    expect(refusalOf({ path: "a {evidence.list}" })).toMatchObject({
+      ...{ message: "{evidence.list} is refused: a list, an object or null can't be put into a text", details: {} },
+    });
+    const evidence = { nul: "a\0b", long: "x".repeat(8193), longest: "x".repeat(8192) };
+    expect(refusalOf({ path: "{evidence.nul}" }, { evidence }).message).toBe(
+      "{evidence.nul} is refused: it holds a NUL",
+    );
+    expect(refusalOf({ path: "{evidence.long}" }, { evidence }).message).toMatch(
+      /^\{evidence\.long\} is refused: it is longer/,
+    );
+    expect(fillParams({ path: "{evidence.longest}" }, { evidence })).toEqual({ path: evidence.longest });
+  });
+});
+
+it("a param of two placeholders, or of one in braces, is a text", () => {
+  expect(fill({ two: "{evidence.count}{evidence.count}", text: "{{evidence.count}}", none: "" })).toEqual({
+    ...{ two: "33", text: "{evidence.count}", none: "" },
+  });
+});
+
+it("an option is shown whole up to 2000 characters, and a list of words with commas", () => {
+  const show = (value: JsonObject[string]) => fillOptions("{options.a}", { a: value });
+  expect(show("x".repeat(2000))).toBe("x".repeat(2000));
+  expect(show("x".repeat(2001))).toBe(`${"x".repeat(2000)}…`);
+  expect(show(["a", 1])).toBe("a, 1");
+  expect(show(["a", { b: 1 }])).toBe('["a",{"b":1}]');
+});
+
+it("a value that can't be inserted is refused with what to submit instead", () => {
+  expect(() => fill({ path: "a {evidence.list}" })).toThrow(
+    expect.objectContaining({ code: "INVALID_INPUT", remedy: "Submit a text or a number." }),
+  );
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { exampleEvidence } from "../../src/gate/format.js";
-import { expectedBy, fixedIn, schemaAt } from "../../src/gate/schema-hints.js";
+import { exampleAt, expectedBy, fixedIn, schemaAt } from "../../src/gate/schema-hints.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import { sampleBy } from "../../src/workflow/schema-sample.js";
 
@@ -81,4 +81,41 @@ describe("fixedIn", () => {
     const properties = { plain: { $ref: "#/$defs/Plain" }, kept: { $ref: "#/$defs/Kept" }, bare: { type: "string" } };
     expect(fixedIn({ type: "object", $defs, properties })).toEqual(["kept"]);
   });
+});
+
+describe("an example of a schema that was run on samples", () => {
+  const withProperties = { type: "object", properties: { name: {}, size: {}, note: {} }, required: ["name"] };
+  const gate = { kind: "schema", allowOverride: false, jsonSchema: withProperties } as const;
+
+  it("has the required fields, and those that the schema does not tell", () => {
+    const values = { name: "n", note: "x", other: 1 };
+    expect(exampleEvidence({ ...gate, sample: { complete: true, values } })).toEqual({ name: "n", other: 1 });
+    const { required: _, ...optional } = withProperties;
+    expect(exampleEvidence({ ...gate, jsonSchema: optional, sample: { complete: true, values } })).toEqual({
+      other: 1,
+    });
+    expect(exampleEvidence({ ...gate, jsonSchema: { type: "object" }, sample: { complete: true, values } })).toEqual(
+      values,
+    );
+  });
+
+  it("is none if a field has none", () => {
+    expect(exampleEvidence({ ...gate, sample: { complete: false, values: { name: "n" } } })).toBeUndefined();
+  });
+});
+
+it("every bound of a schema is described", () => {
+  const bounds = { minimum: 1, maximum: 2, minLength: 3, maxLength: 4, minItems: 5, pattern: "a+", format: "date" };
+  expect(expectedBy({ type: "string", ...bounds })).toBe(
+    "string, minimum 1, maximum 2, minLength 3, maxLength 4, minItems 5, pattern a+, format date",
+  );
+  expect(expectedBy({ type: "string" })).toBe("string");
+});
+
+it("a value inside evidence has an example only if a sample or the author has one", () => {
+  const gate = { kind: "schema", allowOverride: false, jsonSchema: schema } as const;
+  expect(exampleAt(gate, ["name"])).toBeDefined();
+  expect(exampleAt({ ...gate, sample: { complete: false, values: {} } }, ["name"])).toBeUndefined();
+  expect(exampleAt({ ...gate, example: { name: "abc" } }, ["name"])).toBe("abc");
+  expect(exampleAt({ ...gate, example: { name: "abc" } }, [])).toBeUndefined();
 });

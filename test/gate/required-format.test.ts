@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import {
+  evidenceNames,
+  exampleEvidence,
+  exampleWithoutClaims,
+  holdsClaim,
+  requiredFormat,
+  requiredNames,
+  withoutClaims,
+} from "../../src/gate/format.js";
 import type { GateDefinition } from "../../src/workflow/structure.js";
 import { field, fieldGate } from "./fields.js";
 
@@ -112,5 +120,70 @@ describe("evidenceNames", () => {
     expect(evidenceNames(open)).toEqual([]);
     expect(evidenceNames(bare)).toEqual([]);
     expect(evidenceNames({ ...bare, jsonSchema: { required: "count", properties: null } })).toEqual([]);
+  });
+});
+
+describe("the names that a gate requires", () => {
+  it("are those of its fields, of its schema or of its plan", () => {
+    const plan: GateDefinition = {
+      kind: "plan",
+      allowOverride: false,
+      tasks: [{ id: "1", optional: false }],
+      items: ["Works"],
+    };
+    expect(requiredNames(fields)).toEqual(["done", "count"]);
+    expect(requiredNames(schema)).toEqual(["count", "elsewhere"]);
+    expect(requiredNames(plan)).toEqual(evidenceNames(plan));
+    expect(requiredNames(open)).toEqual([]);
+  });
+
+  it("are none where the gate hides them", () => {
+    const none = { ...fields, reveal: "none" as const };
+    expect(requiredNames(none)).toEqual([]);
+    expect(evidenceNames(none)).toEqual([]);
+    expect(requiredNames({ ...fields, reveal: "names" })).toEqual(["done", "count"]);
+  });
+});
+
+describe("an example without a claim", () => {
+  it("has no `true` at any depth", () => {
+    for (const value of [true, [1, true], { deep: [{ done: true }] }]) expect(holdsClaim(value)).toBe(true);
+    for (const value of [false, null, "true", 1, [], {}, { done: false, parts: [null, "true"] }]) {
+      expect(holdsClaim(value)).toBe(false);
+    }
+  });
+
+  it("is none for a gate that asks for a claim", () => {
+    const counts = fieldGate([field({ name: "count", type: "integer", example: 42 })]);
+    expect(exampleWithoutClaims(counts)).toEqual({ count: 42 });
+    expect(exampleWithoutClaims(fields)).toBeUndefined();
+    expect(exampleWithoutClaims({ ...counts, reveal: "names" })).toBeUndefined();
+    const plan: GateDefinition = {
+      kind: "plan",
+      allowOverride: false,
+      tasks: [{ id: "1", optional: false }],
+      items: [],
+    };
+    expect(exampleEvidence(plan)).toEqual({ tasks_completed: ["1"] });
+    expect(exampleWithoutClaims(plan)).toBeUndefined();
+  });
+
+  it("is what is left in problems", () => {
+    const problem = { field: "f", problem: "missing", message: "m" } as const;
+    expect(withoutClaims([problem, { ...problem, example: true }, { ...problem, example: 42 }])).toStrictEqual([
+      ...[problem, problem, { ...problem, example: 42 }],
+    ]);
+  });
+});
+
+it("each type of field has its type in the format", () => {
+  const types = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
+  const gate = fieldGate(types.map((type) => field({ name: type, type, required: false })));
+  expect(requiredFormat(gate)).toStrictEqual({
+    type: "object",
+    properties: {
+      ...{ boolean: { type: "boolean" }, integer: { type: "integer" }, number: { type: "number" }, any: {} },
+      ...{ string: { type: "string" }, object: { type: "object" }, list: { type: "array" } },
+    },
   });
 });

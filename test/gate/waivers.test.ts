@@ -6,6 +6,7 @@ import { exampleEvidence, requiredFormat, requiredNames } from "../../src/gate/f
 import { judge } from "../../src/gate/judge.js";
 import {
   requirementText,
+  unaskedFields,
   validateWaived,
   waivable,
   waivableProblems,
@@ -13,6 +14,7 @@ import {
   waivedText,
   waiverName,
 } from "../../src/gate/waivers.js";
+import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate, GateDefinition, PlanGate, SchemaGate } from "../../src/workflow/structure.js";
 
 const GATE: FieldGate = {
@@ -352,4 +354,87 @@ describe("the line about a waiver", () => {
     const open: GateDefinition = { kind: "open", allowOverride: false };
     expect(waive(open, ["a"])).toBe(open);
   });
+});
+
+describe("fields that are not asked for any more", () => {
+  it("are those of a plan all of whose parts are waived, and otherwise the waived ones", () => {
+    const plan: PlanGate = {
+      ...{ kind: "plan", allowOverride: false, items: ["Works", "Fast"] },
+      tasks: [
+        { id: "1", optional: false },
+        { id: "2", optional: true },
+      ],
+    };
+    expect(unaskedFields(plan, [])).toEqual([]);
+    expect(unaskedFields(plan, ["validation_gate.1"])).toEqual([]);
+    expect(unaskedFields(plan, ["validation_gate.1", "validation_gate.2"])).toEqual(["validation_gate"]);
+    expect(unaskedFields(plan, ["tasks_completed.1"])).toEqual(["tasks_completed"]);
+    expect(unaskedFields({ ...plan, items: [], tasks: [] }, ["tasks_completed.1"])).toEqual([]);
+    expect(unaskedFields(GATE, ["built"])).toEqual(["built"]);
+  });
+});
+
+describe("an open gate", () => {
+  const open: GateDefinition = { kind: "open", allowOverride: false };
+
+  it("has nothing that could be waived", () => {
+    expect(waivable(open)).toEqual({ names: [], excluded: [] });
+    expect(waive(open, ["a"])).toBe(open);
+    expect(requirementText(open, "a")).toBeUndefined();
+  });
+});
+
+it("a gate whose fields are waived keeps its list of checks only if it had one", () => {
+  const { verify: _, ...bare } = GATE;
+  expect(waive(bare, ["built"])).not.toHaveProperty("verify");
+  expect(waive(GATE, ["built"])).toHaveProperty("verify.length", 3);
+});
+
+it("a plan's problems are known by their tasks and items", () => {
+  const tasks = ["1", "2"].map((id) => ({ id, optional: false }));
+  const plan: PlanGate = { kind: "plan", allowOverride: false, items: ["Works", "Fast"], tasks };
+  const waivableWith = (field: string, example?: string | number) =>
+    waivableProblems(plan, [], [{ problem: "missing", message: "m", field, example }]);
+  expect(waivableWith("tasks_completed", "2")).toEqual(["tasks_completed.2"]);
+  expect(waivableWith("tasks_completed", 2)).toEqual([]);
+  expect(waivableWith("tasks_completed")).toEqual([]);
+  expect(waivableWith("validation_gate.1", "2")).toEqual(["validation_gate.1"]);
+});
+
+it("of a schema's errors, those about a waived field do not count", async () => {
+  const schema = z.object({ a: z.string(), b: z.number() });
+  const jsonSchema = { type: "object", properties: { a: {}, b: {} }, required: ["a", "b"] };
+  const gate = waive({ kind: "schema", allowOverride: false, jsonSchema, example: { a: "x" } }, ["a"]);
+  const result = await validateWaived(schema, gate, { b: "x" });
+  expect(result.issues?.map(({ path }) => path)).toEqual([["b"]]);
+  expect(await validateWaived(schema, gate, { b: 1 })).toEqual({ value: { b: 1 } });
+  const refusing = (issues: { message: string }[]) =>
+    ({ "~standard": { version: 1, vendor: "test", validate: () => ({ issues }) } }) as const;
+  for (const issues of [[], [{ message: "no" }]]) {
+    expect(await validateWaived(refusing(issues), gate, { b: 1 })).toEqual({ issues });
+  }
+});
+
+describe("rules of a gate as a whole", () => {
+  const check = (gate: GateDefinition, evidence: JsonObject) => judge(gate, evidence, { surroundings: () => ({}) });
+  const evidence = { built: true, coverage: 90, tests: 80, reviewed: true };
+
+  it("still hold if something is waived that they do not read", async () => {
+    expect(await check(waive(GATE, ["built"]), evidence)).toMatchObject({
+      verdict: { passed: false, problems: [{ field: "", expected: "evidence.coverage < evidence.tests" }] },
+    });
+    expect(await check(waive(GATE, ["built"]), { ...evidence, tests: 100 })).toMatchObject({
+      verdict: { passed: true },
+    });
+  });
+
+  it("are reported beside a problem with a field that they do not read", async () => {
+    expect(await check(GATE, { ...evidence, built: false })).toMatchObject({
+      verdict: { problems: [{ field: "built" }, { field: "" }] },
+    });
+  });
+});
+
+it("a plan excludes nothing from waivers", () => {
+  expect(waivable(PLAN)).toHaveProperty("excluded", []);
 });

@@ -17,6 +17,12 @@ describe("keyedRequest", () => {
     }
   });
 
+  it("refuses what is not a text: hosts may be in plain JavaScript", () => {
+    for (const key of [undefined, null, 5, {}] as unknown[] as string[]) {
+      expect(() => keyedRequest(key, {})).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
+    }
+  });
+
   it("escapes and truncates an invalid key in the error", () => {
     expect(() => keyedRequest(`\u202e${"x".repeat(5_000)}`, {})).toThrow(
       /^the idempotency key "\\u202ex{50,}… is empty or too long$/,
@@ -97,6 +103,13 @@ describe("a repeated call", () => {
     expect(again).toEqual({ ...answer, replayed: true });
     expect([asked, commits]).toEqual([[], 2]);
     expect((await kernel.find(ID))?.version).toBe(2);
+  });
+
+  it("may start a session, which every process can read", async () => {
+    const storage = new MemoryStorage();
+    await makeKernel({ storage }).kernel.execute(ID, adding(1), keyedRequest("start", 1));
+    expect(await makeKernel({ storage }).kernel.audit(ID)).toMatchObject({ intact: true, versions: 1 });
+    expect(JSON.parse((await storage.read(ID))?.body ?? "")).toHaveProperty("keys.length", 1);
   });
 
   it("returns the first answer if another process repeats it", async () => {

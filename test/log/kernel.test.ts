@@ -65,6 +65,9 @@ describe("a first commit", () => {
     const { kernel, storage } = makeKernel();
     await kernel.execute(ID, () => ({ command: { add: 1 }, payloads: [{ hash: "abc", body: "large" }] }));
     expect(await storage.payload(ID, "abc")).toBe("large");
+    const append = vi.spyOn(storage, "append");
+    await kernel.execute(ID, adding(1));
+    expect(append).toHaveBeenCalledWith(expect.objectContaining({ version: 2, payloads: [] }));
   });
 });
 
@@ -200,11 +203,15 @@ describe("a removed session", () => {
   it("is not found after its tombstone, and its id cannot be used again", async () => {
     const { kernel, storage } = makeKernel();
     await kernel.execute(ID, adding(1));
+    expect(await kernel.isTombstone(ID)).toBe(false);
     await kernel.execute(ID, doing("bury"));
     expect(await kernel.find(ID)).toBeUndefined();
     expect((await storage.read(ID))?.summary.status).toBe("deleted");
+    expect(await kernel.newest(ID)).toMatchObject({ version: 2 });
+    expect(await kernel.isTombstone(ID)).toBe(true);
     await kernel.remove(ID);
     expect(await kernel.find(ID)).toBeUndefined();
+    expect(await kernel.isTombstone(ID)).toBe(false);
     expect(await storage.read(ID)).toBeUndefined();
     const again = kernel.execute(ID, adding(1));
     await expect(again).rejects.toMatchObject({ code: "CONFLICT", details: { sessionId: ID, version: 1 } });
@@ -365,10 +372,17 @@ describe("a kernel with cached heads", () => {
     const storage = new MemoryStorage();
     const conflicts: number[] = [];
     const onConflict = (_id: unknown, version: number) => void conflicts.push(version);
-    const { kernel } = makeKernel({ storage, trustsHeads: true, onConflict });
+    const waits: number[] = [];
+    const after = (milliseconds: number, done: () => void) => {
+      waits.push(milliseconds);
+      queueMicrotask(done);
+      return () => {};
+    };
+    const clock = { now: () => 0, random: () => 0.5, after };
+    const { kernel } = makeKernel({ storage, clock, trustsHeads: true, onConflict });
     const other = makeKernel({ storage }).kernel;
     const reads = vi.spyOn(storage, "read");
-    return { storage, kernel, other, reads, conflicts };
+    return { storage, kernel, other, reads, conflicts, waits };
   }
 
   it("appends to its own commits without reading", async () => {
@@ -381,7 +395,7 @@ describe("a kernel with cached heads", () => {
   });
 
   it("decides again if another kernel has written meanwhile, without counting a conflict", async () => {
-    const { kernel, other, conflicts } = hosts();
+    const { kernel, other, conflicts, waits } = hosts();
     await kernel.execute(ID, adding(1));
     await other.execute(ID, adding(10));
     const seen: (number | undefined)[] = [];
@@ -391,7 +405,7 @@ describe("a kernel with cached heads", () => {
     });
     expect(seen).toEqual([1, 11]);
     expect(done).toMatchObject({ version: 3, head: { total: 12 } });
-    expect(conflicts).toEqual([]);
+    expect([conflicts, waits]).toEqual([[], []]);
   });
 
   it("refuses no command because of an outdated head", async () => {
@@ -413,9 +427,10 @@ describe("a kernel with cached heads", () => {
     const { kernel, other, reads } = hosts();
     await kernel.execute(ID, adding(1));
     reads.mockClear();
-    const total = (current: { head: { total: number } } | undefined) => ({ answer: current?.head.total });
+    const total = vi.fn((current: { head: { total: number } } | undefined) => ({ answer: current?.head.total }));
     expect(await kernel.execute(ID, total)).toEqual({ answer: 1 });
     expect(reads).toHaveBeenCalledTimes(1);
+    expect(total).toHaveBeenCalledTimes(1);
     await other.execute(ID, adding(10));
     expect(await kernel.execute(ID, total)).toEqual({ answer: 11 });
     expect(await other.execute(ID, total)).toEqual({ answer: 11 });
@@ -444,6 +459,15 @@ describe("a kernel with cached heads", () => {
     };
     await expect(kernel.execute(ID, prepare, request)).rejects.toThrow("there is none");
     expect(seen).toEqual([undefined]);
+  });
+
+  it("knows nothing of a session that it has removed", async () => {
+    const { kernel } = hosts();
+    await kernel.execute(ID, doing("bury"));
+    await kernel.remove(ID);
+    const prepare = vi.fn(() => Promise.reject(new Error("there is none")));
+    await expect(kernel.execute(ID, prepare)).rejects.toThrow("there is none");
+    expect(prepare.mock.calls).toMatchObject([[undefined, {}]]);
   });
 
   it("throws the storage's error, without a second attempt", async () => {

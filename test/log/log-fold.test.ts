@@ -44,10 +44,47 @@ it("LogFold ends at the given version, and starts again for an earlier one", asy
   expect(await fold.at(earlier)).toEqual([1, 2]);
 });
 
+it("LogFold begins again if a restored log has another commit at the same version", async () => {
+  const { kernel, fold, current } = makeFold();
+  await count(kernel, 2);
+  expect(await fold.at(await current())).toEqual([1, 2]);
+  const other = makeKernel();
+  for (const number of [1, 7]) await other.kernel.execute(ID, adding(number));
+  vi.spyOn(kernel, "log").mockImplementation((id, after) => other.kernel.log(id, after));
+  const restored = await other.kernel.find(ID);
+  expect(restored && (await fold.at(restored))).toEqual([1, 7]);
+});
+
 it("LogFold keeps sessions apart", async () => {
   const { kernel, fold, current } = makeFold();
   await count(kernel, 2);
   await count(kernel, 1, OTHER_ID);
   expect(await fold.at(await current())).toEqual([1, 2]);
   expect(await fold.at(await current(OTHER_ID))).toEqual([1]);
+});
+
+it("LogFold begins again if the log was restored from a backup, and has gone on in another way", async () => {
+  const { kernel, fold, current } = makeFold();
+  await count(kernel, 2);
+  expect(await fold.at(await current())).toEqual([1, 2]);
+  const other = makeKernel();
+  for (const number of [1, 7, 8]) await other.kernel.execute(ID, adding(number));
+  vi.spyOn(kernel, "log").mockImplementation((id, after) => other.kernel.log(id, after));
+  const restored = await other.kernel.find(ID);
+  expect(restored && (await fold.at(restored))).toEqual([1, 7, 8]);
+});
+
+it("LogFold refuses a log that ends before the version, and passes other errors on", async () => {
+  const { kernel, fold, current } = makeFold();
+  await count(kernel, 2);
+  await fold.at(await current());
+  await kernel.execute(ID, adding(9));
+  const log = vi.spyOn(kernel, "log").mockImplementation(async function* () {});
+  await expect(fold.at(await current())).rejects.toMatchObject({ code: "TAMPERED", details: { version: 3 } });
+  log.mockImplementation(() => {
+    throw new Error("the disk is gone");
+  });
+  await expect(fold.at(await current())).rejects.toThrow("the disk is gone");
+  log.mockRestore();
+  expect(await fold.at(await current())).toEqual([1, 2, 9]);
 });

@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { commitHash, type Receipt, readBody } from "../../src/log/commit.js";
+import { commitHash, type Receipt, readBody, readWhole } from "../../src/log/commit.js";
 import type { Commit } from "../../src/ports/storage-adapter.js";
+import { digest } from "../../src/workflow/json.js";
 import { AlteredStorage } from "./altered-storage.js";
 import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
 
@@ -49,6 +50,11 @@ describe("the newest commit", () => {
     ["another version", () => ({ version: 6 }), "its body belongs to another place"],
     ["another time", () => ({ at: "2020-01-01T00:00:00.000Z" }), "its body belongs to another place"],
     ["another session's id", () => ({ sessionId: OTHER_ID }), "it belongs to another session"],
+    [
+      "another session's id in its body",
+      (commit) => forged(commit, (body) => (body.sessionId = OTHER_ID)),
+      "its body belongs to another place",
+    ],
     [
       "a body that is not JSON",
       (commit) => ({ body: "{", hash: commitHash(commit.previousHash, "{") }),
@@ -163,9 +169,33 @@ describe("an audit of the summaries", () => {
 
   it("corrects an invalid activeSince, so that the next commit can be stored", async () => {
     const { storage, fresh, commits } = await five();
-    storage.edit(5, { summary: { ...commits.fifth.summary, activeSince: 1.5 } });
-    expect((await fresh().find(ID))?.summary.activeSince).toBe(5);
-    expect((await fresh().newest(ID))?.summary.activeSince).toBe(5);
+    for (const activeSince of [1.5, 0, -1, 6]) {
+      storage.edit(5, { summary: { ...commits.fifth.summary, activeSince } });
+      expect((await fresh().find(ID))?.summary.activeSince).toBe(5);
+      expect((await fresh().newest(ID))?.summary.activeSince).toBe(5);
+    }
+  });
+
+  it("accepts one without the fields that a summary may omit", async () => {
+    const { storage, fresh, kernel } = await five();
+    const { summary } = await kernel.execute(ID, doing("close"));
+    expect(summary.completedAt).toBeDefined();
+    expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 6 });
+    const { completedAt: _, ...without } = summary;
+    storage.edit(6, { summary: without });
+    expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 6 });
+  });
+
+  it("is part of reading a single commit", async () => {
+    const { commits } = await five();
+    const { third } = commits;
+    expect(readWhole(counter, third, undefined)).toMatchObject({
+      version: 3,
+      events: [{ added: 3 }],
+      head: { total: 6 },
+    });
+    const altered = { ...third, summary: { ...third.summary, current: 99 } };
+    expect(await reasonOf((async () => readWhole(counter, altered, undefined))())).toContain("3: its summary");
   });
 });
 
@@ -247,6 +277,15 @@ describe("the hash chain", () => {
     });
   });
 
+  it("is broken by a gap, even if all hashes were made to match", async () => {
+    const { storage, fresh, commits } = await five();
+    const { first, second } = commits;
+    const later = { ...forged(second, (body) => (body.version = 3)), version: 3 };
+    storage.alter = () => [first, later];
+    const reason = expect.stringContaining("commit 3 of session counter_1 was changed: it does not follow");
+    expect(await fresh().audit(ID)).toMatchObject({ intact: false, versions: 1, reason });
+  });
+
   it("with a missing commit returns no other commit for it", async () => {
     const { storage, fresh } = await five();
     storage.alter = (all) => all.filter(({ version }) => version !== 3);
@@ -291,6 +330,41 @@ describe("an audit", () => {
     expect(await fresh().audit(ID, { version: 1, hash: commits.first.hash })).toMatchObject({
       intact: false,
       versions: 0,
+    });
+  });
+
+  it("detects a truncated log by the store's hint", async () => {
+    const { storage, fresh } = await five();
+    const hint = vi.fn(async () => 5);
+    Object.assign(storage, { hint });
+    expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 5 });
+    storage.alter = (all) => all.slice(0, 3);
+    const reason = "the store names commit 5 as one of the session's, and it is missing";
+    expect(await fresh().audit(ID)).toEqual({ intact: false, versions: 3, reason });
+    hint.mockResolvedValue(3);
+    expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 3 });
+  });
+
+  it("detects a payload that is missing, or another one", async () => {
+    const storage = new AlteredStorage();
+    const body = "a long text";
+    const machine: typeof counter = {
+      ...counter,
+      decide: (head, command, context) => {
+        const decision = counter.decide(head, command, context);
+        return decision.ok ? { ...decision, events: [{ added: 1, note: `payload ${digest(body)}` }] } : decision;
+      },
+    };
+    const { kernel } = makeKernel({ storage, machine });
+    await kernel.execute(ID, () => ({ command: { add: 1 }, payloads: [{ hash: digest(body), body }] }));
+    expect(await kernel.audit(ID)).toMatchObject({ intact: true, versions: 1 });
+    const payload = vi.spyOn(storage, "payload").mockResolvedValue("another text");
+    expect(await kernel.audit(ID)).toMatchObject({
+      ...{ intact: false, versions: 0, reason: expect.stringContaining("a payload of it is not the one") },
+    });
+    payload.mockResolvedValue(undefined);
+    expect(await kernel.audit(ID)).toMatchObject({
+      ...{ intact: false, versions: 0, reason: expect.stringContaining("a payload of it is missing") },
     });
   });
 

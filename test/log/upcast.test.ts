@@ -122,7 +122,7 @@ it("upcast applies every format in between, once and in order", () => {
     seen.push(format);
     return { ...stored, head: `${String(stored.head)}${format}` };
   };
-  const upcasts = { 1: step(1), 2: step(2), 4: step(4) };
+  const upcasts = { 1: step(1), 2: step(2), 4: step(4), 5: step(5) };
   expect(upcast({ events: [], head: "h" }, 2, 5, upcasts)).toEqual({ events: [], head: "h24" });
   expect(upcast({ events: [1], head: "h" }, 5, 5, upcasts)).toEqual({ events: [1], head: "h" });
   expect(seen).toEqual([2, 4]);

@@ -236,7 +236,19 @@ describe("engine operations", () => {
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "rejected"]);
     const [, , third] = outcomes;
     expect(third).toMatchObject({ reason: { code: "BUSY", details: { running: 2, limit: 2 } } });
+    expect(engine.metrics().getState).toMatchObject({ count: 2, errors: 0, busy: 2 });
     await engine.getState(sessionId);
+    expect(engine.metrics().getState).toMatchObject({ count: 3, busy: 2 });
+  });
+
+  it("are refused with BUSY and counted, also if none has ended", async () => {
+    const { engine } = makeEngine({ limits: { maxConcurrent: 1 } });
+    const sessionId = await startTwoPhases(engine);
+    const running = engine.getPhase(sessionId);
+    expect(await failure(engine.getState(sessionId))).toMatchObject({ code: "BUSY" });
+    const none = { count: 0, errors: 0, refused: 0, busy: 1, mean: 0, p50: 0, p95: 0 };
+    expect(engine.metrics().getState).toEqual(none);
+    await running;
   });
 
   it("turn errors of adapters into INTERNAL, without the message, and notify the host", async () => {

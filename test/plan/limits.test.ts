@@ -17,6 +17,21 @@ function refusal(text: string, parse = (source: string): unknown => parsePlan(so
   throw new Error("it was read");
 }
 
+it("lists a thousand problems of a kind, and counts the others", () => {
+  const stray = Array.from({ length: 1500 }, (_, at) => `Some words [ ] and ${at}.\n\n`).join("");
+  const circle = Array.from(
+    { length: 3 },
+    (_, at) => `- [ ] **Task 1.${at + 2}**: c\n  - Dependencies: Task 1.${at + 2}\n`,
+  );
+  const { diagnostics } = parsePlan(`${PHASE}${circle.join("")}\n${stray}`, { file: "specs/tasks.md" });
+  const last = diagnostics.at(-1);
+  expect(last).toMatchObject({ code: "DIAGNOSTICS_MORE", severity: "warning", file: "specs/tasks.md" });
+  const listed = diagnostics.slice(0, -1);
+  expect(listed.filter(({ severity }) => severity === "warning")).toHaveLength(1000);
+  expect(last?.message).toMatch(/^\d+ more are not listed$/);
+  expect(Number.parseInt(last?.message ?? "", 10)).toBeGreaterThanOrEqual(500);
+});
+
 describe("a text that is not a plan", () => {
   it.each([
     [""],
@@ -133,6 +148,7 @@ describe("texts that are made to take long", () => {
     const counts = plan.phases[1]?.tasks.map(({ dependencies }) => dependencies.length) ?? [];
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(500_000);
     expect(counts[0]).toBe(plan.phases[0]?.tasks.length);
-    expect(diagnostics.length).toBe(counts.filter((count) => count === 0).length);
+    const left = counts.filter((count) => count === 0).length - 1000;
+    expect([diagnostics.length, diagnostics.at(-1)?.message]).toEqual([1001, `${left} more are not listed`]);
   });
 });

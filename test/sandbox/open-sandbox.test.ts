@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { errnoOf, isPhasegateError } from "../../src/errors.js";
 import { byPath, entryOf } from "../../src/sandbox/list.js";
 import { unreadable, unwritable } from "../../src/sandbox/refusals.js";
+import { onceInTurn, resolveUnless } from "../../src/sandbox/resolve.js";
 import type { Sandbox } from "../../src/sandbox/sandbox.js";
 import { isFolder, openIfThere, openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
@@ -349,4 +350,78 @@ describe("errors of the sandbox", () => {
     expect(errnoOf(Object.assign(new Error("x"), { code: 5 }))).toBeUndefined();
     expect(errnoOf("x")).toBeUndefined();
   });
+});
+
+describe("a folder's entries", () => {
+  it("are in the order of their names, however they were made", async () => {
+    for (const name of ["c", "a", "d", "b"]) await writeFile(join(root, name === "a" ? "aa" : name), "");
+    expect((await sandbox.list(".")).map(({ path }) => path)).toEqual(["a", "aa", "b", "c", "d"]);
+    const { entries, truncated } = await sandbox.walk(".");
+    expect(entries.map(({ path }) => path)).toEqual(["a/b/file.md", "aa", "b", "c", "d"]);
+    expect(truncated).toBe(false);
+  });
+
+  it("are as many as a walk may have, and ordered also if there are more", async () => {
+    for (const name of ["z", "y", "x"]) await writeFile(join(root, name), "");
+    const walk = async (limits: Parameters<Sandbox["walk"]>[1]) => {
+      const { entries, truncated } = await sandbox.walk(".", limits);
+      return [entries.map(({ path }) => path), truncated];
+    };
+    expect(await walk({ maxEntries: 6 })).toEqual([["a/b/file.md", "x", "y", "z"], false]);
+    expect(await walk({ maxEntries: 5 })).toEqual([["x", "y", "z"], true]);
+    expect(await walk({ maxDepth: 3 })).toEqual([["a/b/file.md", "x", "y", "z"], false]);
+    expect(await walk({ maxDepth: 2 })).toEqual([["x", "y", "z"], true]);
+  });
+});
+
+describe("a sandbox within a sandbox", () => {
+  it("has a folder of it as its root, with restrictions of its own", async () => {
+    await symlink(base, join(root, "out"));
+    const inner = await sandbox.within("a", { refuse: (path) => (path === "b/secret" ? "it is secret" : undefined) });
+    expect(await inner.read("b/file.md", LIMIT)).toMatchObject({ text: "inside" });
+    expect(await refusal(inner.read("b/secret", LIMIT))).toBe("PATH_REFUSED");
+    expect(await refusal(inner.read("../a/b/file.md", LIMIT))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.within("out"))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.within("none"))).toBe("FILE_NOT_FOUND");
+  });
+
+  it("checks a path without reading it", async () => {
+    await symlink(base, join(root, "out"));
+    expect(await sandbox.check("a/b/none")).toBeUndefined();
+    expect(await refusal(sandbox.check("out/secret.md"))).toBe("PATH_REFUSED");
+  });
+});
+
+it("a root that is missing, or no folder, is called by no path", async () => {
+  const missing = openSandbox(join(base, "none"));
+  await expect(missing).rejects.toMatchObject({ code: "FILE_NOT_FOUND", details: { file: "." } });
+  const file = openSandbox(join(base, "secret.md"));
+  await expect(file).rejects.toThrow('the path "." is refused: the root is not a folder');
+});
+
+describe("paths that are resolved in the same turn", () => {
+  it("are resolved once, and again in the next turn", async () => {
+    const resolved: string[] = [];
+    const resolve = onceInTurn(async (from, path) => {
+      resolved.push(`${from}:${path}`);
+      return { real: join(from, path), exists: true };
+    });
+    const together = [resolve("r", "a"), resolve("r", "a"), resolve("r", "b"), resolve("s", "a")];
+    expect(together[0]).toBe(together[1]);
+    await Promise.all(together);
+    expect(resolved).toEqual(["r:a", "r:b", "s:a"]);
+    await resolve("r", "a");
+    expect(resolved).toEqual(["r:a", "r:b", "s:a", "r:a"]);
+  });
+});
+
+it("a refused path is refused by its own name, and by the one that it leads to", async () => {
+  const resolve = resolveUnless((path) => (path === "a/b" || path === "." ? `no ${path}` : undefined));
+  await symlink(join(root, "a", "b"), join(root, "link"));
+  await expect(resolve(root, "a/b")).rejects.toThrow("no a/b");
+  await expect(resolve(root, "link")).rejects.toThrow("no a/b");
+  expect(resolve.refusal?.(root, "a/b", join(root, "a"))).toBe("no a/b");
+  expect(resolve.refusal?.(root, "link", join(root, "a", "b"))).toBe("no a/b");
+  expect(resolve.refusal?.(root, "link", root)).toBe("no .");
+  expect(resolve.refusal?.(root, "a", join(root, "a"))).toBeUndefined();
 });

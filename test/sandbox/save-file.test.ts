@@ -262,3 +262,32 @@ describe("a sandbox with withheld names", () => {
     expect(await kept.read("dir/open", { maxBytes: 10 })).toMatchObject({ text: "x" });
   });
 });
+
+describe("a save", () => {
+  it("may be as long as its limit", async () => {
+    expect(await sandbox.save("new/file", { text: "12345", maxBytes: 5 })).toMatchObject({ bytes: 5, replaced: false });
+    await expect(sandbox.save("file", { text: "123456", maxBytes: 5 })).rejects.toMatchObject({
+      ...{ code: "TOO_LARGE", details: { file: "file", bytes: 6, limit: 5 } },
+    });
+  });
+
+  it("says what stands in its place", async () => {
+    await mkdir(join(root, "folder"));
+    await symlink("folder", join(root, "link"));
+    const save = (path: string) => sandbox.save(path, { text: "x", maxBytes: 5 });
+    await expect(save(".")).rejects.toThrow("it is a folder, not a file");
+    await expect(save("folder")).rejects.toThrow("it is a folder, not a file");
+    await expect(save("link")).rejects.toThrow("it is a link");
+  });
+
+  it("checks a file again that another save has made meanwhile", async () => {
+    const [temporary, target] = [join(root, "temporary"), join(root, "target")];
+    await writeFile(temporary, "mine");
+    await writeFile(target, "theirs");
+    const stats = lstatSync(target, { bigint: true });
+    const seen = [stats, stats];
+    renameChecked(temporary, target, "target", undefined, () => seen.pop());
+    expect(seen).toEqual([]);
+    expect(await readFile(target, "utf8")).toBe("mine");
+  });
+});

@@ -65,6 +65,35 @@ describe("withoutFolders", () => {
     }
   });
 
+  it("removes folders whose names have other special characters", () => {
+    const name = '/home/<a> "b"/\u{1f339}';
+    const hidden = withoutFolders([name]);
+    const bytes = [...Buffer.from("\u{1f339}")];
+    for (const written of [
+      "/home/&lt;a&gt; &quot;b&quot;/\u{1f339}",
+      '/home/<a> "b"/\\u{1f339}',
+      '/home/<a> "b"/\\ud83c\\udf39',
+      `/home/<a> "b"/${bytes.map((byte) => `\\x${byte.toString(16)}`).join("")}`,
+      '/home/\\074a\\076\\040"b"/\u{1f339}',
+      '/home/<a> "b"/????',
+    ]) {
+      expect(hidden(`at ${written}/x.js`), written).toBe("at x.js");
+    }
+  });
+
+  it("knows the folders of macOS by both names, and leaves others of that name", () => {
+    for (const folder of ["/tmp", "/private/tmp"]) {
+      expect(withoutFolders([folder])("/private/tmp/x /tmp/x")).toBe("x x");
+    }
+    expect(withoutFolders(["/a/private/tmp"])("/a/private/tmp/x")).toBe("x");
+  });
+
+  it("knows a whole drive, and no folder without a name", () => {
+    expect(withoutFolders(["C:"])("C:\\x")).toBe("x");
+    expect(withoutFolders(["/a/c:"])("/a/c:/x")).toBe("x");
+    expect(withoutFolders(["", "/app"])(`${process.cwd()}/x /app/y`)).toBe(`${process.cwd()}/x y`);
+  });
+
   it("keeps other texts unchanged", () => {
     for (const text of ["", "/home/other", "see file:///etc/hosts", "100%", "\\\\\\", "\u00e9"])
       expect(hide(text)).toBe(text);

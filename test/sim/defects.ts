@@ -13,7 +13,14 @@ interface Defect {
   /** What is replaced; it stands in the file once. */
   readonly from: string;
   readonly to: string;
+  /** The world that it is looked for in. Default: phased sessions in memory. */
+  readonly world?: readonly string[];
 }
+
+const ON_FILES = ["--store", "files"];
+const ON_SQLITE = ["--store", "sqlite"];
+const ON_POSTGRES = ["--store", "postgres"];
+const PLANNED = ["--planned"];
 
 /** The defects that the simulator is tried on. */
 export const DEFECTS: readonly Defect[] = [
@@ -128,6 +135,94 @@ export const DEFECTS: readonly Defect[] = [
     file: "storage/memory/storage.ts",
     from: 'if (version !== (newest?.version ?? 0) + 1 || previousHash !== (newest?.hash ?? "")) {',
     to: "if (newest !== undefined && version === newest.version) session?.commits.pop();\n    else if (version !== (newest?.version ?? 0) + 1) {",
+  },
+  {
+    name: "commit-not-synced",
+    what: "FileStorage gives a commit its version before its text is on the disk.",
+    file: "storage/files/disk.ts",
+    from: "        await file.sync();\n",
+    to: "",
+    world: ON_FILES,
+  },
+  {
+    name: "name-not-synced",
+    what: "FileStorage acknowledges a commit before its name is on the disk.",
+    file: "storage/files/append.ts",
+    from: "Promise.allSettled([folder.sync(), ",
+    to: "Promise.allSettled([Promise.resolve(), ",
+    world: ON_FILES,
+  },
+  {
+    name: "taken-name",
+    what: "FileStorage acknowledges a commit whose version another host has taken.",
+    file: "storage/files/publish.ts",
+    from: 'if (errnoOf(error) === "EEXIST") return false;',
+    to: 'if (errnoOf(error) === "EEXIST") return true;',
+    world: ON_FILES,
+  },
+  {
+    name: "failed-commit-is-done",
+    what: "SqliteStorage acknowledges what a failed COMMIT has rolled back.",
+    file: "storage/sqlite/connection.ts",
+    from: "throw isOutcomeUnknown(error) ? outcomeUnknown(operation, error) : error;",
+    to: "return result;",
+    world: ON_SQLITE,
+  },
+  {
+    name: "stale-sqlite-cache",
+    what: "SqliteStorage answers from its cache although another host has written.",
+    file: "storage/sqlite/read.ts",
+    from: "if (dataVersion === this.#dataVersion) return;",
+    to: "if (this.#dataVersion !== -1) return;",
+    world: ON_SQLITE,
+  },
+  {
+    name: "lost-append-is-done",
+    what: "PostgresStorage acknowledges an append whose connection was lost.",
+    file: "storage/postgres/append.ts",
+    from: "if (this.#retrier.mayRepeat(error) && (await backoff.wait())) continue;",
+    to: "if (this.#retrier.mayRepeat(error)) return;",
+    world: ON_POSTGRES,
+  },
+  {
+    name: "ticks-not-made-up",
+    what: "Ticks that a crashed host has not written are not written by the next one that reads the session.",
+    file: "phased/context.ts",
+    from: "loaded.session.head.due === undefined ? loaded : await withDueTicks(context, session);",
+    to: "loaded;",
+    world: PLANNED,
+  },
+  {
+    name: "ticks-over-an-edit",
+    what: "Ticks count as written although a person has replaced the plan meanwhile.",
+    file: "phased/plan/ticks.ts",
+    from: "if (replaced && source.text === text) return written;",
+    to: "return written;",
+    world: PLANNED,
+  },
+  {
+    name: "any-signature",
+    what: "An approval with anybody's signature counts.",
+    file: "approval/decision.ts",
+    from: "if (await isSignedBy(publicKey, message, signature.value)) {",
+    to: "if ((await isSignedBy(publicKey, message, signature.value)) || true) {",
+    world: PLANNED,
+  },
+  {
+    name: "snapshot-of-an-earlier-visit",
+    what: "Evidence is compared with the snapshot of an earlier visit to the phase.",
+    file: "phased/verify/verify.ts",
+    from: "request: { ...request, snapshot, ...before",
+    to: "request: { ...request, snapshot: earlier[0] ?? snapshot, ...before",
+    world: PLANNED,
+  },
+  {
+    name: "tasks-kept",
+    what: "Tasks that were done in one phase are noted as done in the next one.",
+    file: "phased/state/head.ts",
+    from: "    refused: undefined,\n    tasks: undefined,\n    submission",
+    to: "    refused: undefined,\n    submission",
+    world: PLANNED,
   },
 ];
 

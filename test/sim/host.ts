@@ -5,7 +5,7 @@
 import type { Clock } from "../../src/ports/clock.js";
 import type { Verifier, VerifyResult } from "../../src/ports/verifier.js";
 import type { Schedule } from "./schedule.js";
-import { type SharedStore, SimStorage } from "./store.js";
+import { codeOf, type SharedStore, SimStorage } from "./store.js";
 
 /** What one life of a host has. */
 export interface Life<Engine> {
@@ -18,8 +18,18 @@ export interface Life<Engine> {
   crash(): void;
 }
 
-/** What a watcher has seen of one life: the versions of each session, in the order in which they came. */
-export type Seen = Map<string, number[]>;
+/** A watcher of a host, from its beginning until the host crashes or the store fails. */
+export interface Watched {
+  /** The host's life. */
+  readonly of: string;
+  /** The versions of each session, in the order in which they came. */
+  readonly seen: Map<string, number[]>;
+  /** The versions that were there when it began. */
+  readonly from: ReadonlyMap<string, number>;
+  /** True if it has to see everything from then on. A watcher that polls may begin with its first poll. */
+  readonly beginsAtOnce: boolean;
+  isOver: boolean;
+}
 
 /** What an engine is made of in a simulated world. */
 export interface Parts {
@@ -45,8 +55,8 @@ export class Host<Engine> {
   /** How far its clock is ahead, in milliseconds. */
   skew = 0;
   life: Life<Engine> | undefined;
-  /** What the watcher of each life has seen, and from which versions on it had to see everything. */
-  readonly watched: { readonly seen: Seen; readonly from: ReadonlyMap<string, number>; isOver: boolean }[] = [];
+  /** What its watchers have seen. */
+  readonly watched: Watched[] = [];
   readonly #isRemote: boolean;
   #lives = 0;
 
@@ -64,6 +74,7 @@ export class Host<Engine> {
     const of = `${this.name}.${this.#lives}`;
     const { schedule } = this.#store;
     const storage = new SimStorage(this.#store, of, { remote: this.#isRemote });
+    const isFirst = this.#lives === 1;
     const clock = this.#clock(of, () => this.life?.of === of);
     const engine = this.#kind.create({
       of,
@@ -75,23 +86,36 @@ export class Host<Engine> {
     const crashed = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const watched = { seen: new Map<string, number[]>(), from: new Map(this.#store.versions), isOver: false };
-    if (this.#kind.watch !== undefined) this.watched.push(watched);
     const crash = () => {
       schedule.note(`${of}: crashes`);
-      watched.isOver = true;
-      storage.end();
+      for (const watched of this.watched) watched.isOver = true;
+      storage.crash();
       this.life = undefined;
       end();
     };
     this.life = { of, engine, storage, crashed, crash };
-    void this.#watch(engine, watched.seen);
+    // Nothing is there before the first life, so it doesn't matter how long its watcher takes to begin.
+    void this.#watch(this.life, isFirst || this.#store.nature.pollMs === undefined);
     return this.life;
   }
 
-  async #watch(engine: Engine, seen: Seen): Promise<void> {
-    for await (const { sessionId, version } of this.#kind.watch?.(engine) ?? []) {
-      seen.set(sessionId, [...(seen.get(sessionId) ?? []), version]);
+  /** Watches; if the store fails, it is watched again. */
+  async #watch(life: Life<Engine>, beginsAtOnce: boolean): Promise<void> {
+    if (this.#kind.watch === undefined) return;
+    const { of, engine } = life;
+    const { schedule, versions } = this.#store;
+    const watched: Watched = { of, seen: new Map(), from: new Map(versions), beginsAtOnce, isOver: false };
+    this.watched.push(watched);
+    const { seen } = watched;
+    try {
+      for await (const { sessionId, version } of this.#kind.watch(engine)) {
+        seen.set(sessionId, [...(seen.get(sessionId) ?? []), version]);
+      }
+    } catch (error) {
+      watched.isOver = true;
+      if (codeOf(error) !== "STORAGE_FAILED") throw error;
+      await schedule.wait(of, "watches again");
+      return this.#watch(life, false);
     }
   }
 

@@ -4,12 +4,18 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Engine } from "phasegate";
 import type { RoutedEngine } from "phasegate/routed";
+import type { Recorder } from "../../src/workspace/session/machine.js";
 import { asText, fromText } from "./choices.js";
 import { DEFECTS } from "./defects.js";
 import { explore } from "./explore.js";
+import { FileStore } from "./file-store.js";
 import { loadPhased, PhasedProduct } from "./phased.js";
+import { loadPlanned, PlannedProduct } from "./planned.js";
+import { PostgresStore } from "./postgres-store.js";
+import { loadRecorded, RecordedProduct } from "./recorded.js";
 import { loadRouted, RoutedProduct } from "./routed.js";
 import { shrink } from "./shrink.js";
+import { SqliteStore } from "./sqlite-store.js";
 import { type Report, type Size, simulate, USUAL, type World } from "./world.js";
 
 const OPTIONS = {
@@ -25,7 +31,11 @@ const OPTIONS = {
   explore: { type: "string" },
   forever: { type: "boolean", default: false },
   routed: { type: "boolean", default: false },
+  planned: { type: "boolean", default: false },
+  recorded: { type: "boolean", default: false },
+  store: { type: "string", default: "memory" },
   defects: { type: "boolean", default: false },
+  defect: { type: "string" },
   unshrunk: { type: "boolean", default: false },
 } as const;
 
@@ -41,10 +51,15 @@ const size: Size = {
 const kept = values.keep === undefined ? undefined : fromText(values.keep);
 const first = Number(values.seed);
 const last = values.forever ? Number.POSITIVE_INFINITY : first + Number(values.seeds) - 1;
+const STORES = { memory: undefined, files: FileStore, sqlite: SqliteStore, postgres: PostgresStore } as const;
+if (!isStore(values.store)) throw new Error(`--store is ${values.store}: it must be ${Object.keys(STORES).join(", ")}`);
+const store = STORES[values.store];
 const run = (seed: number, only?: Iterable<string>) => {
-  const options = { size, kept: only };
+  const options = { size, kept: only, store };
   if (values.routed) return simulate(seed, (world: World<RoutedEngine>) => new RoutedProduct(world), options);
-  return simulate(seed, (world: World<Engine>) => new PhasedProduct(world), options);
+  if (values.recorded) return simulate(seed, (world: World<Recorder>) => new RecordedProduct(world), options);
+  const Product = values.planned ? PlannedProduct : PhasedProduct;
+  return simulate(seed, (world: World<Engine>) => new Product(world), options);
 };
 
 /** How many seeds are tried for a planted defect. */
@@ -52,8 +67,10 @@ const SEEDS_MAX = 20_000;
 
 await loadPhased();
 await loadRouted();
+await loadPlanned();
+await loadRecorded();
 const begun = performance.now();
-if (values.defects) findDefects();
+if (values.defects || values.defect !== undefined) findDefects();
 else if (values.explore === undefined) await runSeeds();
 else for (const faults of [0, 1]) await exploreAll(Number(values.explore), faults);
 
@@ -85,10 +102,15 @@ function findDefects(): void {
   const hooks = new URL("../../scripts/run-sources.mjs", import.meta.url).href;
   const args = ["--import", hooks, fileURLToPath(import.meta.url), "--unshrunk", "--seed", String(first), "--seeds"];
   console.log("| defect | found by seed |\n|---|---|");
-  for (const { name, what } of DEFECTS) {
+  for (const { name, what, world = [] } of DEFECTS) {
+    if (values.defect !== undefined && values.defect !== name) continue;
     const env = { ...process.env, PHASEGATE_DEFECT: name };
-    const { stdout } = spawnSync(process.execPath, [...args, String(SEEDS_MAX)], { env, encoding: "utf8" });
+    const { stdout, stderr } = spawnSync(process.execPath, [...args, String(SEEDS_MAX), ...world], {
+      env,
+      encoding: "utf8",
+    });
     const found = /^seed (\d+) fails/m.exec(stdout)?.[1];
+    if (found === undefined) console.error(stderr);
     if (found === undefined) process.exitCode = 1;
     console.log(`| ${what} | ${found ?? "not found"} |`);
   }
@@ -101,11 +123,17 @@ async function explain(report: Report): Promise<void> {
   if (values.unshrunk) return;
   const shrunk = await shrink(report, (only) => run(report.seed, only));
   console.log(`\n${shrunk.trace.join("\n")}\n\n${shrunk.problems.join("\n")}\n`);
+  const product = (["routed", "planned", "recorded"] as const).find((name) => values[name]);
+  const kind = `${product === undefined ? "" : ` --${product}`}${store === undefined ? "" : ` --store ${values.store}`}`;
   const shape = (["rounds", "writers", "hosts", "sessions", "faults"] as const)
     .filter((name) => size[name] !== USUAL[name])
     .map((name) => ` --${name} ${size[name]}`);
-  const command = `npm run sim -- --seed ${report.seed}${values.routed ? " --routed" : ""}${shape.join("")}`;
+  const command = `npm run sim -- --seed ${report.seed}${kind}${shape.join("")}`;
   console.log(`The whole run:  ${command}\nThis one:       ${command} --keep "${asText(shrunk.unusual)}" --trace`);
+}
+
+function isStore(name: string): name is keyof typeof STORES {
+  return Object.hasOwn(STORES, name);
 }
 
 function seconds(): number {

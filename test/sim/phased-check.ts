@@ -15,7 +15,7 @@ import { parseSessionId } from "../../src/workflow/names.js";
 import type { Host, Life } from "./host.js";
 import type { Called, PhasedProduct } from "./phased.js";
 import { textOf } from "./phased.js";
-import { LAST_PHASE, mayRead, next, type Op, type State } from "./phased-model.js";
+import { LAST_PHASE, mayRead, next, type Op, type State, without } from "./phased-model.js";
 import { codeOf } from "./store.js";
 
 /** A session's log with the model's states: `states[version]` is the one after that commit. */
@@ -28,11 +28,12 @@ interface Replayed {
 
 interface Body {
   readonly keys: readonly (readonly [digest: string, version: number, print: string])[];
-  readonly events: readonly { readonly type: string }[];
+  readonly events: readonly { readonly type: string; readonly snapshots?: readonly { readonly failed?: string }[] }[];
   readonly head: {
     readonly status: string;
     readonly phase: number;
     readonly attempts: number;
+    readonly tasks?: { readonly done: readonly (readonly [from: number, to: number])[] };
     readonly awaiting?: unknown;
     readonly waiver?: { readonly denied?: true };
     readonly waived?: readonly unknown[];
@@ -42,6 +43,9 @@ interface Body {
 /** The errors that say that the session's state does not allow an operation. */
 const REFUSALS = ["INVALID_TRANSITION", "PHASE_LOCKED", "PHASE_ALREADY_COMPLETED", "PHASE_OUT_OF_RANGE"];
 const OTHER_REFUSALS = ["ATTEMPTS_EXHAUSTED", "APPROVAL_REFUSED", "NOT_ALLOWED", "INVALID_INPUT"];
+
+/** What an engine writes by itself. */
+const UNASKED = ["step_refused", "plan_ticked", "snapshots_taken"];
 
 /** Returns what is wrong. */
 export async function checkPhased(product: PhasedProduct, { engine }: Life<Engine>): Promise<readonly string[]> {
@@ -86,15 +90,20 @@ function replay(product: PhasedProduct, sessionId: string, commits: readonly Com
     const known = digest === undefined ? undefined : byDigest.get(digest);
     let state = states.at(-1);
     if (known === undefined) {
-      if (events.some(({ type }) => type !== "step_refused")) wrong("nobody has asked for it");
+      if (events.some(({ type }) => !UNASKED.includes(type))) wrong("nobody has asked for it");
     } else {
       byKey.set(known.key, [...(byKey.get(known.key) ?? []), version]);
       const passes = events.some(({ type }) => type === "gate_passed" || type === "approval_requested");
-      if (known.op.type === "submit" && !product.world.store.trouble.disturbed.has(known.op.n)) {
+      if (known.op.type === "submit" && !product.world.store.trouble.disturbed.has(known.op.n) && !state?.lacks) {
         if (passes !== (known.op.good || state?.isWaived === true)) wrong(`the gate says ${passes ? "yes" : "no"}`);
       }
-      state = next(state, known.op, passes);
+      state = next(state, known.op, { passes, isAsked: state?.phase === product.approvedPhase });
       if (state === undefined) wrong(`${JSON.stringify(known.op)} is not possible in ${JSON.stringify(states.at(-1))}`);
+    }
+    const taken = events.flatMap(({ snapshots = [] }) => snapshots);
+    if (state !== undefined && taken.length > 0) {
+      const isLacking = taken.some(({ failed }) => failed !== undefined);
+      state = isLacking ? { ...state, lacks: "untold" } : without(state, "lacks");
     }
     const difference = state === undefined ? undefined : differs(state, head);
     if (difference !== undefined) wrong(`${difference}: ${JSON.stringify(state)}, but ${JSON.stringify(head)}`);
@@ -107,11 +116,16 @@ function replay(product: PhasedProduct, sessionId: string, commits: readonly Com
   return { sessionId, states, byKey };
 }
 
+/** The numbers that tasks have. */
+const TASKS = [1, 2, 3];
+
 function differs(state: State, head: Body["head"]): string | undefined {
   if (state.status !== head.status) return "another status";
   if (state.phase !== head.phase) return "another phase";
   if (state.status === "completed") return undefined;
   if (state.inARow !== head.attempts) return "other attempts";
+  const done = (task: number) => head.tasks?.done.some(([from, to]) => from <= task && task <= to) === true;
+  if (TASKS.some((task) => state.tasks.includes(task) !== done(task))) return "other tasks are noted as done";
   if ((state.waits !== undefined) !== (head.awaiting !== undefined)) return "a wait for an approval is lost, or new";
   const asks = head.waiver !== undefined && head.waiver.denied !== true;
   if ((state.asks !== undefined) !== asks) return "a wait for a waiver is lost, or new";
@@ -145,6 +159,7 @@ function judge(call: Called, { states, byKey }: Replayed): string[] {
       return [];
     case "answer": {
       const [version] = versions;
+      if (version === undefined && isNothingNew(asked.op, during)) return [];
       if (version === undefined) return ["an acknowledged commit is not in the log"];
       const said = asked.outcome.value.version;
       if (said !== undefined && said !== version) return [`version ${String(said)} was acknowledged, not ${version}`];
@@ -154,11 +169,16 @@ function judge(call: Called, { states, byKey }: Replayed): string[] {
       const code = codeOf(asked.outcome.error);
       if (![...REFUSALS, ...OTHER_REFUSALS].includes(code)) return [`refused with ${code}`];
       if (versions.length > 0) return asked.outcome.mayStillHappen ? [] : ["what was refused is in the log"];
-      return during.some((state) => next(state, asked.op, true) === undefined)
+      return during.some((state) => next(state, asked.op, { passes: true, isAsked: false }) === undefined)
         ? []
         : [`refused with ${code} for nothing`];
     }
   }
+}
+
+/** Returns true for an operation that is acknowledged without a commit if it changes nothing. */
+function isNothingNew(op: Op, during: readonly State[]): boolean {
+  return op.type === "sync" || (op.type === "task" && during.some(({ tasks }) => tasks.includes(op.task)));
 }
 
 /** Returns what is wrong with the lists of what waits for a person. */
@@ -214,16 +234,15 @@ async function answerTo(
 }
 
 /** Returns what is wrong with what the watchers of a host have seen of a session. */
-export function watchedBy(host: Pick<Host<unknown>, "name" | "watched">, sessionId: string, newest: number): string[] {
-  return host.watched.flatMap(({ seen, from, isOver }, life) => {
+export function watchedBy({ watched }: Pick<Host<unknown>, "watched">, sessionId: string, newest: number): string[] {
+  return watched.flatMap(({ of, seen, from, beginsAtOnce, isOver }) => {
     const before = from.get(sessionId) ?? 0;
     const versions = seen.get(sessionId) ?? [];
-    const isInOrder = versions.every((version, index) => version === before + index + 1);
-    const isComplete = isOver || before + versions.length === newest;
+    const first = beginsAtOnce ? before + 1 : (versions[0] ?? newest + 1);
+    const isInOrder = first > before && versions.every((version, index) => version === first + index);
+    const isComplete = isOver || first + versions.length === newest + 1;
     if (isInOrder && isComplete) return [];
-    return [
-      `the watcher of ${host.name}.${life + 1} saw ${versions} of ${sessionId}, which had ${before} to ${newest}`,
-    ];
+    return [`the watcher of ${of} saw ${versions} of ${sessionId}, which had ${before} to ${newest}`];
   });
 }
 

@@ -2,14 +2,24 @@
  * Phased sessions in a simulated world: what writers do with them, and the record of every call. phased-check.ts compares
  * the record with the model.
  */
-import { createEngine, type Engine, MemoryContent, MemoryStorage } from "phasegate";
+import {
+  type ApprovalRequest,
+  createEngine,
+  type DenyRequest,
+  type Engine,
+  MemoryContent,
+  MemoryStorage,
+} from "phasegate";
+import type { DenyWaiverRequest, WaiverRequest } from "phasegate/approval";
+import type { JsonObject } from "../../src/workflow/json.js";
 import type { Life, Parts } from "./host.js";
 import { checkPhased } from "./phased-check.js";
-import { APPROVED_PHASE, LAST_PHASE, LIMITS, type Op } from "./phased-model.js";
+import { LAST_PHASE, LIMITS, type Op } from "./phased-model.js";
 import { codeOf } from "./store.js";
 import type { Outcome, Product, World, Writer } from "./world.js";
 
 const TYPE = "simulated";
+const APPROVED_PHASE = 2;
 const NAMES = [1, 2, 3];
 const gate = (phase: number) => `checkpoint: {strict: true, allow_override: false}
 evidence_schema:
@@ -69,6 +79,9 @@ export async function loadPhased(): Promise<void> {
   await engine.audit(sessionId);
 }
 
+/** A submission. */
+export type SubmitOp = Extract<Op, { readonly type: "submit" }>;
+
 /** The parts of an answer that are the same whenever the call is repeated. */
 export type Answer = Readonly<Record<string, unknown>>;
 
@@ -95,9 +108,15 @@ export interface Called {
   readonly shown?: Shown;
 }
 
+/** A state that a writer has seen. */
+export type SeenState = Extract<Shown, { readonly type: "state" }> & { readonly isWaived: boolean };
+
 /** Phased sessions, and everything that writers were told about them. */
 export class PhasedProduct implements Product<Engine> {
-  readonly create = createSimulated;
+  /** The type of the workflow. */
+  readonly type: string = TYPE;
+  /** The phase whose evidence a person must approve. */
+  readonly approvedPhase: number = APPROVED_PHASE;
   readonly watch?: (engine: Engine) => ReturnType<Engine["watch"]>;
   readonly world: World<Engine>;
   readonly calls: Called[] = [];
@@ -111,6 +130,10 @@ export class PhasedProduct implements Product<Engine> {
     this.world = world;
     if (isWatched) this.watch = (engine) => engine.watch();
     this.#places = Array.from({ length: world.size.sessions }, () => ({ sessionId: undefined, count: 0 }));
+  }
+
+  create(parts: Parts): Engine {
+    return createSimulated(parts);
   }
 
   async act(writer: Writer<Engine>): Promise<void> {
@@ -131,8 +154,13 @@ export class PhasedProduct implements Product<Engine> {
       return;
     }
     if (pick(10) === 1) return this.#read(writer, sessionId, 1 + pick(LAST_PHASE));
-    const op = await this.#choose(writer, sessionId, shown);
+    const op = await this.choose(writer, sessionId, shown);
     if (op !== undefined) await this.ask(writer, sessionId, op);
+  }
+
+  /** Returns how many sessions of a place were completed: the current one has that number. */
+  protected countAt(index: number): number {
+    return this.#places[index]?.count ?? 0;
   }
 
   check(auditor: Life<Engine>): Promise<readonly string[]> {
@@ -145,7 +173,7 @@ export class PhasedProduct implements Product<Engine> {
     const target = `place${index + 1}/${place.count}`;
     const key = `start ${target}`;
     this.ops.set(key, { type: "start" });
-    const request = { workflowType: TYPE, target, idempotencyKey: key };
+    const request = { workflowType: this.type, target, idempotencyKey: key };
     const outcome = await writer.ask(`start ${target}`, (engine) => engine.start(request));
     if (outcome.kind !== "answer") throw new Error(`start was not answered: ${JSON.stringify(outcome)}`);
     const { sessionId } = outcome.value;
@@ -156,33 +184,33 @@ export class PhasedProduct implements Product<Engine> {
   }
 
   /** Reads the state, and records it. */
-  private async look(writer: Writer<Engine>, sessionId: string) {
-    const from = this.#versionOf(sessionId);
+  private async look(writer: Writer<Engine>, sessionId: string): Promise<SeenState | undefined> {
+    const observed = this.world.store.observe(sessionId);
     const outcome = await writer.ask(`state of ${sessionId}`, (engine) => engine.getState(sessionId));
     if (outcome.kind !== "answer") return undefined;
     const { version, head, awaiting, awaitingWaiver } = outcome.value;
     const { status, phase } = head;
     const seen = { version, status, phase, waits: awaiting !== undefined, asks: awaitingWaiver !== undefined };
     const shown = { type: "state" as const, ...seen };
-    this.calls.push({ writer: writer.name, sessionId, from, to: this.#versionOf(sessionId), shown });
+    this.calls.push({ writer: writer.name, sessionId, ...observed(), shown });
     return { ...shown, isWaived: head.waived !== undefined };
   }
 
   async #read(writer: Writer<Engine>, sessionId: string, phase: number): Promise<void> {
-    const from = this.#versionOf(sessionId);
+    const observed = this.world.store.observe(sessionId);
     const outcome = await writer.ask(`phase ${phase} of ${sessionId}`, (engine) => engine.getPhase(sessionId, phase));
     if (outcome.kind === "lost") return;
     if (outcome.kind === "refusal" && codeOf(outcome.error) !== "PHASE_LOCKED") throw outcome.error;
     const text = outcome.kind === "answer" ? JSON.stringify(outcome.value) : undefined;
     const shown = { type: "phase", phase, text } as const;
-    this.calls.push({ writer: writer.name, sessionId, from, to: this.#versionOf(sessionId), shown });
+    this.calls.push({ writer: writer.name, sessionId, ...observed(), shown });
   }
 
   /** Chooses what suits the state that the writer has seen; others may have changed it since. */
-  async #choose(
+  protected async choose(
     writer: Writer<Engine>,
     sessionId: string,
-    { status, phase, waits, asks, isWaived }: NonNullable<Awaited<ReturnType<PhasedProduct["look"]>>>,
+    { status, phase, waits, asks, isWaived }: SeenState,
   ): Promise<Op | undefined> {
     const pick = <T>(of: readonly [T, ...T[]]): T => of[this.world.pick(writer, of.length)] ?? of[0];
     if (this.world.pick(writer, 8) === 1) {
@@ -221,34 +249,34 @@ export class PhasedProduct implements Product<Engine> {
     ]);
   }
 
-  /** What a person is asked: the question, by the number of what it is about. */
-  readonly #questions = new Map<string, { readonly evidenceHash?: string; readonly request?: string }>();
+  /** What people are asked, by the number of what it is about. */
+  protected readonly approvals = new Map<number, ApprovalRequest>();
+  protected readonly waivers = new Map<number, WaiverRequest>();
 
   async #about(writer: Writer<Engine>, sessionId: string, what: "approval" | "waiver"): Promise<number | undefined> {
     const outcome = await writer.ask(`${what} of ${sessionId}`, async (engine) => {
       if (what === "waiver") {
         const waiver = await engine.getWaiver(sessionId);
-        return waiver && { n: Number(waiver.reason), request: waiver.request };
+        if (waiver !== undefined) this.waivers.set(Number(waiver.reason), waiver);
+        return waiver && Number(waiver.reason);
       }
       const approval = await engine.getApproval(sessionId);
-      return approval && { n: Number(approval.evidence.n), evidenceHash: approval.evidenceHash };
+      if (approval !== undefined) this.approvals.set(Number(approval.evidence.n), approval);
+      return approval && Number(approval.evidence.n);
     });
-    if (outcome.kind !== "answer" || outcome.value === undefined) return undefined;
-    const { n, ...question } = outcome.value;
-    this.#questions.set(`${what} ${n}`, question);
-    return n;
+    return outcome.kind === "answer" ? outcome.value : undefined;
   }
 
   /** Asks for an operation with a key of its own, and records what came of it. */
   protected async ask(writer: Writer<Engine>, sessionId: string, op: Op): Promise<void> {
     const key = `${writer.name} ${++this.#numbers}`;
     this.ops.set(key, op);
-    const from = this.#versionOf(sessionId);
+    const observed = this.world.store.observe(sessionId);
     const outcome = await writer.ask(`${sessionId} ${JSON.stringify(op)}`, (engine) =>
       this.perform(engine, sessionId, op, key),
     );
     const asked = { op, key, outcome };
-    this.calls.push({ writer: writer.name, sessionId, from, to: this.#versionOf(sessionId), asked });
+    this.calls.push({ writer: writer.name, sessionId, ...observed(), asked });
   }
 
   /** Asks an engine for an operation. Returns what must be the same in a repeated answer. */
@@ -259,15 +287,17 @@ export class PhasedProduct implements Product<Engine> {
       case "start":
         return { sessionId };
       case "submit": {
-        const evidence = { n: op.n, good: op.good };
-        const { version, passed, attempt } = await session.completePhase(op.phase, evidence, keyed);
+        const { version, passed, attempt } = await session.completePhase(op.phase, this.evidenceOf(op), keyed);
         return { version, passed, attempt };
       }
       case "approve":
-      case "deny": {
-        const { evidenceHash = "" } = this.#questions.get(`approval ${op.about}`) ?? {};
-        const word = { by: "ann", note: "so be it", evidenceHash, ...keyed };
-        const { version, passed, attempt } = await session[op.type](word);
+      case "deny":
+      case "forge": {
+        const word = await this.answer(op.type, op.about);
+        const { version, passed, attempt } = await session[op.type === "deny" ? "deny" : "approve"]({
+          ...word,
+          ...keyed,
+        });
         return { version, passed, attempt };
       }
       case "requestWaiver": {
@@ -277,8 +307,8 @@ export class PhasedProduct implements Product<Engine> {
       }
       case "waive":
       case "denyWaiver": {
-        const { request = "" } = this.#questions.get(`waiver ${op.about}`) ?? {};
-        const { version, granted } = await session[op.type]({ by: "ann", note: "so be it", request, ...keyed });
+        const word = await this.answerWaiver(op.type, op.about);
+        const { version, granted } = await session[op.type]({ ...word, ...keyed });
         return { version, granted };
       }
       case "pause": {
@@ -297,7 +327,30 @@ export class PhasedProduct implements Product<Engine> {
         const { from, to, cleared } = await session.rollback(op.to, keyed);
         return { from, to, cleared };
       }
+      case "task": {
+        const { task } = await session.completeTask(op.phase, op.task, keyed);
+        return { task };
+      }
+      case "sync": {
+        const { path } = await session.syncPlan({ by: "host", ...keyed });
+        return { path };
+      }
     }
+  }
+
+  /** Returns what is submitted. */
+  protected evidenceOf({ n, good }: SubmitOp): JsonObject {
+    return { n, good };
+  }
+
+  /** Returns a person's answer to a request for a waiver. */
+  protected async answerWaiver(_: "waive" | "denyWaiver", about: number): Promise<DenyWaiverRequest> {
+    return { by: "ann", note: "so be it", request: this.waivers.get(about)?.request ?? "" };
+  }
+
+  /** Returns a person's answer to a question. */
+  protected async answer(_: "approve" | "deny" | "forge", about: number): Promise<DenyRequest> {
+    return { by: "ann", note: "so be it", evidenceHash: this.approvals.get(about)?.evidenceHash ?? "" };
   }
 
   #versionOf(sessionId: string): number {

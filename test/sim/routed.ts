@@ -108,9 +108,9 @@ export class RoutedProduct implements Product<RoutedEngine> {
     work: (engine: RoutedEngine) => Promise<Answer>,
     asked: { readonly op?: Op; readonly key?: string } = {},
   ): Promise<Outcome<Answer>> {
-    const from = this.world.store.versions.get(id) ?? 0;
+    const observed = this.world.store.observe(id);
     const outcome = await writer.ask(`${what} of ${id}`, work);
-    this.#calls.push({ id, from, to: this.world.store.versions.get(id) ?? 0, what, outcome, ...asked });
+    this.#calls.push({ id, ...observed(), what, outcome, ...asked });
     return outcome;
   }
 

@@ -34,6 +34,8 @@ export class Schedule {
   readonly trace: string[] = [];
   /** The time: milliseconds since 1970. */
   now = BEGIN;
+  /** Returns true while something real is going on that takes time, and that the next step has to wait for. */
+  isBusy = () => false;
   /** Called before each step. */
   onStep?: (of: string, what: string) => void;
   #pending: Step[] = [];
@@ -91,6 +93,7 @@ export class Schedule {
     this.onStep?.(step.of, step.what);
     step.run();
     await nextTurn();
+    while (this.isBusy()) await nextTurn();
     return true;
   }
 

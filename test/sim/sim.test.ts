@@ -5,32 +5,73 @@ import { promisify } from "node:util";
 import type { Engine } from "phasegate";
 import type { RoutedEngine } from "phasegate/routed";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Recorder } from "../../src/workspace/session/machine.js";
 import { SeededChoices } from "./choices.js";
 import { DEFECTS, plant } from "./defects.js";
 import { explore } from "./explore.js";
+import { FileStore } from "./file-store.js";
 import { loadPhased, PhasedProduct } from "./phased.js";
+import { loadPlanned, PlannedProduct } from "./planned.js";
+import { PostgresStore } from "./postgres-store.js";
+import { loadRecorded, RecordedProduct } from "./recorded.js";
 import { loadRouted, RoutedProduct } from "./routed.js";
-import { simulate, type World } from "./world.js";
+import { SqliteStore } from "./sqlite-store.js";
+import { NetworkStore } from "./store.js";
+import { type StoreClass, simulate, type World } from "./world.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const run = (seed: number) => simulate(seed, (world: World<Engine>) => new PhasedProduct(world));
-const runRouted = (seed: number) => simulate(seed, (world: World<RoutedEngine>) => new RoutedProduct(world));
+const STORES = { memory: NetworkStore, files: FileStore, sqlite: SqliteStore, postgres: PostgresStore } as const;
+type StoreName = keyof typeof STORES;
+
+/** The products, each in a world with a store. */
+const PRODUCTS = {
+  phased: (seed: number, store: StoreClass) =>
+    simulate(seed, (world: World<Engine>) => new PhasedProduct(world), { store }),
+  routed: (seed: number, store: StoreClass) =>
+    simulate(seed, (world: World<RoutedEngine>) => new RoutedProduct(world), { store }),
+  planned: (seed: number, store: StoreClass) =>
+    simulate(seed, (world: World<Engine>) => new PlannedProduct(world), { store }),
+  recorded: (seed: number, store: StoreClass) =>
+    simulate(seed, (world: World<Recorder>) => new RecordedProduct(world), { store }),
+};
+type ProductName = keyof typeof PRODUCTS;
+const NAMES = ["phased", "routed", "planned", "recorded"] as const satisfies readonly ProductName[];
+
+const run = (seed: number, product: ProductName = "phased", store: StoreName = "memory") =>
+  PRODUCTS[product](seed, STORES[store]);
+
+/** Returns what is wrong in worlds, each with the command that repeats it. */
+async function failing(worlds: readonly (readonly [seed: number, product: ProductName, store: StoreName])[]) {
+  const failed: string[] = [];
+  for (const [seed, product, store] of worlds) {
+    const { problems } = await run(seed, product, store);
+    const command = `npm run sim -- --seed ${seed}${product === "phased" ? "" : ` --${product}`} --store ${store}`;
+    failed.push(...problems.map((problem) => `${command}: ${problem}`));
+  }
+  return failed;
+}
+
+const seeds = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 beforeAll(async () => {
   await loadPhased();
   await loadRouted();
+  await loadPlanned();
+  await loadRecorded();
 });
 
 describe("simulated worlds", () => {
-  it("keep every promise", async () => {
-    const failed: string[] = [];
-    for (let seed = 1; seed <= 300; seed += 1) {
-      const isRouted = seed % 4 === 0;
-      const { problems } = await (isRouted ? runRouted(seed) : run(seed));
-      const command = `npm run sim -- --seed ${seed}${isRouted ? " --routed" : ""}`;
-      failed.push(...problems.map((problem) => `${command}: ${problem}`));
-    }
-    expect(failed).toEqual([]);
+  it.each([
+    ["phased", 180],
+    ["routed", 80],
+    ["planned", 20],
+    ["recorded", 20],
+  ] as const)("keep every promise: %s", async (product, count) => {
+    expect(await failing(seeds(count).map((seed) => [seed, product, "memory"]))).toEqual([]);
+  });
+
+  it.each(["files", "sqlite", "postgres"] as const)("keep every promise with the adapter for %s", async (store) => {
+    expect(await failing(seeds(6).map((seed) => [seed, NAMES[seed % 4] ?? "phased", store]))).toEqual([]);
   });
 
   it("keep them in every order of the first steps of a small one, with one crash, cut or fault", async () => {
@@ -41,23 +82,37 @@ describe("simulated worlds", () => {
   });
 
   it("are the same to the letter for the same seed, and others for another", async () => {
-    for (const simulated of [run, runRouted]) {
-      const [first, again, other] = [await simulated(7), await simulated(7), await simulated(8)];
-      expect(again.trace).toEqual(first.trace);
+    const worlds: readonly (readonly [ProductName, StoreName])[] = [
+      ...NAMES.map((product) => [product, "memory"] as const),
+      ...(["files", "sqlite", "postgres"] as const).map((store) => ["phased", store] as const),
+    ];
+    for (const [product, store] of worlds) {
+      const [first, again, other] = [
+        await run(7, product, store),
+        await run(7, product, store),
+        await run(8, product, store),
+      ];
+      expect(again.trace, `${product} ${store}`).toEqual(first.trace);
       expect(again.hash).toBe(first.hash);
       expect(other.hash).not.toBe(first.hash);
     }
   });
 
-  it("have everything in them that goes wrong", async () => {
-    const seen = new Set<string>();
-    const words = ["request-lost", "answer-lost", "doubled", "late", "refused", "crashes", "is cut off", "ahead"];
-    words.push("gives up", "the answer is lost", "CONFLICT", "approve", "waive", "rollback", "retry");
-    for (let seed = 1; seed <= 40; seed += 1) {
-      const { trace } = await run(seed);
-      for (const word of words) if (trace.some((line) => line.includes(word))) seen.add(word);
+  it.each<[ProductName, StoreName, number, string]>([
+    ["phased", "memory", 40, "request-lost,answer-lost,doubled,late,refused,crashes,is cut off,ahead,gives up"],
+    ["phased", "memory", 40, "the answer is lost,CONFLICT,approve,waive,rollback,retry"],
+    ["planned", "memory", 30, '"task","sync","forge",takes a snapshot,is written,by hand'],
+    ["phased", "files", 10, "disk: ,the power fails"],
+    ["phased", "sqlite", 20, "BEGIN of,COMMIT of,COMMIT which is done,a write of,a read of"],
+    ["phased", "postgres", 20, "lost before,lost after,lost meanwhile,40001,57P01,25006,not replicated,refuses"],
+  ])("have everything in them that goes wrong: %s, %s", async (product, store, worlds, list) => {
+    const words = new Set(list.split(","));
+    for (const seed of seeds(worlds)) {
+      if (words.size === 0) break;
+      const { trace } = await run(seed, product, store);
+      for (const word of words) if (trace.some((line) => line.includes(word))) words.delete(word);
     }
-    expect(words.filter((word) => !seen.has(word))).toEqual([]);
+    expect([...words]).toEqual([]);
   });
 });
 

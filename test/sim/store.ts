@@ -1,7 +1,8 @@
 /**
- * The simulated store and the network before it. The store itself keeps its promises (it is the one in memory, which passes
- * the contract); what hosts see of it is what a network makes of that: requests and answers that are late, lost or doubled,
- * and stores that can't be reached. A caller that has no answer gets an error with the outcome `unknown`.
+ * The store that all hosts share, and a host's connection to it. The simplest store is the one in memory, which keeps its
+ * promises, behind a network: requests and answers are late, lost or doubled, and stores can't be reached. A caller that
+ * has no answer gets an error with the outcome `unknown`. The other stores are adapters on simulated disks and servers,
+ * which have failures of their own: file-store.ts, sqlite-store.ts, postgres-store.ts.
  */
 import { MemoryStorage } from "phasegate";
 import { PhasegateError } from "../../src/errors.js";
@@ -9,10 +10,10 @@ import type { Commit, Page, SessionQuery, SessionSummary, StorageAdapter } from 
 import type { SessionId } from "../../src/workflow/names.js";
 import type { Schedule } from "./schedule.js";
 
-/** What can go wrong with a call to the store. */
+/** What can go wrong with a call over the network. */
 const FAULTS = ["request-lost", "answer-lost", "doubled", "late", "refused"] as const;
 /** What can go wrong with a call: see {@link FAULTS}. */
-export type Fault = (typeof FAULTS)[number];
+type Fault = (typeof FAULTS)[number];
 
 /** How much can still go wrong: the world decides that it is enough, so that every call ends. */
 export interface Trouble {
@@ -24,140 +25,242 @@ export interface Trouble {
   readonly disturbed: Set<unknown>;
 }
 
+/** A host's side of its connection. */
+export interface Line {
+  /** The name of the host's life. */
+  readonly of: string;
+  /** Aborts when the host crashes. */
+  readonly end: AbortSignal;
+  /** True while the host can't reach the store. */
+  readonly isCut: boolean;
+}
+
+/** What an adapter can do, as its hosts see it. */
+export interface Nature {
+  /** True if the simulated network is between the hosts and the adapter; otherwise the adapter has failures of its own. */
+  readonly isBehindNetwork: boolean;
+  /** True if each call is a round trip; undefined if that differs from host to host. */
+  readonly isRemote?: boolean;
+  /** How often its watchers look for commits of other hosts, in milliseconds; missing if they are told at once. */
+  readonly pollMs?: number;
+}
+
 /** The store that all hosts share. */
-export class SharedStore {
-  readonly inner = new MemoryStorage();
+export abstract class SharedStore {
   readonly schedule: Schedule;
   readonly trouble: Trouble;
+  abstract readonly nature: Nature;
   /** The newest version of each session, as the store has it. */
   readonly versions = new Map<string, number>();
   readonly #newest = new Map<string, string>();
-  #content = "";
+  /** Identifies all that is stored. */
+  content = "";
+  /** The versions after each loss of power. */
+  readonly #losses: ReadonlyMap<string, number>[] = [];
 
   constructor(schedule: Schedule, trouble: Trouble) {
     this.schedule = schedule;
     this.trouble = trouble;
   }
 
-  /** Appends, and notes the version. */
-  async append(commit: Commit): Promise<void> {
-    await this.inner.append(commit);
-    this.versions.set(commit.sessionId, commit.version);
-    this.#newest.set(commit.sessionId, commit.hash);
-    this.#content = JSON.stringify([...this.#newest].sort());
-    this.schedule.note(`store: ${commit.sessionId} has ${commit.version}`);
-  }
-
-  /** Identifies all that is stored. */
-  get content(): string {
-    return this.#content;
-  }
-
-  /** Returns the fault of a call, if there is one. */
-  fault(of: string): Fault | undefined {
-    const { trouble, schedule } = this;
-    if (trouble.left <= 0 || !schedule.choices.chance(of, trouble.percent)) return undefined;
-    trouble.left -= 1;
-    return FAULTS[schedule.choices.pick(of, FAULTS.length)];
-  }
+  /** Opens the store for one life of a host. */
+  abstract open(line: Line): Promise<StorageAdapter>;
 
   /** Returns all commits of a session, as the store has them. */
-  async commits(id: SessionId): Promise<Commit[]> {
-    const found: Commit[] = [];
-    for await (const commit of this.inner.log(id)) found.push(commit);
-    return found;
+  abstract commits(id: SessionId): Promise<Commit[]>;
+
+  /** Fails the power of the machine that all hosts run on; missing if they run on several. */
+  losePower?(): void;
+
+  /** Releases what the store has outside of the world. */
+  close(): void {}
+
+  /** Notes that a commit can be seen. */
+  noteVersion(sessionId: string, version: number, hash = ""): void {
+    this.versions.set(sessionId, version);
+    this.#newest.set(sessionId, hash);
+    this.content = JSON.stringify([...this.#newest].sort());
+    this.schedule.note(`store: ${sessionId} has ${version}`);
+  }
+
+  /** Notes what a loss of power has left. */
+  protected noteLoss(left: ReadonlyMap<string, number>): void {
+    for (const [id, version] of this.versions) {
+      if ((left.get(id) ?? 0) < version) this.schedule.note(`store: ${id} is back at ${left.get(id) ?? 0}`);
+      if (left.has(id)) this.versions.set(id, left.get(id) ?? 0);
+      else this.versions.delete(id);
+    }
+    this.#losses.push(left);
+  }
+
+  /** Begins to observe a session. The function that it returns gives the versions between which the session was since. */
+  observe(sessionId: string): () => { readonly from: number; readonly to: number } {
+    const [begin, losses] = [this.versions.get(sessionId) ?? 0, this.#losses.length];
+    return () => {
+      const lost = this.#losses.slice(losses).map((left) => left.get(sessionId) ?? 0);
+      return { from: Math.min(begin, ...lost), to: this.versions.get(sessionId) ?? 0 };
+    };
+  }
+
+  /** Returns true if something goes wrong now. */
+  fails(of: string, percent: number): boolean {
+    const { trouble, schedule } = this;
+    if (trouble.left <= 0 || !schedule.choices.chance(of, percent)) return false;
+    trouble.left -= 1;
+    return true;
+  }
+
+  /** Returns the fault of a call over the network, if there is one. */
+  fault(of: string): Fault | undefined {
+    if (!this.fails(of, this.trouble.percent)) return undefined;
+    return FAULTS[this.schedule.choices.pick(of, FAULTS.length)];
   }
 }
 
+/** The store in memory, which the network is in front of. */
+export class NetworkStore extends SharedStore {
+  readonly nature = { isBehindNetwork: true };
+  readonly #inner = new NotingStorage((commit) => this.noteVersion(commit.sessionId, commit.version, commit.hash));
+
+  async open(): Promise<StorageAdapter> {
+    return this.#inner;
+  }
+
+  commits(id: SessionId): Promise<Commit[]> {
+    return all(this.#inner.log(id));
+  }
+}
+
+/** A store in memory that says what is appended. */
+class NotingStorage extends MemoryStorage {
+  readonly #note: (commit: Commit) => void;
+
+  constructor(note: (commit: Commit) => void) {
+    super();
+    this.#note = note;
+  }
+
+  override async append(commit: Commit): Promise<void> {
+    await super.append(commit);
+    this.#note(commit);
+  }
+}
+
+/** Returns what an iteration yields. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
 /** A host's connection to the store, for one life of the host. After its end no call ever comes back. */
-export class SimStorage implements StorageAdapter {
+export class SimStorage implements StorageAdapter, Line {
   readonly capabilities: StorageAdapter["capabilities"];
+  readonly of: string;
   readonly #store: SharedStore;
-  readonly #of: string;
   readonly #end = new AbortController();
-  /** True while the host can't reach the store. */
+  #opened: Promise<StorageAdapter> | undefined;
   isCut = false;
 
   constructor(store: SharedStore, of: string, { remote }: { readonly remote: boolean }) {
     this.#store = store;
-    this.#of = of;
-    this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes: 1e9, remote };
+    this.of = of;
+    const isRemote = store.nature.isRemote ?? remote;
+    this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes: 1e9, remote: isRemote };
   }
 
-  /** Ends this life: what it has asked for may still reach the store, but no answer comes back. */
-  end(): void {
+  get end(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** Ends this life: what it has asked for over the network may still reach the store, but no answer comes back. */
+  crash(): void {
     this.#end.abort();
-    this.#store.schedule.drop(this.#of);
+    this.#store.schedule.drop(this.of);
   }
 
   read(id: SessionId): Promise<Commit | undefined> {
-    return this.#ask(`read ${id}`, () => this.#store.inner.read(id));
+    return this.#ask(`read ${id}`, (storage) => storage.read(id));
   }
 
   append(commit: Commit): Promise<void> {
     // The caller owns the commit.
     const copy = structuredClone(commit);
-    return this.#ask(`append ${commit.sessionId} ${commit.version}`, () => this.#store.append(copy), true);
+    return this.#ask(`append ${commit.sessionId} ${commit.version}`, (storage) => storage.append(copy), true);
   }
 
   makeDurable(id: SessionId): Promise<void> {
-    return this.#ask(`make durable ${id}`, async () => {});
+    return this.#ask(`make durable ${id}`, async (storage) => storage.makeDurable?.(id));
   }
 
   async *log(
     id: SessionId,
     options?: { readonly after?: number; readonly limit?: number },
   ): AsyncGenerator<Commit, void, undefined> {
-    yield* await this.#ask(`log ${id} after ${options?.after ?? 0}`, async () => {
-      const found: Commit[] = [];
-      for await (const commit of this.#store.inner.log(id, options)) found.push(commit);
-      return found;
-    });
+    yield* await this.#ask(`log ${id} after ${options?.after ?? 0}`, (storage) => all(storage.log(id, options)));
   }
 
   payload(id: SessionId, hash: string): Promise<string | undefined> {
-    return this.#ask(`payload ${id}`, () => this.#store.inner.payload(id, hash));
+    return this.#ask(`payload ${id}`, (storage) => storage.payload(id, hash));
   }
 
   list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return this.#ask("list", () => this.#store.inner.list(query));
+    return this.#ask("list", (storage) => storage.list(query));
   }
 
   countActive(upTo: number): Promise<number> {
-    return this.#ask("count", () => this.#store.inner.countActive(upTo));
+    return this.#ask("count", (storage) => storage.countActive(upTo));
   }
 
   remove(id: SessionId): Promise<void> {
-    return this.#ask(`remove ${id}`, () => this.#store.inner.remove(id));
+    return this.#ask(`remove ${id}`, (storage) => storage.remove(id));
+  }
+
+  hint(id: SessionId): Promise<number> {
+    return this.#ask(`hint ${id}`, async (storage) => (await storage.hint?.(id)) ?? 0);
   }
 
   /** Commits arrive one after the other, each after a time of its own. */
   watch(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
     const signal = AbortSignal.any([options.signal, this.#end.signal]);
-    return this.#late(this.#store.inner.watch(query, { signal }));
+    const begun = this.#adapter().then((storage) => storage.watch?.(query, { signal }) ?? []);
+    // The first call of the iterator reports the failure.
+    begun.catch(() => {});
+    return this.#late(begun);
   }
 
-  async *#late(commits: AsyncIterable<Commit>): AsyncGenerator<Commit, void, undefined> {
-    for await (const commit of commits) {
-      await this.#store.schedule.wait(this.#of, `sees ${commit.sessionId} ${commit.version}`);
+  async *#late(begun: Promise<AsyncIterable<Commit> | never[]>): AsyncGenerator<Commit, void, undefined> {
+    for await (const commit of await begun) {
+      await this.#store.schedule.wait(this.of, `sees ${commit.sessionId} ${commit.version}`);
       yield commit;
     }
   }
 
+  /** Returns the adapter. If it could not be opened, it is opened again. */
+  async #adapter(): Promise<StorageAdapter> {
+    this.#opened ??= this.#store.open(this);
+    try {
+      return await this.#opened;
+    } catch (error) {
+      this.#opened = undefined;
+      throw error;
+    }
+  }
+
   /** Sends a request. A write is a step of its own before its answer: it may reach the store without one. */
-  #ask<T>(what: string, call: () => Promise<T>, isWrite = false): Promise<T> {
-    if (this.#end.signal.aborted) return new Promise(() => {});
-    const { schedule } = this.#store;
+  #ask<T>(what: string, work: (storage: StorageAdapter) => Promise<T>, isWrite = false): Promise<T> {
+    if (this.end.aborted) return new Promise(() => {});
+    const { schedule, nature } = this.#store;
+    const call = async () => work(await this.#adapter());
     return new Promise<T>((resolve, reject) => {
-      const answer = (said: string, run: () => void) => schedule.add(this.#of, `${what} ${said}`, run);
+      const answer = (said: string, run: () => void) => schedule.add(this.of, `${what} ${said}`, run);
       const noAnswer = () => answer("has no answer", () => reject(unknown(what)));
-      const later = () => schedule.add("network", `${what} of ${this.#of}, late`, () => void call().catch(() => {}));
+      const later = () => schedule.add("network", `${what} of ${this.of}, late`, () => void call().catch(() => {}));
       const arrive = () => {
         // A request that was on its way when the host crashed.
-        if (this.#end.signal.aborted) return void call().catch(() => {});
-        if (this.isCut) return reject(unknown(what));
-        const fault = this.#store.fault(`store-of-${this.#of}`);
-        if (fault !== undefined) schedule.note(`network: ${what} of ${this.#of} is ${fault}`);
+        if (this.end.aborted) return void call().catch(() => {});
+        const fault = nature.isBehindNetwork ? this.#networkFault(what) : undefined;
+        if (fault === "cut") return reject(unknown(what));
         if (fault === "refused") return reject(refused(what));
         if (fault === "request-lost") return noAnswer();
         if (fault === "late") {
@@ -170,12 +273,20 @@ export class SimStorage implements StorageAdapter {
         const direct = (_: string, run: () => void) => run();
         const reply = isWrite ? answer : direct;
         void made.then(
-          (value) => reply("is done", () => resolve(value)),
-          (error: unknown) => reply(`fails: ${codeOf(error)}`, () => reject(error)),
+          (value) => this.end.aborted || reply("is done", () => resolve(value)),
+          (error: unknown) => this.end.aborted || reply(`fails: ${codeOf(error)}`, () => reject(error)),
         );
       };
-      schedule.add(isWrite ? `${this.#of}-sends` : this.#of, what, arrive);
+      const isOnItsWay = isWrite && nature.isBehindNetwork;
+      schedule.add(isOnItsWay ? `${this.of}-sends` : this.of, what, arrive);
     });
+  }
+
+  #networkFault(what: string): Fault | "cut" | undefined {
+    if (this.isCut) return "cut";
+    const fault = this.#store.fault(`store-of-${this.of}`);
+    if (fault !== undefined) this.#store.schedule.note(`network: ${what} of ${this.of} is ${fault}`);
+    return fault;
   }
 }
 

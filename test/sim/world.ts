@@ -4,8 +4,9 @@
  */
 import { type Choices, SeededChoices } from "./choices.js";
 import { type EngineKind, Host, type Life } from "./host.js";
+import { waitForCrypto } from "./runtime.js";
 import { Schedule } from "./schedule.js";
-import { codeOf, SharedStore } from "./store.js";
+import { codeOf, NetworkStore, type SharedStore, type Trouble } from "./store.js";
 
 /** The size of a world. */
 export interface Size {
@@ -54,6 +55,9 @@ export interface Report {
   readonly unusual: readonly string[];
 }
 
+/** A kind of store. */
+export type StoreClass = new (schedule: Schedule, trouble: Trouble) => SharedStore;
+
 /** More steps than any round needs: a world that does not come to rest has a problem. */
 const STEPS_MAX = 20_000;
 
@@ -66,10 +70,15 @@ export class World<Engine> {
   readonly #product: Product<Engine>;
   #steps = 0;
 
-  constructor(choices: Choices, size: Size, makeProduct: (world: World<Engine>) => Product<Engine>) {
+  constructor(
+    choices: Choices,
+    size: Size,
+    makeProduct: (world: World<Engine>) => Product<Engine>,
+    Store: StoreClass = NetworkStore,
+  ) {
     this.size = size;
     this.schedule = new Schedule(choices);
-    this.store = new SharedStore(this.schedule, { left: 0, percent: 4, disturbed: new Set() });
+    this.store = new Store(this.schedule, { left: 0, percent: 4, disturbed: new Set() });
     this.#product = makeProduct(this);
     const names = Array.from({ length: size.hosts }, (_, index) => `host${index + 1}`);
     // Some stores are a network away, for the engines too.
@@ -79,6 +88,8 @@ export class World<Engine> {
   /** Runs all rounds, up to the first one with a problem. Returns what is wrong. */
   async run(): Promise<readonly string[]> {
     for (const host of this.hosts) host.start();
+    // Adapters that take time to open are opened.
+    await this.#rest();
     for (let round = 1; round <= this.size.rounds; round += 1) {
       this.schedule.note(`round ${round}`);
       const problems = await this.#round(round);
@@ -144,10 +155,19 @@ export class World<Engine> {
     store.trouble.left = 0;
     for (const host of this.hosts) this.#heal(host);
     await this.#rest();
+    const { pollMs } = store.nature;
+    if (pollMs !== undefined) {
+      await this.until(this.#pause(3 * pollMs));
+      await this.#rest();
+    }
     const auditor = new Host(`auditor${round}`, store, this.#product, false).start();
     const problems = await this.until(this.#product.check(auditor));
     auditor.crash();
     return problems;
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => this.schedule.after("world", milliseconds, resolve));
   }
 
   /** Lets everything arrive that is on its way. */
@@ -167,6 +187,11 @@ export class World<Engine> {
     if (what === 0) {
       host.life?.crash();
       this.schedule.add("world", `${host.name} starts again`, () => this.#heal(host));
+    } else if (what === 1 && this.store.losePower !== undefined) {
+      this.schedule.note("world: the power fails");
+      for (const { life } of this.hosts) life?.crash();
+      this.store.losePower();
+      for (const each of this.hosts) this.schedule.add("world", `${each.name} starts again`, () => this.#heal(each));
     } else if (what === 1 && host.life !== undefined) {
       this.schedule.note(`${host.name}: is cut off`);
       host.life.storage.isCut = true;
@@ -264,15 +289,26 @@ function isNoAnswer(error: unknown): boolean {
   return codeOf(error) === "STORAGE_FAILED";
 }
 
+/** How to run a world. Defaults: the usual size, all choices, the store in memory. */
+export interface SimulateOptions {
+  readonly size?: Size;
+  readonly kept?: Iterable<string> | undefined;
+  readonly store?: StoreClass | undefined;
+}
+
 /** Runs a world from a seed. */
 export async function simulate<Engine>(
   seed: number,
   makeProduct: (world: World<Engine>) => Product<Engine>,
-  { size = USUAL, kept }: { readonly size?: Size; readonly kept?: Iterable<string> | undefined } = {},
+  { size = USUAL, kept, store }: SimulateOptions = {},
 ): Promise<Report> {
   const choices = new SeededChoices(seed, kept);
-  const world = new World(choices, size, makeProduct);
-  const problems = await world.run();
+  const world = new World(choices, size, makeProduct, store);
+  const endWaiting = waitForCrypto(world.schedule);
+  const problems = await world.run().finally(() => {
+    endWaiting();
+    world.store.close();
+  });
   const { schedule, steps } = world;
   return { seed, hash: schedule.hash, steps, problems, trace: schedule.trace, unusual: choices.unusual };
 }

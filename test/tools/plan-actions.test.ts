@@ -132,7 +132,7 @@ describe("the tool on a session with a plan", () => {
     await call({ action: "resume", session_id });
     const evidence = { tasks_completed: ["1.2", "1.3"], validation_gate: { 1: true, 2: true } };
     expect(await refused({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
-      ...{ remediation: expect.stringContaining("A person must decide on the waiver first"), next: null },
+      ...{ remediation: expect.stringContaining("before the decision uses up an attempt"), next: null },
     });
     const request = (await engine.getWaiver(session_id))?.request ?? "";
     await engine.denyWaiver(session_id, { by: "ann", note: "it is in docs/", request });
@@ -175,6 +175,33 @@ describe("the tool on a session with a plan", () => {
     expect(await call(Object(given.next))).toMatchObject({ id: "1.2", next: { action: "complete_task" } });
     for (const task_number of [2, 3]) await call({ ...task, task_number });
     expect(await call({ action: "get_phase", session_id })).toMatchObject({ next: { action: "complete_phase" } });
+  });
+
+  it("refuses the claim of a task that is noted as given up, and names both ways out", async () => {
+    const plan = PLAN.replace("Task 1.3**: Write the docs", "Task 1.3**: Write the docs (optional)");
+    const { call, refused, start, text } = makeTool({ plan });
+    const session_id = await start(1);
+    const task = { action: "complete_task", session_id, phase: 1 };
+    for (const task_number of [1, 3]) await call({ ...task, task_number, outcome: "given_up", note: "no grammar" });
+    const complete = { action: "complete_phase", session_id, phase: 1 };
+    const items = { validation_gate: { 1: true, 2: true } };
+    const both = await refused({ ...complete, evidence: { tasks_completed: ["1.1", "1.2", "1.3"], ...items } });
+    expect(both).toMatchObject({
+      ...{ code: "GATE_FAILED", attempt: 1, missing_tasks: ["1.1"] },
+      validation_errors: [
+        expect.stringMatching(/^Task 1\.1 .* noted as given up: leave it out and ask for a waiver; .*complete_task/),
+        expect.stringMatching(/^Task 1\.3 .* noted as given up: leave it out; .*complete_task/),
+      ],
+      if_impossible: { action: "request_waiver", fields: ["tasks_completed.1.1"] },
+      next: { evidence: { tasks_completed: ["<all that were claimed before>", "<1.1 once it is done>"] } },
+    });
+    await call({ ...task, task_number: 1, note: "found the grammar" });
+    const optional = await refused({ ...complete, evidence: { tasks_completed: ["1.1", "1.2", "1.3"], ...items } });
+    expect(optional.validation_errors).toHaveLength(1);
+    expect(optional).not.toHaveProperty("missing_tasks");
+    expect(text()).toBe(plan);
+    const left = await call({ ...complete, evidence: { tasks_completed: ["1.1", "1.2"], ...items } });
+    expect(left).toMatchObject({ plan_ticked: ["1.1", "1.2"] });
   });
 
   it("leads past a task that a person has waived", async () => {

@@ -9,4 +9,5 @@ it("says who has waived something, and why, however long its names are", () => {
     expect.stringMatching(/^a_requirement.*… waived by ann: there is no disk \(ann: until May\)$/),
   ]);
   expect(JSON.stringify(waived).length).toBeLessThan(500);
+  expect(waivedNews([one], true)).toEqual({ waived: [expect.stringMatching(/^a_requirement.*… waived by ann$/)] });
 });

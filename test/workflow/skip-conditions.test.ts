@@ -83,6 +83,30 @@ describe("options_schema", () => {
     expect((await withPhase({}, { options_schema: ["docs"] })).codes).toEqual(["error VALUE_WRONG"]);
   });
 
+  it.each([
+    [
+      "by default",
+      {},
+      ["phases/1/task-1-dig.md", "phases/dynamic/phase-template.md", "phases/dynamic/task-template.md"],
+    ],
+    ["unless it says that there are others", { additionalProperties: true }, []],
+  ])("gives a warning for a task or template with an option that it does not have, %s", async (_, others, files) => {
+    const options_schema = { properties: { depth: {} }, ...others };
+    const text = "# T\n\n{options.wide} {options.depth} {options.plan_path}\n";
+    const { diagnostics } = await read({
+      "metadata.json": metadata({
+        options_schema,
+        dynamic_phases: true,
+        dynamic_config: { source_path_key: "plan_path" },
+      }),
+      "phases/1/task-1-dig.md": text,
+      "phases/dynamic/phase-template.md": text,
+      "phases/dynamic/task-template.md": text,
+    });
+    const wide = { severity: "warning", code: "TEMPLATE_PLACEHOLDER_UNKNOWN", line: 3, column: 1 };
+    expect(diagnostics).toMatchObject(files.map((file) => ({ ...wide, file })));
+  });
+
   it("gives a warning for a text with an option that there can't be", async () => {
     const options_schema = { properties: { depth: {} }, additionalProperties: false };
     const { diagnostics } = await read({
@@ -93,7 +117,7 @@ describe("options_schema", () => {
       { file: "phases/1/phase.md", line: 3, column: 1, severity: "warning", hint: "Did you mean {options.depth}?" },
       {
         line: 3,
-        message: expect.stringContaining('there is no option "other"'),
+        message: expect.stringContaining('no option "other"'),
         hint: expect.stringContaining("options_schema"),
       },
     ]);

@@ -338,6 +338,19 @@ describe("a session", () => {
 });
 
 describe("metrics", () => {
+  it("count an empty path as a mistake, not as a violation", async () => {
+    const heard: unknown[] = [];
+    workspace.on("security", (payload) => heard.push(payload));
+    await create(workspace);
+    for (const path of ["", " "]) {
+      expect(await workspace.saveOutput({ path, content: "x" })).toMatchObject({
+        error: expect.stringContaining("is refused: it is empty"),
+      });
+      await workspace.readFile({ path });
+    }
+    expect([heard, workspace.metrics().violations]).toEqual([[], 0]);
+  });
+
   it("count calls, violations and completed sessions", async () => {
     const heard: unknown[] = [];
     workspace.on("security", (payload) => heard.push(payload));

@@ -8,23 +8,16 @@ import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
 import { RecentMap } from "../../runtime/cache.js";
-import {
-  type FilledText,
-  type OwnText,
-  renderPhase,
-  renderShared,
-  renderTask,
-  splitTemplate,
-} from "../../template/template.js";
+import { renderPhase, renderShared, renderTask, splitTemplate } from "../../template/template.js";
 import { revisionOf } from "../../workflow/json.js";
-import { type MarkdownFacts, readMarkdownFacts } from "../../workflow/markdown-facts.js";
+import { readMarkdownFacts } from "../../workflow/markdown-facts.js";
 import type {
   DynamicDefinition,
   PhaseDefinition,
   TaskDefinition,
   WorkflowStructure,
 } from "../../workflow/structure.js";
-import type { EngineContext, LoadedSession, TickReport } from "../engine-context.js";
+import type { EngineContext, LoadedSession, TextView, TickReport } from "../engine-context.js";
 import type { SessionHead } from "../state/head.js";
 import { inRanges } from "../state/ranges.js";
 import type { PhaseTask } from "../state/task-notes.js";
@@ -138,21 +131,8 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
   }
 }
 
-/** A text that was made from a template. */
-interface RenderedText {
-  readonly content: Content;
-  readonly facts: MarkdownFacts;
-  /** The placeholders of the template that nothing fills. */
-  readonly leftOut: readonly string[];
-  /** True if the template has changed since the phase was pinned. */
-  readonly contentChanged: boolean;
-  /** See {@link TextView.own}. */
-  readonly own?: OwnText;
-  /** See {@link TextView.shared}. */
-  readonly shared?: FilledText;
-}
-
-interface Kept extends Omit<RenderedText, "contentChanged"> {
+/** A text with what it was made from. */
+interface Kept extends Omit<TextView, "contentChanged"> {
   /** The revisions of the templates, and the session's target. */
   readonly made: string;
 }
@@ -172,7 +152,7 @@ export async function renderedText(
   target: string,
   phase: PhaseDefinition,
   task?: TaskDefinition,
-): Promise<RenderedText> {
+): Promise<TextView> {
   const part = task ?? phase;
   const template = await options.content.text(structure.type, { template: task === undefined ? "phase" : "task" });
   const texts = textsOf.get(structure) ?? new RecentMap<PhaseDefinition | TaskDefinition, Kept>(TEXTS_KEPT);
@@ -213,7 +193,7 @@ function partsOf(
   target: string,
   phase: PhaseDefinition,
   task: TaskDefinition | undefined,
-): Pick<RenderedText, "own" | "shared"> {
+): Pick<TextView, "own" | "shared"> {
   const values = { target, plan: plan?.path };
   const first = phases.find((other) => other.plan !== undefined) ?? phase;
   const tasks = phase.tasks.length < 2 || forTasks === undefined ? undefined : splitTemplate(forTasks, "task");

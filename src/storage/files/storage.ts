@@ -31,6 +31,7 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
+import { numberOption } from "../common/number-option.js";
 import { CommitAppender } from "./append.js";
 import { SessionCompactor } from "./compact.js";
 import { Disk, type FileSystem, guardedEach, ignoreMissing } from "./disk.js";
@@ -45,7 +46,7 @@ import { SessionWatch } from "./watch.js";
 
 /** Options of {@link FileStorage.open}. */
 export interface FileStorageOptions {
-  /** Maximum size of a commit with its payloads, in bytes. Default: 64 MiB. */
+  /** Maximum size of a commit with its payloads, in bytes. Default: 64 MiB; at most 256 MiB. */
   readonly maxCommitBytes?: number;
   /** Polling interval of `watch` for commits of other processes, in milliseconds. Default: 200. */
   readonly watchIntervalMs?: number;
@@ -61,9 +62,13 @@ export interface FileStorageOptions {
   readonly platform?: string;
 }
 
-const MAX_COMMIT_BYTES = 64 * 1024 * 1024;
-const WATCH_INTERVAL_MS = 200;
-const COPY_WINDOW_MS = 3_600_000;
+const LIMITS = {
+  maxCommitBytes: { value: 64 * 1024 * 1024, min: 1, max: 256 * 1024 * 1024 },
+  watchIntervalMs: { value: 200, min: 1, max: 3_600_000 },
+  copyWindowMs: { value: 3_600_000, min: 0, max: 2 ** 31 - 1 },
+};
+
+type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
 
 /**
  * Stores sessions in a folder, one file per commit. An acknowledged commit survives a power failure. Any number of
@@ -90,11 +95,11 @@ export class FileStorage implements StorageAdapter {
 
   readonly #watchIntervalMs: number;
 
-  private constructor(parts: StoreParts, options: FileStorageOptions, maxCommitBytes: number) {
+  private constructor(parts: StoreParts, { maxCommitBytes, watchIntervalMs, copyWindowMs }: Limits) {
     this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes };
     this.#parts = parts;
-    this.#watchIntervalMs = options.watchIntervalMs ?? WATCH_INTERVAL_MS;
-    this.#compactor = new SessionCompactor(parts, options.copyWindowMs ?? COPY_WINDOW_MS);
+    this.#watchIntervalMs = watchIntervalMs;
+    this.#compactor = new SessionCompactor(parts, copyWindowMs);
     this.#appender = new CommitAppender(parts, this.#compactor, maxCommitBytes);
     this.#lister = new SessionLister(parts.trees, parts.markerCheck);
     this.#log = new SessionLog(parts);
@@ -106,10 +111,16 @@ export class FileStorage implements StorageAdapter {
    * Opens the sessions in a folder and makes the folder if necessary. If the folder is a copy of another store, the
    * list index is rebuilt first, as by `repair`.
    *
+   * @throws {PhasegateError} `INVALID_INPUT` when an option is not valid.
    * @throws {PhasegateError} `STORAGE_FAILED` when the folder cannot be used.
    * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version of phasegate made it.
    */
   static async open(root: string, options: FileStorageOptions = {}): Promise<FileStorage> {
+    const limits = {
+      maxCommitBytes: numberOption("maxCommitBytes", options.maxCommitBytes, LIMITS.maxCommitBytes),
+      watchIntervalMs: numberOption("watchIntervalMs", options.watchIntervalMs, LIMITS.watchIntervalMs),
+      copyWindowMs: numberOption("copyWindowMs", options.copyWindowMs, LIMITS.copyWindowMs),
+    };
     try {
       const disk = new Disk(options.fs, options.platform);
       await disk.makeFolders(resolve(root));
@@ -118,10 +129,9 @@ export class FileStorage implements StorageAdapter {
       await disk.syncFolder(layout.root);
       await refuseOldLayout(disk, layout);
       await disk.now(layout.top("trash"));
-      const maxCommitBytes = options.maxCommitBytes ?? MAX_COMMIT_BYTES;
       const { publisher, isCopy } = await openFormat(disk, layout);
-      const parts = createStoreParts(disk, layout, publisher, maxCommitBytes);
-      const storage = new FileStorage(parts, options, maxCommitBytes);
+      const parts = createStoreParts(disk, layout, publisher, limits.maxCommitBytes);
+      const storage = new FileStorage(parts, limits);
       if (isCopy) {
         await storage.#repair.rebuild();
         await writeFormat(disk, layout, publisher);

@@ -5,6 +5,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import { shown } from "../../workflow/names.js";
+import { numberOption } from "../common/number-option.js";
 
 /** The location of the sessions: exactly one of `url`, `pool` and `client`. */
 export type PostgresPlace =
@@ -83,20 +84,17 @@ export function readOptions(options: PostgresStorageOptions): PostgresSettings {
     throw refused("schema", expected, `schema is not valid: ${shown(schema)}`);
   }
   for (const field of ["maxCommitBytes", "maxConnections", "connectTimeoutMs", "pollMs"] as const) {
-    checkNumber(field, settings[field], 1);
+    numberOption(field, settings[field], { value: DEFAULTS[field], min: 1, max: LONGEST_MS });
   }
-  for (const field of ["retryMs", "statementTimeoutMs"] as const) checkNumber(field, settings[field], 0);
+  for (const field of ["retryMs", "statementTimeoutMs"] as const) {
+    numberOption(field, settings[field], { value: DEFAULTS[field], min: 0, max: LONGEST_MS });
+  }
   return settings;
 }
 
 /** Checks a schema's name. Names that begin with `pg_` are reserved by the server. */
 function isSchemaName(schema: unknown): boolean {
   return typeof schema === "string" && /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/.test(schema);
-}
-
-function checkNumber(field: string, value: unknown, least: number): void {
-  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= LONGEST_MS) return;
-  throw refused(field, `a whole number from ${least} to ${LONGEST_MS}`, `${field} is not valid: ${shown(value)}`);
 }
 
 function refused(field: string, expected: string, what: string): PhasegateError {

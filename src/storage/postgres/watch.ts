@@ -58,9 +58,7 @@ async function* newCommits({ retrier, feed }: WatchParts, position: FeedPosition
   }
 }
 
-const ANNOUNCE_MS = 60_000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5000;
+const [ANNOUNCE_MS, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, CLOSE_MS] = [60_000, 100, 5000, 2000];
 
 /**
  * A separate connection for notifications, replaced when it is lost. It only wakes the watch, also after each
@@ -73,7 +71,7 @@ class Listener {
   readonly #wake: () => void;
   /** Ended by `close` alone: what a lost connection reports must not shorten the pause before the next one. */
   readonly #pause = new WakeableTimer();
-  #lost: WakeableTimer | undefined;
+  #current: { readonly client: PgListeningClient; readonly lost: WakeableTimer } | undefined;
   readonly #running: Promise<void>;
   #closed = false;
 
@@ -84,12 +82,16 @@ class Listener {
     this.#running = this.#run();
   }
 
-  /** Ends the connection. */
+  /** Ends the connection. If the server does not answer in time, it is cut off. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#pause.wake();
-    this.#lost?.wake();
-    await this.#running;
+    this.#current?.lost.wake();
+    const ended = new WakeableTimer();
+    this.#running.then(() => ended.wake(), ignore);
+    await ended.sleep(CLOSE_MS);
+    // With a query that waits for its answer, this destroys the socket.
+    this.#current?.client.end().catch(ignore);
   }
 
   async #run(): Promise<void> {
@@ -113,7 +115,7 @@ class Listener {
   async #listen(client: PgListeningClient): Promise<boolean> {
     let [connected, over] = [false, false];
     const lost = new WakeableTimer();
-    this.#lost = lost;
+    this.#current = { client, lost };
     const end = () => {
       over = true;
       lost.wake();
@@ -135,7 +137,8 @@ class Listener {
       // Retried after a pause, perhaps at another server. Until then the watch polls.
       this.#connections.failed(error);
     }
-    await client.end().catch(() => undefined);
+    await client.end().catch(ignore);
+    this.#current = undefined;
     return connected;
   }
 

@@ -33,7 +33,7 @@ export async function openDatabase(given: string | DatabaseSync, settings: OpenS
   if (typeof given !== "string") {
     const connection = new Connection(given, busyTimeout);
     await bringUpToDate(connection, settings);
-    connection.guard(OpenFile.of(connection.database));
+    connection.guard(await connection.withRetry("open", () => OpenFile.of(given)));
     return connection;
   }
   const { database, opened } = await openFile(given, migrate);
@@ -41,7 +41,7 @@ export async function openDatabase(given: string | DatabaseSync, settings: OpenS
   try {
     await connection.withRetry("open", () => configure(connection, settings));
     await bringUpToDate(connection, settings);
-    connection.guard(OpenFile.of(database, opened));
+    connection.guard(await connection.withRetry("open", () => OpenFile.of(database, opened)));
     return connection;
   } catch (error) {
     connection.close();

@@ -26,6 +26,7 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
+import { numberOption } from "../common/number-option.js";
 import { checkCommit, damagedIn } from "../common/session-query.js";
 import { CommitWriter, SessionRemover } from "./append.js";
 import type { Connection } from "./connection.js";
@@ -113,9 +114,9 @@ export class SqliteStorage implements StorageAdapter {
    */
   static async open(database: string | DatabaseSync, options: SqliteStorageOptions = {}): Promise<SqliteStorage> {
     const limits = {
-      busyTimeout: numberOf("busyTimeout", options),
-      watchInterval: numberOf("watchInterval", options),
-      maxCommitBytes: numberOf("maxCommitBytes", options),
+      busyTimeout: numberOption("busyTimeout", options.busyTimeout, LIMITS.busyTimeout),
+      watchInterval: numberOption("watchInterval", options.watchInterval, LIMITS.watchInterval),
+      maxCommitBytes: numberOption("maxCommitBytes", options.maxCommitBytes, LIMITS.maxCommitBytes),
     };
     const names = tableNames(options.tablePrefix ?? "");
     const connection = await openDatabase(database, {
@@ -123,7 +124,13 @@ export class SqliteStorage implements StorageAdapter {
       busyTimeout: limits.busyTimeout,
       migrate: options.migrate ?? true,
     });
-    return new SqliteStorage(connection, names, limits, typeof database === "string");
+    const ownsDatabase = typeof database === "string";
+    try {
+      return await connection.withRetry("open", () => new SqliteStorage(connection, names, limits, ownsDatabase));
+    } catch (error) {
+      if (ownsDatabase) connection.close();
+      throw error;
+    }
   }
 
   /**
@@ -265,16 +272,6 @@ export class SqliteStorage implements StorageAdapter {
     this.#feed.close();
     if (this.#ownsDatabase) this.#connection.close();
   }
-}
-
-function numberOf(field: keyof typeof LIMITS, options: SqliteStorageOptions): number {
-  const { value, min, max } = LIMITS[field];
-  const given = options[field] ?? value;
-  if (Number.isFinite(given) && given >= min && given <= max) return given;
-  throw new PhasegateError("INVALID_INPUT", `${field} is not valid: ${given}`, {
-    remedy: `Give a number from ${min} to ${max}, or leave it out for ${value}.`,
-    details: { field, expected: `a number from ${min} to ${max}` },
-  });
 }
 
 type Durability = StorageAdapter["capabilities"]["durability"];

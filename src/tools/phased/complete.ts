@@ -25,6 +25,7 @@ import {
   refusePlaceholder,
   replayNews,
   retryCall,
+  WAITS,
   waitCall,
   waiverCall,
 } from "./next-call.js";
@@ -156,7 +157,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
     warnings: warnings.length === 0 ? undefined : conceal(warnings, reveal).map(({ message }) => message),
     ...(ticks && tickNews(ticks)),
-    ...(waived && waivedNews(waived)),
+    ...(waived && waivedNews(waived, true)),
     ...(skipped && skipNews(skipped)),
     workflow_complete: done || undefined,
     next_phase: nextPhase && { phase_number: nextPhase.number, title: nextPhase.name },
@@ -214,10 +215,6 @@ function isAwaited({ field, problem, example }: Problem, { waivable }: Refused, 
   const task = field === TASKS_FIELD && typeof example === "string" ? [`${field}.${example}`] : [];
   return [field, field.split(".")[0] ?? "", ...task].some((name) => pending.includes(name));
 }
-
-/** What to do if nothing is wrong but what a person has been asked to waive. */
-const WAITS =
-  "Nothing else is wrong. A person must decide on the waiver first, and each submission before that uses up an attempt: end your turn, and submit again once get_state shows the decision.";
 
 /** The tasks and items that a plan's gate still requires. */
 interface PlanClaims {

@@ -71,8 +71,9 @@ export function blockedBy(
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }
 
-const WAITS =
-  "Nothing is left but what a person has been asked to waive. A submission before the decision uses up an attempt: end your turn, and submit once get_state shows it.";
+/** What to do if nothing is wrong but what a person has been asked to waive. */
+export const WAITS =
+  "Nothing is left but what a person has been asked to waive. Each submission before the decision uses up an attempt: end your turn, and submit once get_state shows the decision.";
 
 /** Returns the note on a repeated answer: nothing was done now, and the session may have moved on. */
 export function replayNews(replayed: boolean, { currentPhase, status }: CallState): WireObject {

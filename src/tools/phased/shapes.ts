@@ -220,7 +220,7 @@ export function waiverNews(
     waived,
     tasks,
   }: WaiversView & { readonly tasks?: readonly PhaseTask[] },
-  isBrief = false,
+  { isBrief = false, isShort = false } = {},
 ): WireObject {
   const isLeft = tasks === undefined || tasks.some(isOpen);
   return compact({
@@ -239,13 +239,14 @@ export function waiverNews(
       do_instead: brief(denied.note, DENIAL_MAX),
       at: denied.at,
     },
-    ...waivedNews(waived),
+    ...waivedNews(waived, isShort),
   });
 }
 
-/** Returns what is waived, by whom and why. */
-export function waivedNews(waived: readonly Waived[] | undefined): WireObject {
-  return waived === undefined ? {} : { waived: waived.map(waivedLine) };
+/** Returns what is waived and by whom; unless `isShort`, also why. `get_state` has the reasons. */
+export function waivedNews(waived: readonly Waived[] | undefined, isShort = false): WireObject {
+  const short = ({ fields, by }: Waived) => `${brief(fields.join(", "), TEXT_MAX)} waived by ${brief(by, 80)}`;
+  return waived === undefined ? {} : { waived: waived.map(isShort ? short : waivedLine) };
 }
 
 /** Returns a waiver in one line, with each part shortened by itself: a list of many names must not hide who and why. */

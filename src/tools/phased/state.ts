@@ -65,7 +65,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
   const { head } = state;
   const session = compact({
     ...approvalNews(state.awaiting),
-    ...waiverNews(state),
+    ...waiverNews(state, { isShort: true }),
     ...unapprovedNews(state.unapproved),
     session_id: state.sessionId,
     workflow_type: head.workflowType,
@@ -120,7 +120,7 @@ function briefStateWith(context: ToolContext, state: StateView, noteMax: number)
     last_note: state.note && lastNote(state.note, LAST_NOTE_MAX),
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
-    ...waiverNews(state, true),
+    ...waiverNews(state, { isBrief: true }),
     ...unapprovedNews(state.unapproved),
     ...planNewsInShort(context, state.sessionId, state.plan),
     ...unrecordedNews(state),

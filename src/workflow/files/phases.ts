@@ -3,13 +3,13 @@
  * plan. Gate files in places where no phase would use them are errors.
  */
 import type { SourcePosition } from "../../errors.js";
-import { optionNames, type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
+import { type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
 import { linesOf } from "../diagnostic.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { nearest, shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
-import { findOptions, findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
+import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
 import type { Report } from "../report.js";
 import type { DynamicDefinition, PhaseDefinition } from "../structure.js";
 import { chooseGate } from "./choose-gate.js";
@@ -147,8 +147,6 @@ async function readPhase(
   const text = files.text(file);
   const tasks = readTasks(entry, { files, report, folders });
   const texts = [file, ...tasks.flatMap((task) => task.file ?? [])];
-  const options = optionNames(workflow);
-  if (options !== undefined) for (const path of texts) warnUnknownOptions(path, options, { files, report });
   const skipWhen = entry === undefined ? undefined : await readSkip(entry, workflow, report);
   return {
     number,
@@ -168,20 +166,6 @@ async function readPhase(
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
     extra: entry?.rest(GATE_KEYS),
   };
-}
-
-/** Warns about placeholders of options that there can't be: they would stay in the text. */
-function warnUnknownOptions(file: string, options: readonly string[], { files, report }: Reading): void {
-  const text = files.text(file) ?? "";
-  const at = linesOf(file, text);
-  for (const { name, offset } of findOptions(text).filter((found) => !options.includes(found.name))) {
-    const hint = () => {
-      const meant = nearest(name, options);
-      return meant === undefined ? 'Add it to "options_schema".' : `Did you mean {options.${meant}}?`;
-    };
-    const message = `there is no option ${shown(name)}, so {options.${name}} stays in the text`;
-    report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
-  }
 }
 
 const SKIP_HINT = 'Write a rule over the options: "skip_when": "!has(options.supporting_docs)", say.';

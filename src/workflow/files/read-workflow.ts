@@ -22,11 +22,13 @@
  * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
 import { systemClock, turns } from "../../ports/clock.js";
-import { type Diagnostic, hasErrors } from "../diagnostic.js";
+import { declaredOptions } from "../../rules/options.js";
+import { type Diagnostic, hasErrors, linesOf } from "../diagnostic.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
-import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
+import { isWorkflowType, nearest, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { ObjectReader } from "../object-reader.js";
+import { findOptions } from "../placeholders.js";
 import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
   type DynamicDefinition,
@@ -90,7 +92,9 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   const dynamic = readDynamic(metadata, claims, { files, report });
   const phases = await readPhases(claims, { files, report, startPhase: given, workflow: { optionsSchema, dynamic } });
   checkCounts(claims, phases, metadata, report);
-  checkDocuments(phases, dynamic, files, others, report);
+  const texts = textsOf(phases, dynamic, files);
+  checkDocuments(texts, files, others, report);
+  checkOptions(texts, declaredOptions({ optionsSchema, dynamic }), report);
   const startPhase = readStart(metadata, given, phases, firstPhase(phases, dynamic), report);
   const unused = dynamic === undefined ? metadata.value("dynamic_config") : undefined;
   const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
@@ -100,19 +104,49 @@ async function readStructure(type: string, files: WorkflowFiles, others: readonl
   return sealed({ ...facts, startPhase, phases, ...declared, ...kept }, report);
 }
 
-/** Warns about documents that the texts of phases, tasks and templates name and that don't exist. */
-function checkDocuments(
+/** Returns the texts of phases, tasks and templates, by path. */
+function textsOf(
   phases: readonly PhaseDefinition[],
   dynamic: DynamicDefinition | undefined,
+  files: WorkflowFiles,
+): ReadonlyMap<string, string> {
+  const paths = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
+  const texts = new Map<string, string>();
+  for (const path of [...paths, dynamic?.templates.phase, dynamic?.templates.task]) {
+    const text = path === undefined ? undefined : files.text(path);
+    if (path !== undefined && text !== undefined) texts.set(path, text);
+  }
+  return texts;
+}
+
+/** Warns about documents that texts name and that don't exist. */
+function checkDocuments(
+  texts: ReadonlyMap<string, string>,
   files: WorkflowFiles,
   others: readonly string[],
   report: Report,
 ): void {
-  const texts = phases.flatMap(({ file, tasks }) => [file, ...tasks.map((task) => task.file)]);
   const check = missingDocuments([...files.paths, ...others], report);
-  for (const file of new Set([...texts, dynamic?.templates.phase, dynamic?.templates.task])) {
-    const text = file === undefined ? undefined : files.text(file);
-    if (file !== undefined && text !== undefined) check(file, text);
+  for (const [path, text] of texts) check(path, text);
+}
+
+/** Warns about placeholders of options that the workflow does not declare: without a value they stay in the text. */
+function checkOptions(
+  texts: ReadonlyMap<string, string>,
+  declared: readonly string[] | undefined,
+  report: Report,
+): void {
+  if (declared === undefined) return;
+  for (const [path, text] of texts) {
+    const at = linesOf(path, text);
+    for (const { name, offset } of findOptions(text).filter((found) => !declared.includes(found.name))) {
+      const hint = () => {
+        const meant = nearest(name, declared);
+        return meant === undefined ? 'Add it to "options_schema".' : `Did you mean {options.${meant}}?`;
+      };
+      const message = `"options_schema" has no option ${shown(name)}: without a value {options.${name}} stays in the text`;
+      report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
+    }
   }
 }
 

@@ -88,8 +88,11 @@ function checkApart(roots: readonly OpenRoot[]): void {
       root !== output && root.places.some((place) => output?.places.some((below) => isInside(below, place)) ?? false),
   );
   if (inside === undefined) return;
+  const isReserved = Object.values<string>(ROOT_NAMES).includes(inside.name);
   throw new PhasegateError("INVALID_INPUT", `{${inside.name}} is inside {${ROOT_NAMES.output}}`, {
-    remedy: "Give sessions a folder of their own, outside all other roots and not above them.",
+    remedy: isReserved
+      ? "Give sessions a folder of their own, outside all other roots and not above them."
+      : `Leave {${inside.name}} out: what sessions have saved can be read as <session_id>/name. Or give it a folder outside.`,
     details: { field: ROOT_NAMES.output, expected: "a folder that contains no other root" },
   });
 }

@@ -7,8 +7,10 @@ import {
   phaseHistory,
   type RecordedEvent,
   secondsBetween,
+  submittedAttempts,
 } from "../../../src/phased/state/history.js";
-import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
+import type { GateDefinition } from "../../../src/workflow/structure.js";
+import { aProblem, asking, phaseOf, Run, structureOf, submit, waiver, waiverWord, word } from "./run.js";
 
 const gate = { kind: "open", allowOverride: true } as const;
 const structure = structureOf([1, 2, 3].map((number) => phaseOf(number, { skippable: true, gate })));
@@ -243,5 +245,94 @@ describe("the reveal setting of a gate", () => {
       { status: "completed", reveal: "names", verification },
     ]);
     expect(next).toEqual({ phase: 2, attempt: 1, status: "active", startedAt: run.state.phaseStartedAt });
+  });
+});
+
+describe("what is said while an attempt goes on", () => {
+  const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}.000Z`;
+  const task = { number: 1, name: "dig" } as never;
+  const asks = { ...asking(), approval: { prompt: "?" } } as GateDefinition;
+  const begin = () => Run.started(structureOf([phaseOf(1, { gate: asks, tasks: [task] }), 2]));
+  const notesOf = (run: Run) => phaseHistory(run.log).map(({ notes }) => notes);
+
+  it("is part of the attempt, in order", () => {
+    const run = begin().do({ type: "completeTask", phase: 1, task: 1, note: "a.ts" }, waiver(1));
+    run.do(waiverWord(run, "denyWaiver"), waiver(1));
+    run.do(waiverWord(run, "waive"), { type: "pause", operator: "ops" }, { type: "resume", note: "lunch is over" });
+    run.do({ type: "completeTask", phase: 1, task: 1, outcome: "given_up", note: "no camera" });
+    const word = { by: "ann", authenticated: false };
+    expect(notesOf(run)).toStrictEqual([
+      [
+        { at: at(2), event: "task_completed", task: 1, note: "a.ts" },
+        { at: at(3), event: "waiver_requested", fields: ["tests"], note: "there are none" },
+        { at: at(4), event: "waiver_denied", ...word, note: "do it by hand" },
+        { at: at(5), event: "waiver_requested", fields: ["tests"], note: "there are none" },
+        { at: at(6), event: "waiver_granted", ...word },
+        { at: at(7), event: "paused", by: "ops" },
+        { at: at(8), event: "resumed", note: "lunch is over" },
+        { at: at(9), event: "task_given_up", task: 1, note: "no camera" },
+      ],
+    ]);
+  });
+
+  it("ends with the attempt", () => {
+    const run = begin().do(submit(1));
+    run.do(word(run, "deny"));
+    run.do({ type: "retryPhase", phase: 1, resetEvidence: false, by: "host", operator: "ops" }, submit(1));
+    run.do(word(run, "approve"));
+    expect(notesOf(run)).toStrictEqual([
+      [{ at: at(3), event: "denied", by: "ann", authenticated: true, note: "not yet" }],
+      [
+        { at: at(4), event: "retried", by: "ops" },
+        { at: at(6), event: "approved", by: "ann", authenticated: true },
+      ],
+      undefined,
+    ]);
+  });
+
+  it("is nothing if nobody said anything", () => {
+    const run = begin().do({ type: "completeTask", phase: 1, task: 1 }, { type: "pause" }, { type: "resume" });
+    expect(phaseHistory(run.log)).toStrictEqual([{ phase: 1, attempt: 1, status: "active", startedAt: at(1) }]);
+  });
+});
+
+describe("submittedAttempts", () => {
+  const proofs = [{ field: "tests", proof: "log.txt" }];
+  const waived = [{ fields: ["docs"], version: 1, by: "ann", reason: "none", authenticated: false }];
+  const evidence = { inline: { phase: 1 } };
+
+  it("has the place of what was submitted, with what was waived and what it rests on", () => {
+    const run = Run.started(structure).do(submit(1, false), { ...submit(1), proofs, waived });
+    const [failed, passed] = submittedAttempts(run.log);
+    expect(failed).toMatchObject({ status: "failed", submitted: { evidence, version: 2 } });
+    expect(failed).not.toHaveProperty("waived");
+    expect(passed).toMatchObject({ status: "completed", proofs, waived, submitted: { evidence, version: 3 } });
+    const bare = submittedAttempts(Run.started(structure).do(submit(1)).log);
+    expect(bare[0]).not.toHaveProperty("proofs");
+    expect(bare[0]).not.toHaveProperty("waived");
+    expect(artifacts(run.log).get(1)).toMatchObject({ waived, evidence });
+    expect(artifacts(Run.started(structure).do(submit(1)).log).get(1)).not.toHaveProperty("waived");
+  });
+
+  it("has the place of what waits for an approval, until it is withdrawn", () => {
+    const run = Run.started(structureOf([phaseOf(1, { gate: asking() }), 2])).do(submit(1));
+    expect(submittedAttempts(run.log)).toMatchObject([{ status: "active", submitted: { evidence, version: 2 } }]);
+    run.do({ type: "migrate", structure: run.structure, by: "ops" });
+    expect(submittedAttempts(run.log)[0]).not.toHaveProperty("submitted");
+  });
+});
+
+describe("a rollback", () => {
+  it("marks what was completed from its target on, and leaves what had failed", () => {
+    const run = Run.started(structure).do(submit(1, false), submit(1), submit(2), {
+      type: "rollback",
+      to: 2,
+      by: "agent",
+    });
+    run.do(submit(2), { type: "rollback", to: 1, by: "agent" });
+    expect(tries(run)).toEqual([
+      ...["1.1 failed", "1.2 rolled_back", "2.1 rolled_back", "3.1 rolled_back", "2.1 rolled_back", "3.1 rolled_back"],
+      "1.1 active",
+    ]);
   });
 });

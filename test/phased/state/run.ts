@@ -3,8 +3,9 @@ import type { AnyPhasegateError } from "../../../src/errors.js";
 import type { AttemptLimits } from "../../../src/gate/judge.js";
 import type { Problem, Verdict } from "../../../src/gate/verdict.js";
 import type { CommandOf, SessionCommand, TransitionContext } from "../../../src/phased/state/commands.js";
+import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
 import type { EventOf, Waived } from "../../../src/phased/state/events.js";
-import type { SessionHead } from "../../../src/phased/state/head.js";
+import { type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
 import type { RecordedEvent } from "../../../src/phased/state/history.js";
 import { transition } from "../../../src/phased/state/transition.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
@@ -144,6 +145,11 @@ export class Run {
     const { skips } = this;
     const outcome = transition(this.head, command, { structure, limits, at, version: this.version + 1, skips });
     if (!outcome.ok) return outcome.error;
+    // What a kernel caches must be what another one reads.
+    const stored: typeof outcome = JSON.parse(JSON.stringify(outcome));
+    const events = stored.events.map((event) => sessionEventSchema.parse(event));
+    expect(outcome.events).toStrictEqual(events);
+    expect(outcome.head).toEqual(sessionHeadSchema.parse(stored.head));
     this.version += 1;
     this.head = outcome.head;
     for (const event of outcome.events) this.log.push({ event, at, version: this.version });

@@ -33,6 +33,26 @@ async function filled(length: number, parts: Parameters<typeof commitChain>[1] =
   return { root, chain, newest, id: newest.sessionId, folder: folderOf(root, newest.sessionId) };
 }
 
+describe("the options of a store", () => {
+  it.each<[string, unknown]>([
+    ["maxCommitBytes", Number.NaN],
+    ["maxCommitBytes", 0],
+    ["maxCommitBytes", 1e12],
+    ["watchIntervalMs", "200"],
+    ["watchIntervalMs", 0],
+    ["copyWindowMs", -1],
+    ["copyWindowMs", Number.POSITIVE_INFINITY],
+    ["copyWindowMs", null],
+  ])("are refused before anything is made: %s %s", async (field, value) => {
+    const root = join(await newRoot(), "new");
+    const opening = Reflect.apply(FileStorage.open, FileStorage, [root, { [field]: value }]);
+    await expect(opening).rejects.toMatchObject({
+      ...{ code: "INVALID_INPUT", details: { field }, message: expect.stringContaining(`${field} is not valid`) },
+    });
+    await expect(nodeFs.stat(root)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+});
+
 describe("the folder of a store", () => {
   it("contains one file per commit, a hint, payloads and markers, readable by the owner alone", async () => {
     const payload = { hash: "a".repeat(64), body: "evidence" };

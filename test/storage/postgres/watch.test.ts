@@ -1,3 +1,4 @@
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
@@ -69,6 +70,34 @@ describe("watch", () => {
     expect(await found).toEqual([first, next]);
     await storage.close();
     await untilListening(schema, 0);
+  });
+
+  it("ends within seconds if the server does not answer any more", { timeout: 20_000 }, async () => {
+    const schema = newSchema();
+    const { port } = new URL(url);
+    const sockets: Socket[] = [];
+    const between = createServer((socket) => {
+      const onward = connect(Number(port), "localhost");
+      for (const one of [socket, onward]) one.on("error", () => {});
+      socket.pipe(onward).pipe(socket);
+      sockets.push(socket, onward);
+    });
+    await new Promise<void>((resolve) => between.listen(0, "localhost", resolve));
+    const through = new URL(url);
+    through.port = String(Object(between.address()).port);
+    const storage = await PostgresStorage.open({ url: through.href, schema, pollMs: 3_600_000 });
+    const abort = new AbortController();
+    const watching = take(storage.watch({}, { signal: abort.signal }), 1);
+    await untilListening(schema, 1);
+    // Until it has looked for commits, it would wait for the answer to that.
+    await delay(300);
+    for (const socket of sockets) socket.pause();
+    abort.abort();
+    expect(await Promise.race([watching, delay(8000, "hangs")])).toEqual([]);
+    for (const socket of sockets) socket.destroy();
+    await storage.close();
+    between.close();
+    await runSql(url, `DELETE FROM ${schema}.listeners`);
   });
 
   it("sends no query on a host's client once an append has returned", async () => {

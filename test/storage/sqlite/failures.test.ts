@@ -140,6 +140,43 @@ it("a read-only database can be read, and refuses writes", async () => {
   empty.close();
 });
 
+/** Lets the nth statement that returns a row fail, from now on. */
+function failingAt(database: DatabaseSync, nth: number, errcode: number): { readonly failed: boolean } {
+  const prepare = database.prepare.bind(database);
+  const state = { failed: false, left: nth };
+  vi.spyOn(database, "prepare").mockImplementation((sql) => {
+    const statement = prepare(sql);
+    const get = statement.get.bind(statement);
+    vi.spyOn(statement, "get").mockImplementation((...values) => {
+      state.left -= 1;
+      if (state.left !== 0) return get(...values);
+      state.failed = true;
+      throw Object.assign(new Error("a fault"), { code: "ERR_SQLITE_ERROR", errcode });
+    });
+    return statement;
+  });
+  return state;
+}
+
+it("an opening whose nth read fails says so, and one that meets a lock tries again", async () => {
+  const file = await newDatabase();
+  await (await SqliteStorage.open(file)).close();
+  for (let nth = 1; ; nth += 1) {
+    const database = new DatabaseSync(file);
+    // SQLITE_IOERR.
+    const state = failingAt(database, nth, 10);
+    const opened = await SqliteStorage.open(database).catch((error: unknown) => error);
+    if (state.failed)
+      expect(opened, `read ${nth}`).toMatchObject({ code: "STORAGE_FAILED", details: { operation: "open" } });
+    vi.restoreAllMocks();
+    failingAt(database, nth, 5);
+    const storage = await SqliteStorage.open(database);
+    expect((await storage.list({})).items).toEqual([]);
+    database.close();
+    if (!state.failed) return expect(nth, "reads of an opening").toBeGreaterThan(3);
+  }
+});
+
 it("a failure of COMMIT leaves the outcome unknown", async () => {
   const database = new DatabaseSync(await newDatabase());
   const prepare = database.prepare.bind(database);

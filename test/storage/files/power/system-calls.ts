@@ -3,17 +3,21 @@ import { basename, dirname } from "node:path";
 import type { FileSystem } from "../../../../src/storage/files/disk.js";
 import type { FileNode, Node } from "./nodes.js";
 import { failure, newFile, newFolder, type PowerDisk } from "./power-fs.js";
+
+/** Runs before a system call; the call fails with what it throws. */
+type Before = (call: string, path: string) => Promise<void>;
+
 /** Returns the calls of `node:fs/promises` that the store makes, on a disk in memory. `before` runs before each. */
-export function systemCalls(disk: PowerDisk, before: () => Promise<void>): FileSystem {
+export function systemCalls(disk: PowerDisk, before: Before): FileSystem {
   const calls = {
     async link(from: string, to: string) {
-      await before();
+      await before("link", to);
       const [node, folder] = [disk.find(from), disk.folder(dirname(to))];
       if (folder.entries.has(basename(to))) throw failure("EEXIST");
       disk.set(folder, basename(to), node);
     },
     async mkdir(path: string, options: { recursive?: boolean } = {}) {
-      await before();
+      await before("mkdir", path);
       if (options.recursive) return makeAll(disk, path);
       const folder = disk.folder(dirname(path));
       if (folder.entries.has(basename(path))) throw failure("EEXIST");
@@ -21,41 +25,41 @@ export function systemCalls(disk: PowerDisk, before: () => Promise<void>): FileS
       return undefined;
     },
     async open(path: string, flags: number) {
-      await before();
+      await before("open", path);
       return handleOf(disk, path, openNode(disk, path, flags), before);
     },
     async readdir(path: string) {
-      await before();
+      await before("readdir", path);
       return [...disk.folder(path).entries.keys()];
     },
     async readFile(path: string) {
-      await before();
+      await before("readFile", path);
       return fileAt(disk, path).data;
     },
     async realpath(path: string) {
-      await before();
+      await before("realpath", path);
       disk.find(path);
       return path;
     },
     async rename(from: string, to: string) {
-      await before();
+      await before("rename", to);
       rename(disk, from, to);
     },
     async rm(path: string) {
-      await before();
+      await before("rm", path);
       removeAll(disk, path);
     },
     async rmdir(path: string) {
-      await before();
+      await before("rmdir", path);
       if (disk.folder(path).entries.size > 0) throw failure("ENOTEMPTY");
       disk.set(disk.folder(dirname(path)), basename(path), undefined);
     },
     async stat(path: string) {
-      await before();
+      await before("stat", path);
       return statsOf(disk.find(path));
     },
     async unlink(path: string) {
-      await before();
+      await before("unlink", path);
       fileAt(disk, path);
       disk.set(disk.folder(dirname(path)), basename(path), undefined);
     },
@@ -75,30 +79,30 @@ function openNode(disk: PowerDisk, path: string, flags: number): Node {
   return node;
 }
 
-function handleOf(disk: PowerDisk, path: string, node: Node, before: () => Promise<void>) {
+function handleOf(disk: PowerDisk, path: string, node: Node, before: Before) {
   return {
     async writeFile(data: string | Uint8Array) {
-      await before();
+      await before("write", path);
       if (node.kind !== "file") throw failure("EISDIR");
       node.data = Buffer.concat([node.data, Buffer.from(data)]);
       node.mtimeMs = disk.now();
     },
     async sync() {
-      await before();
+      await before("sync", path);
       disk.sync(path, node);
     },
     async read(buffer: Buffer, offset: number, length: number, position: number) {
-      await before();
+      await before("read", path);
       if (node.kind !== "file") throw failure("EISDIR");
       return { buffer, bytesRead: node.data.copy(buffer, offset, position, position + length) };
     },
     async readFile() {
-      await before();
+      await before("read", path);
       if (node.kind !== "file") throw failure("EISDIR");
       return node.data;
     },
     async stat() {
-      await before();
+      await before("stat", path);
       return statsOf(node);
     },
     // A handle can be closed even when the power is off.

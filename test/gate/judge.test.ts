@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { attemptsLeft, compileRules, judge } from "../../src/gate/judge.js";
+import type { Problem } from "../../src/gate/verdict.js";
+import { field, fieldGate } from "./fields.js";
+
+const open = { kind: "open", allowOverride: false } as const;
+const schema = { kind: "schema", allowOverride: false } as const;
+const found: Problem = { field: "", problem: "unverified", message: "there is no baseline" };
+const surroundings = () => {
+  throw new Error("nothing reads them");
+};
+const counting = fieldGate([field({ name: "count", type: "integer" })], {
+  rules: [{ source: "evidence.count > limit", cel: "evidence.count > options.limit" }],
+});
+
+describe("a gate", () => {
+  it("without checks that wait answers at once", () => {
+    const { verdict } = judge(fieldGate([field()]), {}, { surroundings }) as ReturnType<typeof judge> & {
+      verdict: unknown;
+    };
+    expect(verdict).toMatchObject({ passed: false, problems: [{ field: "done", problem: "missing" }] });
+  });
+
+  it("is strict, unless it is to be enforced as it is defined", () => {
+    const lenient = fieldGate([field()], { strict: false });
+    expect(judge(lenient, { done: false }, { surroundings })).toMatchObject({ verdict: { passed: false } });
+    const defined = judge(lenient, { done: false }, { enforcement: "as-defined", surroundings });
+    expect(defined).toMatchObject({ verdict: { passed: true, warnings: [{ problem: "claimed_false" }] } });
+  });
+
+  it("with rules reads what surrounds the evidence", async () => {
+    const judged = (count: number) =>
+      judge(counting, { count }, { surroundings: async () => ({ options: { limit: 41 } }) });
+    expect(await judged(42)).toEqual({ verdict: { passed: true, warnings: [] } });
+    expect(await judged(41)).toMatchObject({ verdict: { passed: false, problems: [{ problem: "invalid" }] } });
+  });
+
+  it("with rules may be enforced as it is defined, too", async () => {
+    const lenient = { ...counting, strict: false };
+    const judged = await judge(
+      lenient,
+      { count: 1 },
+      { enforcement: "as-defined", surroundings: () => ({ options: { limit: 41 } }) },
+    );
+    expect(judged).toMatchObject({ verdict: { passed: true, warnings: [{ problem: "invalid" }] } });
+  });
+
+  it("with a schema uses its result", () => {
+    expect(judge(schema, {}, { schemaResult: { value: {} }, surroundings })).toEqual({
+      verdict: { passed: true, warnings: [] },
+    });
+    const issues = [{ message: "too short", path: ["name"] }];
+    expect(judge(schema, { name: "" }, { schemaResult: { issues }, surroundings })).toMatchObject({
+      verdict: { passed: false, problems: [{ field: "name", problem: "invalid" }] },
+    });
+  });
+
+  it("fails with the problems that were found before, ahead of its own", () => {
+    const all = judge(fieldGate([field()]), {}, { found: [found], surroundings });
+    expect(all).toMatchObject({ verdict: { passed: false, problems: [found, { field: "done" }] } });
+    expect(judge(open, {}, { found: [found], surroundings })).toEqual({
+      verdict: { passed: false, problems: [found], warnings: [] },
+    });
+    expect(judge(open, {}, { found: [], surroundings })).toEqual({ verdict: { passed: true, warnings: [] } });
+  });
+});
+
+describe("verifiers", () => {
+  const verification = ["a result"];
+
+  it("run only if nothing else is wrong", async () => {
+    let runs = 0;
+    const verify = () => {
+      runs += 1;
+      return Promise.resolve({ problems: [], verification });
+    };
+    expect(judge(fieldGate([field()]), {}, { surroundings, verify })).toMatchObject({ verdict: { passed: false } });
+    expect(judge(open, {}, { found: [found], surroundings, verify })).toMatchObject({ verdict: { passed: false } });
+    expect(runs).toBe(0);
+    expect(await judge(open, {}, { surroundings, verify })).toEqual({
+      ...{ verdict: { passed: true, warnings: [] }, verification },
+    });
+    expect(runs).toBe(1);
+  });
+
+  it("block with their problems, and leave the warnings", async () => {
+    const lenient = fieldGate([field()], { strict: false });
+    const verify = async () => ({ problems: [found], verification });
+    const judged = await judge(lenient, { done: false }, { enforcement: "as-defined", surroundings, verify });
+    expect(judged).toMatchObject({
+      ...{ verdict: { passed: false, problems: [found], warnings: [{ problem: "claimed_false" }] }, verification },
+    });
+  });
+
+  it("may be none", () => {
+    expect(judge(open, {}, { surroundings, verify: () => undefined })).toEqual({
+      verdict: { passed: true, warnings: [] },
+    });
+  });
+});
+
+it("attempts end with the first of both limits, and are never less than none", () => {
+  const limits = { maxAttempts: 3, maxAttemptsTotal: 12 };
+  expect(attemptsLeft({ inARow: 0, inTotal: 0 }, limits)).toBe(3);
+  expect(attemptsLeft({ inARow: 1, inTotal: 4 }, limits)).toBe(2);
+  expect(attemptsLeft({ inARow: 1, inTotal: 11 }, limits)).toBe(1);
+  expect(attemptsLeft({ inARow: 3, inTotal: 3 }, limits)).toBe(0);
+  expect(attemptsLeft({ inARow: 5, inTotal: 14 }, limits)).toBe(0);
+});
+
+it("rules are compiled once for gates with the same content, as long as they are kept", async () => {
+  const gate = (limit: number) =>
+    fieldGate([field({ name: "count", type: "integer" })], {
+      rules: [{ source: `${limit}`, cel: `evidence.count > ${limit}` }],
+    });
+  const first = gate(-1);
+  const compiled = compileRules(first);
+  expect(compileRules(gate(-1))).toBe(compiled);
+  for (let limit = 0; limit < 255; limit += 1) compileRules(gate(limit));
+  expect(compileRules(gate(-1))).toBe(compiled);
+  compileRules(gate(299));
+  expect(compileRules(gate(-1))).toBe(compiled);
+  for (let limit = 300; limit < 556; limit += 1) compileRules(gate(limit));
+  expect(compileRules(gate(-1))).not.toBe(compiled);
+  expect(compileRules(first)).toBe(compiled);
+  expect(compileRules(fieldGate([field()]))).toBeUndefined();
+  expect(compileRules(open)).toBeUndefined();
+});
+
+it("a rule of the gate as a whole has its params", async () => {
+  const rules = [{ source: "more than 41", cel: "evidence.count > params.min", params: { min: 41 } }];
+  const gate = fieldGate([field({ name: "count", type: "integer" })], { rules });
+  const judged = (count: number) => judge(gate, { count }, { surroundings: () => ({}) });
+  expect(await judged(42)).toMatchObject({ verdict: { passed: true } });
+  expect(await judged(41)).toMatchObject({ verdict: { passed: false } });
+});
