@@ -24,6 +24,9 @@ export const asHostsLoad: Plugin = {
   },
 };
 
+/** What opens pages in a browser: `npm run test:browser`, which builds the site first. */
+const IN_BROWSER = ["test/browser/**/*.test.ts"];
+
 export const resolve = {
   // Tests import the package by its public names and run on the sources: no build, and coverage of src.
   alias: [
@@ -33,6 +36,18 @@ export const resolve = {
 };
 
 export default defineConfig(({ mode }) => {
+  if (mode === "browser") {
+    const outputFile = { json: "coverage/browser-results.json" };
+    return {
+      test: {
+        include: IN_BROWSER,
+        testTimeout: 300_000,
+        hookTimeout: 60_000,
+        reporters: ["default", "json"],
+        outputFile,
+      },
+    };
+  }
   const long = mode === "long" || mode === "fuzz";
   const options = {
     // `npm run test:long` (vitest --mode long): as a mode, since setting a variable differs from shell to shell.
@@ -59,7 +74,13 @@ export default defineConfig(({ mode }) => {
         {
           resolve,
           plugins: [asHostsLoad],
-          test: { ...options, name: "together", include: ["test/**/*.test.ts"], exclude: ALONE, isolate: false },
+          test: {
+            ...options,
+            name: "together",
+            include: ["test/**/*.test.ts"],
+            exclude: [...ALONE, ...IN_BROWSER],
+            isolate: false,
+          },
         },
       ],
       // The counts that .ci/run prints come from the JSON file of the same run.

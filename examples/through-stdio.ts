@@ -17,6 +17,7 @@ async function call(input: Record<string, unknown>): Promise<Record<string, unkn
   return result.structuredContent as Record<string, unknown>;
 }
 
+// #region agent
 const { session_id } = await call({ action: "start", workflow_type: "release", target_file: "package.json" });
 
 const skip = await call({ action: "complete_phase", session_id, phase: 2, evidence: { tag: "v1.0.0" } });
@@ -28,6 +29,7 @@ assert.equal(claim.checkpoint_passed, false);
 await call({ action: "complete_phase", session_id, phase: 1, evidence: { passed: 128 } });
 const done = await call({ action: "complete_phase", session_id, phase: 2, evidence: { tag: "v1.0.0" } });
 assert.equal(done.workflow_complete, true);
+// #endregion agent
 
 await client.close();
 console.log("The client was refused where it skipped, and got through with evidence.");

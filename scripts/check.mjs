@@ -20,7 +20,7 @@ const CHECKS = {
   "api:check": "the public API is what etc/ says",
   examples: "examples run",
   "check:package": "the packed package installs and runs on every runtime",
-  docs: "API docs without warnings",
+  site: "API docs without warnings, and the site without dead links",
 };
 const scripts = Object.keys(CHECKS);
 const waiting = [...scripts];

@@ -1,21 +1,29 @@
 /**
- * Keeps the code in README.md and docs/*.md equal to regions of files that are type-checked and run:
+ * Keeps the code in the pages equal to regions of files that are type-checked and run:
  *
  *     ```ts source=examples/hello.ts#start       in the page
  *     // #region start … // #endregion start     in the file
  *
- * Without `#…` the snippet is the whole file. With --write the pages are updated; else a difference fails.
+ * Without `#…` the snippet is the whole file. With --write the pages are updated; else a difference fails. A source is an
+ * example or a test, or a file that one of them names. Code without a source fails, but for the shell lines, fragments of
+ * JSON, and drawings that scripts/snippets-without-source.json counts.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+
+const COUNTED = "scripts/snippets-without-source.json";
+/** What may have no source, and only as often as it is counted. */
+const UNSOURCED = new Set(["sh", "json", "text"]);
 
 const write = process.argv.includes("--write");
 const FENCE =
   /^(?<indent>[ \t]*)(?<ticks>`{3,})(?<info>[^\n`]*\bsource=(?<source>[^\s#`]+)(?:#(?<region>[\w-]+))?[^\n`]*)\n(?<body>[\s\S]*?)^[ \t]*\k<ticks>[ \t]*$/gm;
 const MARKER = /^\s*(?:\/\/|#) ?#(?:end)?region\b/;
 
+const ANY_FENCE = /^[ \t]*(?<ticks>`{3,})(?<info>[^\n`]*)\n[\s\S]*?^[ \t]*\k<ticks>[ \t]*$/gm;
+
 let snippets = 0;
 const problems = [];
+const counted = existsSync(COUNTED) ? JSON.parse(readFileSync(COUNTED, "utf8")) : {};
 
 for (const page of pages()) {
   const text = readFileSync(page, "utf8").replaceAll("\r\n", "\n");
@@ -40,6 +48,10 @@ for (const page of pages()) {
     writeFileSync(page, next);
     console.log(`${page}: updated`);
   }
+  checkUnsourced(page, text);
+}
+for (const page of Object.keys(counted).filter((page) => !pages().includes(page))) {
+  problems.push(`${COUNTED}: there is no page ${page}`);
 }
 
 for (const problem of problems) console.error(problem);
@@ -47,13 +59,49 @@ console.log(`${snippets} snippets, ${problems.length} wrong`);
 if (problems.length > 0) process.exitCode = 1;
 
 function pages() {
-  const docs = existsSync("docs") ? readdirSync("docs").map((name) => join("docs", name)) : [];
-  return ["README.md", ...docs].filter((path) => path.endsWith(".md") && existsSync(path));
+  const docs = globSync("docs/**/*.md").map((path) => path.replaceAll("\\", "/"));
+  // The pages of docs/api are made of doc comments, whose examples are few and short.
+  const written = docs.filter((path) => !path.startsWith("docs/api/")).sort();
+  return ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...written].filter((path) => existsSync(path));
+}
+
+/** Reports code without a source: of a language that needs one, or more or less often than is counted. */
+function checkUnsourced(page, text) {
+  const found = {};
+  for (const { index, groups } of text.matchAll(ANY_FENCE)) {
+    if (/\bsource=/.test(groups.info)) continue;
+    const language = groups.info.trim().split(/\s/)[0] || "text";
+    const line = text.slice(0, index).split("\n").length;
+    found[language] = (found[language] ?? 0) + 1;
+    if (!UNSOURCED.has(language)) {
+      problems.push(`${page}:${line}: ${language} code comes from no file that is run; give it a source=`);
+    }
+  }
+  for (const language of UNSOURCED) {
+    const [is = 0, allowed = 0] = [found[language], counted[page]?.[language]];
+    if (is !== allowed) {
+      problems.push(`${page}: ${is} snippets in ${language} have no source; ${COUNTED} counts ${allowed}`);
+    }
+  }
+}
+
+/** Returns true if a file is an example or a test, or if one of them names it or a folder that it is in. */
+function isRun(source) {
+  if (/^examples\/[^/]+\.ts$|^test\/.+\.test\.ts$/.test(source)) return true;
+  const [top, area, ...rest] = source.replace(/\.ts$/, "").split("/");
+  const [near, names] = top === "examples" ? ["examples/*.ts", [area]] : [`test/${area}/**/*.ts`, rest];
+  const named = new RegExp(`["'\`/](?:${names.map(escaped).join("|")})["'\`/.]`);
+  return globSync(near).some((file) => named.test(readFileSync(file, "utf8")));
+}
+
+function escaped(name) {
+  return name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
 /** The code of a region without its markers and its indentation, or what keeps it from being had. */
 function snippet(source, region) {
   if (!existsSync(source)) return { problem: `there is no ${source}` };
+  if (!isRun(source)) return { problem: `nothing runs ${source}: no example and no test names it` };
   const lines = readFileSync(source, "utf8").replaceAll("\r\n", "\n").replace(/\n$/, "").split("\n");
   const start = region === undefined ? -1 : lines.findIndex((line) => marks(line, "region", region));
   const end = region === undefined ? lines.length : lines.findIndex((line) => marks(line, "endregion", region));

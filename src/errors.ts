@@ -147,6 +147,9 @@ export type ErrorCode = keyof ErrorDetails;
 
 const BRAND = Symbol.for("phasegate.error");
 
+/** The page that has an entry for each code. */
+const PAGE = "https://github.com/OWNER/phasegate/blob/main/docs/errors.md";
+
 /** What every failing call of phasegate throws. */
 export class PhasegateError<C extends ErrorCode = ErrorCode> extends Error {
   /** Which kind of failure it was. */
@@ -164,6 +167,11 @@ export class PhasegateError<C extends ErrorCode = ErrorCode> extends Error {
     this.code = code;
     this.remedy = options.remedy;
     this.details = options.details;
+  }
+
+  /** The address of this code's documentation: what it means, how to get out, and who can. It is not part of JSON. */
+  get url(): string {
+    return `${PAGE}#${this.code.toLowerCase()}`;
   }
 }
 

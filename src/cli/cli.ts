@@ -36,7 +36,8 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   } catch (error) {
     // Commander has printed the error. Its code is 1 for wrong usage, and 0 for --help and --version.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    printError(terminal, error, { stack: wantsStack(args) });
+    const stack = wantsStack(args);
+    printError(terminal, error, { stack, url: stack || args.includes("--json") });
     return exitCodeOf(error);
   }
 }
@@ -145,16 +146,32 @@ function wantsStack(args: readonly string[]): boolean {
   return level === "debug" || level === "trace";
 }
 
-/** Prints an error and what to do about it; with `stack`, also the stacks of the error and its causes. */
-export function printError({ stderr }: Terminal, error: unknown, { stack }: { readonly stack: boolean }): void {
+/** What is printed of an error besides its message and what to do about it. */
+interface PrintedDetails {
+  /** The stacks of the error and its causes. */
+  readonly stack: boolean;
+  /** The address of its code's documentation, if it has a code. */
+  readonly url?: boolean;
+}
+
+/** Prints an error and what to do about it. */
+export function printError({ stderr }: Terminal, error: unknown, { stack, url = stack }: PrintedDetails): void {
   const message = error instanceof Error ? error.message : String(error);
   stderr.write(`${styled(stderr, "red", "phasegate: error:")} ${shown(message)}\n`);
   const hint = hintOf(error);
   if (hint !== undefined) stderr.write(`${styled(stderr, "cyan", "  hint:")} ${shown(hint)}\n`);
+  const address = url ? urlOf(error) : undefined;
+  if (address !== undefined) stderr.write(`${styled(stderr, "cyan", "  docs:")} ${address}\n`);
   if (!stack) return;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     stderr.write(`${shown(cause.stack ?? cause.message, { lines: true })}\n`);
   }
+}
+
+/** Returns the address of an error's documentation; for a command's own failure, of the error that caused it. */
+function urlOf(error: unknown): string | undefined {
+  const coded = error instanceof CommandFailure ? error.cause : error;
+  return isPhasegateError(coded) ? coded.url : undefined;
 }
 
 /** Removes passwords: a driver's message may quote the address that it was given. */

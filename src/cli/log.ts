@@ -5,7 +5,7 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Logger, multistream, pino } from "pino";
-import { errnoOf } from "../errors.js";
+import { errnoOf, isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { approvalOf } from "../phased/state/decide-gate.js";
@@ -82,6 +82,7 @@ function briefError(error: unknown): unknown {
   const more = {
     ...("code" in error ? { code: error.code } : {}),
     ...("remedy" in error ? { remedy: error.remedy } : {}),
+    ...(isPhasegateError(error) ? { url: error.url } : {}),
   };
   return { type: name, message, ...more };
 }

@@ -271,6 +271,8 @@ interface Refused {
   readonly code: string;
   readonly message: string;
   readonly remedy?: string;
+  /** The address of the code's documentation, if the library refused. */
+  readonly url?: string;
   readonly error: AnyPhasegateError | CommandFailure;
 }
 
@@ -371,7 +373,7 @@ function refusalOf(sessionId: string, error: Refused["error"]): Refused {
   }
   const operation = /^\w+(?= is not possible)|(?<=does not allow )\w+(?= in phase \d+$)/;
   const message = error.message.replace(operation, (name) => commandOf(name) ?? name);
-  return { sessionId, code: error.code, message, remedy: remedyOf(error), error };
+  return { sessionId, code: error.code, message, remedy: remedyOf(error), url: error.url, error };
 }
 
 function remedyOf(error: AnyPhasegateError): string {

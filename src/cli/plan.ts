@@ -79,14 +79,14 @@ function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
 
 /** Prints why a file is not a plan: a diagnostic with the code around it, or JSON with the keys of a parse error. */
 function printFailure(
-  { message, remedy, details }: PhasegateError<"PLAN_PARSE">,
+  { message, remedy, details, url }: PhasegateError<"PLAN_PARSE">,
   text: string,
   { json }: PlanOptions,
   terminal: Terminal,
 ): void {
   const { file = "", line, column } = details;
   if (json) {
-    const body = { error: "parse_error", message, hint: remedy, source_path: file, line_number: line };
+    const body = { error: "parse_error", message, hint: remedy, url, source_path: file, line_number: line };
     printJson(terminal, body);
     return;
   }

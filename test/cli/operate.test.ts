@@ -71,7 +71,12 @@ describe("phasegate retry", () => {
     expect(again.code).toBe(1);
     expect(JSON.parse(again.stdout)).toMatchObject({
       ...{ command: "retry", by: "ann", done: [] },
-      refused: [{ sessionId: one, code: "INVALID_TRANSITION", remedy: expect.stringContaining("Possible now") }],
+      refused: [
+        {
+          ...{ sessionId: one, code: "INVALID_TRANSITION", remedy: expect.stringContaining("Possible now") },
+          url: expect.stringMatching(/errors\.md#invalid_transition$/),
+        },
+      ],
     });
     expect(await cli("retry", one, "--by", "ann")).toMatchObject({ code: 1, stdout: "" });
   });

@@ -33,7 +33,10 @@ describe("an operator, next to a server", () => {
     expect(JSON.stringify(refused)).not.toContain("maxActiveSessions");
     const told = log.find(({ msg }) => msg === "internalError");
     expect(told).toMatchObject({
-      err: { code: "SESSION_LIMIT", remedy: expect.stringContaining("phasegate serve --max-sessions") },
+      err: {
+        ...{ code: "SESSION_LIMIT", remedy: expect.stringContaining("phasegate serve --max-sessions") },
+        url: expect.stringMatching(/errors\.md#session_limit$/),
+      },
     });
     await ask({ action: "pause", session_id: first });
     const { session_id: second } = await ask({ ...START, target_file: "src/b.ts" });

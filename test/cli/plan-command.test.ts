@@ -150,6 +150,7 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
       error: "parse_error",
       message: expect.stringContaining("can't be read as a plan"),
       hint: "Add headings, or split the file.",
+      url: expect.stringMatching(/errors\.md#plan_parse$/),
       source_path: file,
       line_number: 21,
     });

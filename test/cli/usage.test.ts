@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { PassThrough } from "node:stream";
+import { FileStorage } from "phasegate/fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { printError } from "../../src/cli/cli.js";
 import { CommandFailure, EXIT, exitCodeOf } from "../../src/cli/exit-codes.js";
 import { durationText } from "../../src/cli/terminal.js";
 import { PhasegateError } from "../../src/errors.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { run } from "./run-cli.js";
 
 afterEach(() => {
@@ -68,6 +70,24 @@ describe("phasegate", () => {
     expect((await run(...args, "--log-level=trace")).stderr).toMatch(/ENOENT[\s\S]*\n\s+at /);
     vi.stubEnv("PHASEGATE_LOG_LEVEL", "debug");
     expect((await run(...args)).stderr).toMatch(/\n\s+at /);
+  });
+});
+
+describe("the address of an error's documentation", () => {
+  it("is printed with --json, and at the levels debug and trace", async () => {
+    const state = await temporaryFolder();
+    await (await FileStorage.open(state)).close();
+    const args = ["show", "not_there_x_20260101_000000", "--state", state];
+    const line = /^ {2}docs: https:\/\/\S+\/docs\/errors\.md#session_not_found$/m;
+    expect((await run(...args)).stderr).toMatch(/^phasegate: error: .*\n {2}hint: .*\n$/);
+    expect((await run(...args, "--json")).stderr).toMatch(line);
+    expect((await run(...args, "--log-level", "debug")).stderr).toMatch(line);
+  });
+
+  it("is missing for an error without a code", async () => {
+    const { stderr } = await run("sessions", "--state", "/nowhere/at/all", "--json");
+    expect(stderr).toContain("hint:");
+    expect(stderr).not.toContain("docs:");
   });
 });
 

@@ -7,11 +7,13 @@ import type { JsonObject } from "../../src/workflow/json.js";
 import { complaints, gateOf } from "./rules.js";
 
 const page = await readFile(new URL("../../docs/gates.md", import.meta.url), "utf8");
-const fence = (info: string) => new RegExp(`^\`\`\`${info}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(page)?.[1] ?? "";
-const EVIDENCE: JsonObject = JSON.parse(fence("json evidence"));
+/** Reads a file that a page shows: `npm run check:snippets` keeps the page equal to it. */
+const shown = (file: string) => readFile(new URL(`documented/${file}`, import.meta.url), "utf8");
+const GATE = await shown("gate.yaml");
+const EVIDENCE: JsonObject = JSON.parse(await shown("evidence.json"));
 
 it("the documented gate has every key, and accepts the documented evidence", async () => {
-  const gate = await gateOf(fence("yaml gate"));
+  const gate = await gateOf(GATE);
   expect(gate).toMatchObject({
     strict: true,
     allowOverride: false,
@@ -40,13 +42,13 @@ it.each([
   [{ changed_files: ["a.js"] }, "endswith"],
   [{ notes: "short" }, "min_length_20"],
 ])("the documented gate refuses %j with its message", async (change, says) => {
-  const found = await complaints(await gateOf(fence("yaml gate")), { ...EVIDENCE, ...change });
+  const found = await complaints(await gateOf(GATE), { ...EVIDENCE, ...change });
   expect(found.join("\n")).toContain(says);
 });
 
 it("the documented gate requires no note if there is one long enough", async () => {
   const notes = { coverage: 85, notes: "generated code is left out of it" };
-  expect(await complaints(await gateOf(fence("yaml gate")), { ...EVIDENCE, ...notes })).toEqual([]);
+  expect(await complaints(await gateOf(GATE), { ...EVIDENCE, ...notes })).toEqual([]);
 });
 
 it("the page names every validator", () => {
@@ -67,4 +69,11 @@ it("the page's table of lambdas is correct", () => {
   });
   expect(checked.length).toBeGreaterThanOrEqual(8);
   for (const [found, said] of checked) expect(found).toBe(said);
+});
+
+it("the documented gate with an approval asks the named approvers, with its prompt", async () => {
+  const gate = await gateOf(await shown("approval.yaml"));
+  expect(gate).toMatchObject({ approval: { prompt: "May this be released?", approvers: ["ann", "bob"] } });
+  expect(await complaints(gate, { tests_pass: true })).toEqual([]);
+  expect(await complaints(gate, { tests_pass: false })).toEqual([expect.stringContaining("tests_pass")]);
 });

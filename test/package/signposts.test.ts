@@ -4,14 +4,13 @@ import { fileURLToPath } from "node:url";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
 import { describe, expect, it } from "vitest";
+import { addressOf, fragmentOf, pageFiles, sections, siteLink } from "../../site/pages.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 const REPOSITORY = "https://github.com/OWNER/phasegate/blob/main/";
-const PAGES = [
-  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"],
-  ...globSync("docs/{*,design/*}.md", { cwd: ROOT }).map((page) => page.replaceAll("\\", "/")),
-];
+// The pages of docs/api are typedoc's, and only there once it has run.
+const PAGES = ["CONTRIBUTING.md", ...pageFiles().filter((page) => !page.startsWith("docs/api/"))];
 
 type Node = ReturnType<typeof fromMarkdown> | ReturnType<typeof fromMarkdown>["children"][number];
 
@@ -29,8 +28,7 @@ function fragmentsOf(page: string): string[] {
   const known = fragments.get(page);
   if (known !== undefined) return known;
   const headings = nodesOf(read(page)).filter(({ type }) => type === "heading");
-  const words = headings.map((heading) => textOf(heading).toLowerCase());
-  const found = words.map((text) => text.replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-"));
+  const found = headings.map((heading) => fragmentOf(textOf(heading)));
   fragments.set(page, found);
   return found;
 }
@@ -55,6 +53,29 @@ describe("signposts", () => {
     );
     expect(links.length).toBeGreaterThan(200);
     expect(links.flatMap(([page, url]) => brokenLink(page, url))).toEqual([]);
+  });
+
+  it("are in docs/README.md for every page, which the site's sidebar is made from", () => {
+    const listed = sections().flatMap(({ pages }) => pages.map(({ file }) => file));
+    expect(sections().map(({ title }) => title)).toEqual(["Start", "Guides", "Reference", "Design"]);
+    // The first two lead to the others.
+    const [home, ...others] = pageFiles().filter((page) => page !== "docs/README.md");
+    expect(home).toBe("README.md");
+    expect(listed.sort()).toEqual(others.sort());
+  });
+
+  it("lead to a page of the site, or to a file on GitHub", () => {
+    expect(addressOf("README.md")).toBe("/");
+    expect(addressOf("docs/api/index.md")).toBe("/api/");
+    expect(addressOf("docs/starters/README.md")).toBe("/starters/");
+    expect(addressOf("docs/README.md")).toBe("/contents.html");
+    expect(siteLink("docs/hosts.md", "running.md#limits")).toBe("/running.html#limits");
+    expect(siteLink("docs/design/log.md", "../../ARCHITECTURE.md")).toBe("/architecture.html");
+    expect(siteLink("README.md", `${REPOSITORY}docs/gates.md`)).toBe("/gates.html");
+    expect(siteLink("docs/hosts.md", "../examples/mcp-host.ts")).toBe(`${REPOSITORY}examples/mcp-host.ts`);
+    expect(siteLink("docs/hosts.md", "#imports")).toBe("#imports");
+    expect(siteLink("docs/hosts.md", "https://example.org/a.md")).toBe("https://example.org/a.md");
+    expect(() => siteLink("docs/hosts.md", "gone.md")).toThrow("docs/hosts.md: the link gone.md leads to no file");
   });
 
   it("are files that ARCHITECTURE.md names, and that exist", () => {

@@ -41,7 +41,44 @@ test("a region or a file that isn't there is refused, with --write too", () => {
   });
 });
 
-test("code without a source is left alone", () => {
-  const folder = plant({ "README.md": "```ts\nconst x = 1;\n```\n\n```sh\nnpm install\n```\n" });
-  expect(runTool(SCRIPT, [], folder)).toEqual({ status: 0, output: "0 snippets, 0 wrong\n" });
+const LIST = "scripts/snippets-without-source.json";
+const SHELL = "# Page\n\n```sh\nnpm install\n```\n";
+
+test("code without a source is refused with its line, also in a folder of docs/ and without --write", () => {
+  const folder = plant({ "docs/design/page.md": "# Page\n\n```ts\nconst x = 1;\n```\n" });
+  for (const args of [[], ["--write"]]) {
+    const { status, output } = runTool(SCRIPT, args, folder);
+    expect(output).toContain("docs/design/page.md:3: ts code comes from no file that is run");
+    expect(status).toBe(1);
+  }
+});
+
+test("shell lines, JSON and drawings need no source, as often as they are counted", () => {
+  const counted = (count: number) => JSON.stringify({ "README.md": { sh: count } });
+  const once = plant({ "README.md": SHELL, [LIST]: counted(1) });
+  expect(runTool(SCRIPT, [], once)).toEqual({ status: 0, output: "0 snippets, 0 wrong\n" });
+  for (const [text, count] of [
+    [SHELL, 0],
+    [SHELL, 2],
+    [SHELL + SHELL, 1],
+  ] as const) {
+    const { status, output } = runTool(SCRIPT, [], plant({ "README.md": text, [LIST]: counted(count) }));
+    expect(output).toMatch(/^README\.md: [12] snippets in sh have no source; .* counts [012]$/m);
+    expect(status).toBe(1);
+  }
+  const drawing = plant({ "README.md": "```\na -> b\n```\n", [LIST]: "{}" });
+  expect(runTool(SCRIPT, [], drawing).output).toContain("1 snippets in text have no source");
+  const gone = plant({ "README.md": "# Page\n", [LIST]: JSON.stringify({ "docs/gone.md": { sh: 1 } }) });
+  expect(runTool(SCRIPT, [], gone).output).toContain("there is no page docs/gone.md");
+});
+
+test("a source must be an example or a test, or named by one", () => {
+  const page = "```sql source=test/storage/documented/x.sql\nSELECT 1;\n```\n";
+  const files = { "docs/page.md": page, "test/storage/documented/x.sql": "SELECT 1;\n" };
+  expect(runTool(SCRIPT, [], plant(files))).toMatchObject({
+    status: 1,
+    output: expect.stringContaining("docs/page.md:1: nothing runs test/storage/documented/x.sql"),
+  });
+  const named = plant({ ...files, "test/storage/x.test.ts": 'read("documented/x.sql");\n' });
+  expect(runTool(SCRIPT, [], named)).toEqual({ status: 0, output: "1 snippets, 0 wrong\n" });
 });

@@ -19,7 +19,7 @@ export interface DebianPrograms {
 const VERSIONS = "/usr/lib/postgresql";
 const POOLER = "/usr/sbin/pgbouncer";
 
-/** Finds the programs; undefined if one is missing. `scripts/install-postgres.mjs` installs them. */
+/** Finds the programs; undefined if one is missing. `scripts/install-debian.mjs postgres` installs them. */
 export function findDebianPostgres(): DebianPrograms | undefined {
   const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a)) : [];
   const bin = versions.map((version) => join(VERSIONS, version, "bin")).find((folder) => hasAll(folder));
@@ -40,7 +40,7 @@ function hasAll(folder: string): boolean {
 export function withoutDebianPostgres(): string {
   if (process.env.PHASEGATE_LONG !== "1") return " (only in npm run test:long)";
   if (findDebianPostgres() !== undefined) return "";
-  return " (without PostgreSQL and pgbouncer of Debian's packages: node scripts/install-postgres.mjs)";
+  return " (without PostgreSQL and pgbouncer of Debian's packages: node scripts/install-debian.mjs postgres)";
 }
 
 /** The user of the programs, which refuse to run as root: that of the packages, or undefined for the own one. */

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { inspect } from "node:util";
 import { Client, Pool } from "pg";
 import { PostgresStorage, type PostgresStorageOptions } from "phasegate/postgres";
@@ -6,6 +7,7 @@ import { loadPg } from "../../../src/storage/postgres/connections.js";
 import { MIGRATIONS } from "../../../src/storage/postgres/schema.js";
 import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { failure } from "../../support/failure.js";
+import { makeEngine, startTwoPhases } from "../../support/make-engine.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 import { ROUTED_INSTANCE, ROUTED_REPORTS, reportRow, routedReports } from "../common/routed-reports.js";
 
@@ -22,6 +24,12 @@ function withUser(user: string, password: string): string {
   const changed = new URL(url);
   [changed.username, changed.password] = [user, password];
   return changed.href;
+}
+
+/** Reads statements that docs/storage.md shows, for a schema of another name. */
+async function documented(file: string, schema: string): Promise<string> {
+  const text = await readFile(new URL(`documented/${file}`, import.meta.url), "utf8");
+  return text.replace(/\bphasegate\b(?=\.| TO)/g, schema);
 }
 
 const open = (options: PostgresStorageOptions) => PostgresStorage.open({ retryMs: 0, ...options });
@@ -105,12 +113,8 @@ describe("opening", () => {
     const schema = newSchema();
     const owner = await open({ url, schema });
     const role = new URL(reader).username;
-    await runSql(
-      url,
-      `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
-      `GRANT SELECT ON ${schema}.migrations TO ${role}`,
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${schema}.sessions, ${schema}.commits, ${schema}.payloads, ${schema}.listeners TO ${role}`,
-    );
+    const grants = await documented("grants.sql", schema);
+    await runSql(url, ...grants.replaceAll("TO host;", `TO ${role};`).split(/;\s*/));
     const storage = await open({ url: reader, schema, migrate: false });
     const first = makeCommit({ payloads: [{ hash: "h", body: "p" }] });
     await storage.append(first);
@@ -269,6 +273,14 @@ describe("a person at a SQL prompt", () => {
         ...{ instance_id: "session_1", step_name, user_report, outcome_status, determined_next_step },
       })),
     );
+  });
+
+  it("shows how often the current gate was failed, by the question that docs/storage.md has", async () => {
+    const { engine } = makeEngine({ storage });
+    const id = await startTwoPhases(engine);
+    await engine.completePhase(id, { phase: 1, evidence: {} });
+    const running = await runSql(url, await documented("running-instances.sql", schema));
+    expect(running).toEqual([{ instance_id: id, current_step_name: "1", attempts: "1" }]);
   });
 
   it("shows the context of a routed workflow, and each report with its outcome and the decided step", async () => {

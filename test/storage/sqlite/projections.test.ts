@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
@@ -52,6 +53,9 @@ it("the views show the sessions of an engine as the log has them", async () => {
     const { events } = JSON.parse(log[index + 1]?.body ?? "");
     expect(JSON.parse(String(row.user_report))).toEqual(events);
   }
+  // The question that docs/storage.md has.
+  const failed = await readFile(new URL("documented/failed-gates.sql", import.meta.url), "utf8");
+  expect(query(file, failed)).toEqual([{ session_id: id, at: log[1]?.at, phase: 1 }]);
   const events = query(file, "SELECT version, event FROM phasegate_events ORDER BY version, place");
   const said = log.flatMap(({ version, body }) =>
     JSON.parse(body).events.map((event: unknown) => ({ version, event })),

@@ -1,0 +1,91 @@
+/** The documentation as a site: `npm run site` builds it into site/dist. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { defineConfig, type MarkdownOptions } from "vitepress";
+import { addressOf, excluded, fragmentOf, pageFiles, placeOf, ROOT, sections, siteLink } from "../pages.ts";
+
+const manifest: { readonly description: string } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+const contents = sections();
+
+export default defineConfig({
+  title: "phasegate",
+  description: manifest.description,
+  lang: "en",
+  // Without an icon, browsers ask the server for /favicon.ico.
+  head: [["link", { rel: "icon", href: "data:," }]],
+  srcDir: "..",
+  outDir: "dist",
+  srcExclude: excluded(),
+  rewrites: Object.fromEntries(pageFiles().map((file) => [file, placeOf(file)])),
+  ignoreDeadLinks: false,
+  // It would load every page that the sidebar names.
+  router: { prefetchLinks: false },
+  // The search index has all pages in one file.
+  vite: { build: { chunkSizeWarningLimit: 4000 } },
+  markdown: {
+    anchor: { slugify: fragmentOf },
+    config: (md) => {
+      rewriteLinks(md);
+      keepBraces(md);
+    },
+  },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    nav: contents.map(({ title, pages: [first] }) => ({
+      text: title,
+      link: first === undefined ? "/" : addressOf(first.file),
+    })),
+    sidebar: contents.map(({ title, pages }) => ({
+      text: title,
+      collapsed: false,
+      items: pages.map((page) => ({ text: page.title, link: addressOf(page.file) })),
+    })),
+    socialLinks: [{ icon: "github", link: "https://github.com/OWNER/phasegate" }],
+  },
+  buildEnd: ({ outDir }) => {
+    writeFileSync(join(outDir, "llms.txt"), llmsIndex());
+    writeFileSync(join(outDir, "llms-full.txt"), llmsFull());
+  },
+});
+
+type MarkdownIt = Parameters<NonNullable<MarkdownOptions["config"]>>[0];
+
+/** Makes links to files of the repository links to their pages, before VitePress checks them. */
+function rewriteLinks(md: MarkdownIt): void {
+  md.core.ruler.push("links-to-files", ({ tokens, env }) => {
+    // The search index is made without links.
+    if (typeof env.realPath !== "string") return;
+    const from = relative(ROOT, env.realPath).replaceAll("\\", "/");
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      const href = token.type === "link_open" ? token.attrGet("href") : null;
+      if (href !== null) token.attrSet("href", siteLink(from, href));
+    }
+  });
+}
+
+/** Keeps Vue from reading two braces in a text or in code as an expression. */
+function keepBraces(md: MarkdownIt): void {
+  for (const name of ["text", "code_inline"] as const) {
+    const render = md.renderer.rules[name];
+    if (render === undefined) throw new Error(`markdown-it renders no ${name}`);
+    md.renderer.rules[name] = (...given) => render(...given).replaceAll("{{", "&#123;&#123;");
+  }
+}
+
+/** The pages, for models: https://llmstxt.org. */
+function llmsIndex(): string {
+  const lines = contents.flatMap(({ title, pages }) => [
+    `\n## ${title}\n`,
+    ...pages.map((page) => `- [${page.title}](${addressOf(page.file)})${page.about === "" ? "" : `: ${page.about}`}`),
+  ]);
+  return `# phasegate\n\n> ${manifest.description}\n${lines.join("\n")}\n`;
+}
+
+/** All pages but the generated reference, in reading order. */
+function llmsFull(): string {
+  const files = contents
+    .flatMap(({ pages }) => pages.map(({ file }) => file))
+    .filter((file) => !file.includes("/api/"));
+  return ["README.md", ...files].map((file) => readFileSync(join(ROOT, file), "utf8").trim()).join("\n\n---\n\n");
+}

@@ -1,0 +1,2 @@
+/** VitePress' own theme on the fonts of the reader's system: nothing is loaded from another server. */
+export { default } from "vitepress/theme-without-fonts";

@@ -1,0 +1,43 @@
+/** The command lines in the documents: each names a command and options that it has. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { pageFiles } from "../../site/pages.js";
+import { run } from "./run-cli.js";
+
+const ROOT = join(import.meta.dirname, "../..");
+const PAGES = pageFiles().filter((page) => !page.startsWith("docs/api/"));
+
+/** Commands of docs/start.md that are not in this build yet. */
+const COMING: readonly string[] = ["docs/start.md: init"];
+
+/** Returns the commands of the shell lines of a page, without comments, each with the rest of its line. */
+function commandsOf(page: string): { command: string; options: string[] }[] {
+  const fences = readFileSync(join(ROOT, page), "utf8").matchAll(/^```sh\n([\s\S]*?)^```$/gm);
+  const lines = [...fences].flatMap(([, text = ""]) => text.replace(/\\\n/g, " ").split("\n"));
+  const parts = lines.flatMap((line) => line.replace(/\s#.*/, "").split(/[|()]/));
+  return parts.flatMap((part) => {
+    const [, command, rest = ""] = /\bphasegate ((?:gate )?[a-z][a-z-]*)(.*)/.exec(part) ?? [];
+    if (command === undefined || /\binstall\b/.test(part)) return [];
+    return [{ command, options: rest.match(/(?<=\s)--[a-z][a-z-]*/g) ?? [] }];
+  });
+}
+
+it("are of commands and options that exist", async () => {
+  const unknown: string[] = [];
+  const helps = new Map<string, string>();
+  let checked = 0;
+  for (const page of PAGES) {
+    for (const { command, options } of commandsOf(page)) {
+      checked += 1;
+      const stdout = helps.get(command) ?? (await run(...command.split(" "), "--help")).stdout;
+      helps.set(command, stdout);
+      if (!stdout.startsWith(`Usage: phasegate ${command} `)) unknown.push(`${page}: ${command}`);
+      for (const option of options) {
+        if (!new RegExp(`${option}\\b`).test(stdout)) unknown.push(`${page}: ${command} ${option}`);
+      }
+    }
+  }
+  expect(checked).toBeGreaterThan(25);
+  expect(unknown.filter((line) => !COMING.includes(line))).toEqual([]);
+});
