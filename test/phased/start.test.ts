@@ -65,7 +65,8 @@ describe("start", () => {
     for (const target of ["/etc/passwd", "../x", "a/../../b", "C:\\x", "\\\\host\\share", "a\0b", "", "  ", "a\nb"]) {
       expect((await failure(engine.start({ workflowType: "two_phases", target }))).code, target).toBe("PATH_REFUSED");
     }
-    expect(seen).toHaveLength(9);
+    // An empty path is a mistake, not an attack.
+    expect(seen).toHaveLength(7);
   });
 
   it("checks the target with the host's guard", async () => {
