@@ -12,7 +12,7 @@ import { formatMessage } from "publint/utils";
 class CheckFailed extends Error {}
 
 const PUBLISHED =
-  /^((dist|docs|examples|schemas)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md)$)/;
+  /^((dist|docs|examples|schemas|starters)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md)$)/;
 /** In bytes. */
 const MAX_UNPACKED = 2_900_000;
 
