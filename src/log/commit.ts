@@ -195,7 +195,8 @@ export function freeze<T>(value: T): T {
   // What is no object counts as frozen.
   if (Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const key in value) freeze(value[key]);
+  // Most values are no objects: a call for each would take longer than the rest.
+  for (const key in value) if (typeof value[key] === "object") freeze(value[key]);
   return value;
 }
 

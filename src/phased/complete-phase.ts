@@ -30,7 +30,7 @@ import type { PhasedSession } from "./pinned.js";
 import { landing, submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
-import { inRanges } from "./state/ranges.js";
+import { inRanges, type Ranges } from "./state/ranges.js";
 import { beginPhase } from "./verify/snapshots.js";
 import { verifyEvidence } from "./verify/verify.js";
 
@@ -136,10 +136,9 @@ function dependenciesOf({ head }: PhasedSession, { gate }: PhaseDefinition): str
   return `${structureVersion} ${merged} ${baseline} ${attempt} ${waived} ${givenUp}`;
 }
 
-/** Returns the ids of the tasks of a plan's phase that are noted as given up. */
-function givenUpIn({ head }: PhasedSession, { tasks }: PhaseDefinition): readonly string[] {
-  const givenUp = head.tasks?.givenUp ?? [];
-  return tasks.flatMap(({ number, plan }) => (plan !== undefined && inRanges(givenUp, number) ? [plan.id] : []));
+/** Returns the plan's ids of the tasks of a phase with these numbers. */
+function plannedIds({ tasks }: PhaseDefinition, numbers: Ranges): readonly string[] {
+  return tasks.flatMap(({ number, plan }) => (plan !== undefined && inRanges(numbers, number) ? [plan.id] : []));
 }
 
 /** A submission with the phase that it is for. */
@@ -175,9 +174,14 @@ async function evaluate(
   const schemaResult = await validating;
   const made = outputOf(schemaResult, evidence, structure) ?? (proofs.length === 0 ? undefined : evidence);
   const output = made === undefined ? undefined : storeValue(made);
+  const givenUp = session.head.tasks?.givenUp;
+  const contradicted =
+    gate.kind === "plan" && givenUp !== undefined
+      ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp))
+      : undefined;
   const judged = await judge(gate, evidence, {
     enforcement: context.options.enforcement,
-    found: [...(claims?.problems ?? []), ...givenUpProblems(gate, evidence, givenUpIn(session, phase))],
+    found: contradicted === undefined ? claims?.problems : [...(claims?.problems ?? []), ...contradicted],
     schemaResult,
     surroundings: () => ruleSurroundings(context, session, structure, phase),
     verify: hasChecks ? () => verifyEvidence(context, session, structure, phase, evidence, lookups) : undefined,
