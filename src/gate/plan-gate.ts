@@ -6,7 +6,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
-import type { GateDefinition, PlanGate } from "../workflow/structure.js";
+import type { PlanGate } from "../workflow/structure.js";
 import type { Problem } from "./verdict.js";
 
 /** Returns a problem for each required task and each validation item that is not claimed. */
@@ -47,10 +47,9 @@ export function claimedItems(items: readonly string[], evidence: JsonObject): nu
 }
 
 /** Returns a problem for each task that is claimed, though it is noted as given up: one of both is not true. */
-export function givenUpProblems(gate: GateDefinition, evidence: JsonObject, givenUp: readonly string[]): Problem[] {
-  if (gate.kind !== "plan" || givenUp.length === 0) return [];
+export function givenUpProblems({ tasks }: PlanGate, evidence: JsonObject, givenUp: readonly string[]): Problem[] {
   const claimed = new Set(claimedIds(evidence));
-  const contradicted = gate.tasks.filter(({ id }) => claimed.has(id) && givenUp.includes(id));
+  const contradicted = tasks.filter(({ id }) => claimed.has(id) && givenUp.includes(id));
   return contradicted.map(({ id, optional }): Problem => {
     const way = `leave it out${optional ? "" : " and ask for a waiver"}; if it is done now, note that with complete_task first`;
     const message = `Task ${id} is in '${TASKS_FIELD}', but is noted as given up: ${way}`;
