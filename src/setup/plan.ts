@@ -206,7 +206,7 @@ function leftOut(
   return mode === "update" ? undefined : {};
 }
 
-/** Takes a recorded piece out, if it is as it was left. */
+/** Removes a recorded piece that nobody has changed since it was written. */
 function planRemoval(entry: RecordedPiece, mode: Mode, draft: Draft): Outcome {
   const place = placeOf(entry);
   if (!draft.exists && draft.unreadable === undefined) return {};

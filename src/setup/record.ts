@@ -44,7 +44,7 @@ const recordSchema = z.object({
       created: z.boolean(),
       /** The digest of the whole file as it was left, line ends and byte order mark included. */
       digest: digestSchema,
-      /** What was inserted, as offset and length in characters: without it, the file is as it was. */
+      /** The inserted ranges, as offset and length in characters. Without them the file is as it was before. */
       cuts: z.array(z.tuple([numberSchema, numberSchema])).optional(),
     }),
   ),
