@@ -17,7 +17,7 @@ export {
 } from "./errors.js";
 export type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./phased/approval/ledger.js";
 export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/requests.js";
-export type { ArtifactView } from "./phased/artifacts.js";
+export type { ArtifactView, CommitsRequest } from "./phased/artifacts.js";
 export type {
   DeleteResult,
   Keyed,
@@ -47,7 +47,7 @@ export type { EngineNotifications, SessionNotification } from "./phased/notifica
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions, type Retention } from "./phased/options.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
 export type { RefusedStep } from "./phased/refusals.js";
-export type { EvidenceByPhase, Session } from "./phased/session.js";
+export type { EvidenceByPhase, HistoryRequest, Session } from "./phased/session.js";
 export type { SessionDecisions } from "./phased/session-decisions.js";
 export type { StartRequest, StartResult } from "./phased/start.js";
 export type { OperatorNote } from "./phased/state/commands.js";

@@ -8,7 +8,7 @@ import { checkPayload, tampered } from "../log/commit.js";
 import { digest, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
-import type { PhasedSession } from "./pinned.js";
+import type { PhasedCommit, PhasedSession } from "./pinned.js";
 import { readingRefusal } from "./state/commands.js";
 import type { EvidenceRef, ValueRef, Waived } from "./state/events.js";
 import { artifacts, type PhaseAttempt, type RecordedEvent, submittedAttempts } from "./state/history.js";
@@ -65,12 +65,44 @@ export async function loadArtifacts(
   return views.sort((one, other) => one.phase - other.phase);
 }
 
-/** Returns every attempt of a session with the evidence that was submitted and its hash. Reads the whole log. */
-export async function attemptsWithEvidence(context: EngineContext, session: PhasedSession): Promise<PhaseAttempt[]> {
+/** Selects commits of a session. */
+export interface CommitsRequest {
+  /** Only commits below this version. Default: all. */
+  readonly before?: number;
+  /** The greatest number of commits. Default 50. */
+  readonly limit?: number;
+}
+
+/** Returns commits of a session, newest first, each checked. Reads these and the one before them. */
+export async function viewCommits(
+  { kernel }: EngineContext,
+  { sessionId, version }: PhasedSession,
+  { before = version + 1, limit = 50 }: CommitsRequest,
+): Promise<readonly PhasedCommit[]> {
+  const end = Math.min(before, version + 1);
+  const first = Math.max(1, end - limit);
+  if (first >= end) return [];
+  const commits: PhasedCommit[] = [];
+  for await (const commit of kernel.log(sessionId, first === 1 ? undefined : await kernel.at(sessionId, first - 1))) {
+    if (commit.version >= end) break;
+    commits.push(commit);
+  }
+  return commits.reverse();
+}
+
+/**
+ * Returns every attempt of a session with the evidence that was submitted and its hash, or with that of `only`, by index.
+ * Reads the whole log.
+ */
+export async function attemptsWithEvidence(
+  context: EngineContext,
+  session: PhasedSession,
+  only?: readonly number[],
+): Promise<PhaseAttempt[]> {
   const { sessionId } = session;
   const attempts: PhaseAttempt[] = [];
-  for (const { submitted, ...attempt } of submittedAttempts(await readEvents(context, session))) {
-    if (submitted === undefined) {
+  for (const [index, { submitted, ...attempt }] of submittedAttempts(await readEvents(context, session)).entries()) {
+    if (submitted === undefined || only?.includes(index) === false) {
       attempts.push(attempt);
       continue;
     }

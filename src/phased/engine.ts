@@ -37,7 +37,7 @@ import { type EngineNotifications, Notifications } from "./notifications.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { RefusedStep } from "./refusals.js";
-import { type EvidenceByPhase, Session } from "./session.js";
+import { type EvidenceByPhase, type HistoryRequest, Session } from "./session.js";
 import type { LoadedPhased } from "./session-decisions.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { OperatorNote } from "./state/commands.js";
@@ -290,8 +290,8 @@ export class Engine {
     return this.session(sessionId).options();
   }
 
-  /** Returns every attempt at every phase, oldest first; with `evidence`, also what was submitted, and its hash. */
-  async history(sessionId: string, request: { evidence?: boolean } = {}): Promise<readonly PhaseAttempt[]> {
+  /** Returns every attempt at every phase, oldest first, as {@link Session.history} does. */
+  async history(sessionId: string, request: HistoryRequest = {}): Promise<readonly PhaseAttempt[]> {
     return this.session(sessionId).history(request);
   }
 

@@ -38,7 +38,7 @@ import type { Commit } from "../ports/storage-adapter.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
-import { attemptsWithEvidence, readEvents, viewArtifact } from "./artifacts.js";
+import { attemptsWithEvidence, readEvents, viewArtifact, viewCommits } from "./artifacts.js";
 import { completeTask, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
@@ -94,6 +94,7 @@ export const phased = {
   statistics,
   stepRefusals,
   viewArtifact,
+  viewCommits,
   viewDocument,
   viewFullState,
   viewPhase,

@@ -7,7 +7,7 @@ import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
 import type { SessionAudit } from "./approval/ledger.js";
-import type { ArtifactView } from "./artifacts.js";
+import type { ArtifactView, CommitsRequest } from "./artifacts.js";
 import type {
   DeleteResult,
   Keyed,
@@ -29,6 +29,13 @@ import { type LoadedPhased, SessionDecisions } from "./session-decisions.js";
 import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
+import type { SessionCommit } from "./watch.js";
+
+/** What a history has beside the attempts. */
+export interface HistoryRequest {
+  /** True for the evidence of all attempts, or the indexes of those whose evidence is wanted. Default: none. */
+  readonly evidence?: boolean | readonly number[];
+}
 
 /** The type of each phase's evidence, by the phase's number. */
 export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: EvidenceOf<W, N> };
@@ -187,13 +194,25 @@ export class Session<
     });
   }
 
-  /** Returns every attempt at every phase, oldest first; with `evidence`, also what was submitted, and its hash. */
-  history({ evidence = false }: { readonly evidence?: boolean } = {}): Promise<readonly PhaseAttempt[]> {
+  /**
+   * Returns every attempt at every phase, oldest first; with `evidence`, also what was submitted, and its hash: in all
+   * attempts, or in those with these indexes, from 0.
+   */
+  history({ evidence = false }: HistoryRequest = {}): Promise<readonly PhaseAttempt[]> {
     return this.run("history", async ({ phased, context }) => {
       const { session } = await phased.loadSession(context, this.id);
-      if (evidence) return phased.attemptsWithEvidence(context, session);
+      if (evidence !== false) {
+        return phased.attemptsWithEvidence(context, session, evidence === true ? undefined : evidence);
+      }
       return phased.phaseHistory(await phased.readEvents(context, session));
     });
+  }
+
+  /** Returns commits of the session's log, newest first, each checked. */
+  commits(request: CommitsRequest = {}): Promise<readonly SessionCommit[]> {
+    return this.run("commits", async ({ phased, context }) =>
+      phased.viewCommits(context, (await phased.loadSession(context, this.id)).session, request),
+    );
   }
 
   /**

@@ -1,0 +1,243 @@
+/**
+ * Workflows as graphs: what may follow what, and the path that a session has taken. The same picture is drawn by the page,
+ * printed by `phasegate graph`, and copied as Mermaid or SVG. Layout by dagre (layered, after Sugiyama).
+ */
+import { Graph as Layered, layout } from "@dagrejs/dagre";
+import { FINISH, type RoutedDefinition } from "../workflow/routed-definition.js";
+import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
+
+/** What a session has done with a node. */
+export type NodeState = "done" | "current" | "failed" | "skipped" | "ahead";
+
+/** A phase or a step. */
+export interface GraphNode {
+  /** Unique in its graph. */
+  readonly id: string;
+  /** Its name. */
+  readonly label: string;
+  /** What its gate looks at, in a few words; missing if it has none. */
+  readonly gate?: string;
+  /** Missing in the graph of a workflow, of which no session is shown. */
+  readonly state?: NodeState;
+}
+
+/** An arrow: the second node may follow the first. */
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly label?: string;
+  /** How often a session has gone this way; missing if it has not. */
+  readonly taken?: number;
+}
+
+/** A workflow, or the way of a session through one. */
+export interface Graph {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/** A graph with the places of everything in it, in pixels from the upper left corner. */
+export interface Drawing {
+  readonly width: number;
+  readonly height: number;
+  readonly nodes: readonly (GraphNode & Box)[];
+  readonly edges: readonly (GraphEdge & { readonly points: readonly Point[] })[];
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** `x` and `y` are its upper left corner. */
+interface Box extends Point {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The node of a step whose next step may be any. */
+const ANY = "*";
+
+/** Returns the graph of a phased workflow: its phases in order, and past those that a rule may skip. */
+export function phasedGraph(
+  { phases }: Pick<WorkflowStructure, "phases">,
+  stateOf?: (phase: number) => NodeState,
+): Graph {
+  const nodes = phases.map(({ number, name, gate }): GraphNode => {
+    const state = stateOf === undefined ? {} : { state: stateOf(number) };
+    return { id: String(number), label: `${number}. ${name}`, ...gateOf(gate), ...state };
+  });
+  const edges = phases.flatMap(({ number }, index): GraphEdge[] => {
+    const [next, afterNext] = phases.slice(index + 1);
+    if (next === undefined) return [];
+    const on = { from: String(number), to: String(next.number) };
+    if (next.skipWhen === undefined || afterNext === undefined) return [on];
+    return [on, { from: on.from, to: String(afterNext.number), label: next.skipWhen.reason }];
+  });
+  return { nodes, edges };
+}
+
+/** Returns what a gate looks at: `2 fields, command, approval`. */
+function gateOf(gate: GateDefinition): Pick<GraphNode, "gate"> {
+  const parts: string[] = [];
+  if (gate.kind === "fields" && gate.fields.length > 0) parts.push(counted(gate.fields.length, "field"));
+  if (gate.kind === "schema") parts.push("schema");
+  if (gate.kind === "plan") parts.push(counted(gate.tasks.length, "task"));
+  if (gate.kind !== "open") parts.push(...new Set(gate.verify?.map(({ verifier }) => verifier)));
+  if ((gate.kind === "fields" || gate.kind === "schema") && gate.approval !== undefined) parts.push("approval");
+  return parts.length === 0 ? {} : { gate: parts.join(", ") };
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** The steps that a session was at, in order, and where it is now. */
+export interface Path {
+  readonly steps: readonly string[];
+  readonly failed?: boolean;
+}
+
+/** Returns the graph of a routed workflow. A definition that is gone leaves the path alone. */
+export function routedGraph(definition: Pick<RoutedDefinition, "steps"> | undefined, path?: Path): Graph {
+  const names = [...new Set([...(definition?.steps.map(({ name }) => name) ?? []), ...(path?.steps ?? [])])];
+  const at = path?.steps.at(-1);
+  const visited = new Set(path?.steps);
+  const stateOf = (name: string): NodeState => {
+    if (name === at) return path?.failed === true ? "failed" : name === FINISH ? "done" : "current";
+    return visited.has(name) ? "done" : "ahead";
+  };
+  const taken = new Map<string, number>();
+  for (const [index, to] of (path?.steps ?? []).entries()) {
+    const from = path?.steps[index - 1];
+    const key = JSON.stringify([from, to]);
+    if (from !== undefined) taken.set(key, (taken.get(key) ?? 0) + 1);
+  }
+  const edges = new Map<string, GraphEdge>();
+  for (const { name, next } of definition?.steps ?? []) {
+    for (const to of next ?? [ANY]) edges.set(JSON.stringify([name, to]), { from: name, to });
+  }
+  for (const [key, count] of taken) {
+    const [from, to]: [string, string] = JSON.parse(key);
+    edges.set(key, { from, to, taken: count });
+  }
+  const all = [...edges.values()];
+  if (all.some(({ to }) => to === FINISH) && !names.includes(FINISH)) names.push(FINISH);
+  const nodes = names.map((name): GraphNode => {
+    const gate = definition?.steps.find((step) => step.name === name)?.gate;
+    return {
+      id: name,
+      label: name,
+      ...(gate === undefined ? {} : gateOf(gate)),
+      ...(path === undefined ? {} : { state: stateOf(name) }),
+    };
+  });
+  const any = all.some(({ to }) => to === ANY) ? [{ id: ANY, label: "any step" }] : [];
+  return { nodes: [...nodes, ...any], edges: all };
+}
+
+/** The size of a text, roughly: the page and the file use a font of 13 pixels. */
+const CHARACTER = 7.2;
+const LINE = 18;
+const PADDING = 12;
+/** Maximum number of characters of a label that are drawn. */
+const LABEL_MAX = 40;
+
+/** Returns a graph with the places of its nodes and arrows. */
+export function draw({ nodes, edges }: Graph): Drawing {
+  const layered = new Layered({ multigraph: true });
+  layered.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 36, marginx: 8, marginy: 8 });
+  for (const { id, label, gate = "" } of nodes) {
+    const characters = Math.min(LABEL_MAX, Math.max(label.length, gate.length));
+    const height = (gate === "" ? 1 : 2) * LINE + PADDING;
+    layered.setNode(id, { width: characters * CHARACTER + 2 * PADDING, height });
+  }
+  for (const [index, { from, to, label }] of edges.entries()) {
+    const size = label === undefined ? {} : { width: Math.min(LABEL_MAX, label.length) * CHARACTER, height: LINE };
+    layered.setEdge(from, to, { ...size, labelpos: "c" }, String(index));
+  }
+  layout(layered);
+  const { width = 0, height = 0 } = layered.graph();
+  return {
+    width,
+    height,
+    nodes: nodes.map((node) => {
+      const { x = 0, y = 0, width = 0, height = 0 } = layered.node(node.id);
+      return { ...node, x: x - width / 2, y: y - height / 2, width, height };
+    }),
+    edges: edges.map((edge, index) => {
+      const { points = [] } = layered.edge(edge.from, edge.to, String(index));
+      return { ...edge, points: points.map(({ x, y }: Point) => ({ x, y })) };
+    }),
+  };
+}
+
+/** Returns a graph in the language of Mermaid. */
+export function toMermaid({ nodes, edges }: Graph): string {
+  const ids = new Map(nodes.map(({ id }, index) => [id, `n${index}`]));
+  const lines = ["flowchart TD"];
+  for (const { id, label, gate, state } of nodes) {
+    const text = [label, ...(gate === undefined ? [] : [gate])].map(mermaidText).join("<br/>");
+    lines.push(`  ${ids.get(id)}["${text}"]${state === undefined ? "" : `:::${state}`}`);
+  }
+  for (const { from, to, label, taken } of edges) {
+    const arrow = taken === undefined ? "-->" : "==>";
+    const text = label === undefined ? "" : `|"${mermaidText(label)}"|`;
+    lines.push(`  ${ids.get(from)} ${arrow}${text} ${ids.get(to)}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Mermaid reads `#…;` as a character, and Markdown and HTML in texts. */
+function mermaidText(text: string): string {
+  return cut(text).replace(/[^\p{L}\p{N} .,:!?()/-]/gu, (character) => `#${character.codePointAt(0)};`);
+}
+
+const COLOURS: Readonly<Record<NodeState, string>> = {
+  done: "#d8f0dd",
+  current: "#d9e8fb",
+  failed: "#fbdcd9",
+  skipped: "#eeeeee",
+  ahead: "#ffffff",
+};
+
+/** Returns a drawing as an SVG file of its own, readable on light and dark pages. */
+export function toSvg({ width, height, nodes, edges }: Drawing): string {
+  const lines = edges.map(({ points, label, taken }) => {
+    const path = points.map(({ x, y }, index) => `${index === 0 ? "M" : "L"}${round(x)} ${round(y)}`).join("");
+    const middle = points[Math.floor(points.length / 2)];
+    const line = `<path d="${path}" fill="none" stroke="#555" stroke-width="${taken === undefined ? 1 : 2.5}" marker-end="url(#end)"/>`;
+    return label === undefined || middle === undefined ? line : line + textAt(middle.x, middle.y, label);
+  });
+  const boxes = nodes.map(({ x, y, width, height, label, gate, state }) => {
+    const box = `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="6" fill="${COLOURS[state ?? "ahead"]}" stroke="#555"/>`;
+    const [middle, first] = [x + width / 2, y + PADDING / 2 + LINE - 5];
+    return box + textAt(middle, first, label) + (gate === undefined ? "" : textAt(middle, first + LINE, gate));
+  });
+  const marker = `<marker id="end" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L10 5L0 10z" fill="#555"/></marker>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${round(width)} ${round(height)}" width="${round(width)}" height="${round(height)}" font-family="system-ui, sans-serif" font-size="13">
+<defs>${marker}</defs><rect width="100%" height="100%" fill="#fff"/>
+${[...lines, ...boxes].join("\n")}
+</svg>
+`;
+}
+
+function textAt(x: number, y: number, text: string): string {
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="middle" fill="#222">${escaped(cut(text))}</text>`;
+}
+
+function cut(text: string): string {
+  const characters = [...text];
+  return characters.length > LABEL_MAX ? `${characters.slice(0, LABEL_MAX - 1).join("")}…` : text;
+}
+
+/** Characters that XML does not allow in any form are replaced. */
+function escaped(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "\uFFFD")
+    .replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}

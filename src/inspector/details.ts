@@ -1,0 +1,211 @@
+/** One session as the page shows it: phases with their states, attempts, commits, and the way through a routed workflow. */
+import { PhasegateError } from "../errors.js";
+import { draw, type NodeState, phasedGraph, routedGraph } from "../graph/graph.js";
+import type { Engine } from "../phased/engine.js";
+import type { ListedSession } from "../phased/lists.js";
+import type { SessionEvent } from "../phased/state/events.js";
+import type { PhaseAttempt } from "../phased/state/history.js";
+import type { FullStateView } from "../phased/views.js";
+import type { SessionCommit } from "../phased/watch.js";
+import type { RoutedEngine } from "../routed/engine.js";
+import { FINISH } from "../workflow/routed-definition.js";
+import { differencesOf } from "./differences.js";
+import { evidenceOf, waitingIn, waitingInstance } from "./inbox.js";
+import type { RecordedReader } from "./sources.js";
+import type {
+  AttemptDetail,
+  AttemptLine,
+  AttemptList,
+  CommitLine,
+  CommitList,
+  PhasedDetail,
+  PhaseLine,
+  RecordedDetail,
+  RoutedDetail,
+} from "./wire.js";
+
+const PAGE = 50;
+
+/** Returns a phased session. */
+export async function phasedDetail(engine: Engine, summary: ListedSession): Promise<PhasedDetail> {
+  const { sessionId } = summary;
+  const [state, attempts] = [await engine.getFullState(sessionId), await engine.history(sessionId)];
+  const phases = state.structure.phases.map(({ number }) => phaseLine(state, attempts, number));
+  const states = new Map(phases.map(({ number, state: of }) => [number, NODE_STATES[of]]));
+  const waiting = await waitingIn(engine, sessionId);
+  return {
+    kind: "phased",
+    summary,
+    version: state.version,
+    hash: state.hash,
+    workflowName: state.structure.name,
+    revision: state.head.revision,
+    options: state.options,
+    phases,
+    drawing: draw(phasedGraph(state.structure, (number) => states.get(number) ?? "ahead")),
+    notices: noticesOf(state),
+    ...(state.plan === undefined ? {} : { plan: state.plan }),
+    ...(waiting === undefined ? {} : { awaiting: waiting }),
+    ...(state.unapproved === undefined ? {} : { unapproved: state.unapproved.message }),
+  };
+}
+
+const NODE_STATES: Readonly<Record<PhaseLine["state"], NodeState>> = {
+  done: "done",
+  overridden: "done",
+  skipped: "skipped",
+  working: "current",
+  refused: "current",
+  waiting: "current",
+  paused: "current",
+  failed: "failed",
+  ahead: "ahead",
+};
+
+function phaseLine(state: FullStateView, attempts: readonly PhaseAttempt[], number: number): PhaseLine {
+  const phase = state.structure.phases.find((one) => one.number === number);
+  const own = attempts.filter((attempt) => attempt.phase === number && attempt.status !== "rolled_back");
+  const [first, last] = [own[0], own.at(-1)];
+  const isNow = number === state.currentPhase && state.status !== "completed";
+  const isDone = state.completedPhases.includes(number);
+  const tasks = isNow
+    ? state.tasks.map(({ number, name, done, closed }) => ({
+        number,
+        name,
+        state: done ? ("done" as const) : closed === undefined ? ("open" as const) : ("closed" as const),
+      }))
+    : (phase?.tasks ?? []).map(({ number, name }) => ({
+        number,
+        name,
+        state: isDone ? ("done" as const) : ("open" as const),
+      }));
+  return {
+    number,
+    name: phase?.name ?? "",
+    state: stateOf(state, number, last),
+    waived: state.waivedPhases.includes(number),
+    tasks,
+    attempts: own.filter(({ status, problems }) => status !== "active" || problems !== undefined).length,
+    ...(first === undefined ? {} : { startedAt: first.startedAt }),
+    ...(isDone && last?.completedAt !== undefined ? { completedAt: last.completedAt } : {}),
+  };
+}
+
+function stateOf(state: FullStateView, number: number, last: PhaseAttempt | undefined): PhaseLine["state"] {
+  if (state.skippedPhases.includes(number)) return "skipped";
+  if (state.completedPhases.includes(number)) return last?.status === "overridden" ? "overridden" : "done";
+  if (number !== state.currentPhase || state.status === "completed") return "ahead";
+  if (state.status === "failed") return "failed";
+  if (state.status === "paused") return "paused";
+  if (state.awaitingApproval || state.waitsForWaiver) return "waiting";
+  return state.head.submission === undefined ? "working" : "refused";
+}
+
+function noticesOf(state: FullStateView): readonly string[] {
+  const notices: string[] = [];
+  if (state.exhausted) notices.push("The attempts at this phase are used up. Only the host can grant more.");
+  for (const { verifier } of state.unrecorded ?? [])
+    notices.push(`${verifier} has no snapshot to compare with. A retry of the phase takes one.`);
+  if (state.plan?.unreadable !== undefined) notices.push(`The plan can't be read: ${state.plan.unreadable}`);
+  if (state.plan?.changed !== undefined) notices.push(`The plan has changed: ${state.plan.changed}.`);
+  return notices;
+}
+
+/** Returns a page of a session's attempts, newest first. `before` is an index: only those before it. */
+export async function attemptsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<AttemptList> {
+  const all = await engine.history(sessionId);
+  const end = Math.min(before ?? all.length, all.length);
+  const start = Math.max(0, end - PAGE);
+  const items = all.slice(start, end).map((attempt, at): AttemptLine => ({ ...attempt, index: start + at }));
+  return { items: items.reverse(), total: all.length, ...(start === 0 ? {} : { cursor: String(start) }) };
+}
+
+/** Returns one attempt with its evidence, and what changed since the attempt before at the same phase. */
+export async function attemptOf(engine: Engine, sessionId: string, index: number): Promise<AttemptDetail> {
+  const all = await engine.history(sessionId);
+  const attempt = all[index];
+  if (attempt === undefined) throw notThere(`there is no attempt ${index}`, sessionId);
+  const before = all.findLastIndex(({ phase }, at) => at < index && phase === attempt.phase);
+  const [now, then] = await evidenceOf(engine, sessionId, [index, before]);
+  const differences = then === undefined || now === undefined ? {} : { differences: differencesOf(then, now) };
+  const hash = now === undefined ? {} : { evidence: now };
+  return { ...attempt, index, ...hash, ...differences };
+}
+
+/** Returns a page of a session's log, newest first. */
+export async function commitsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<CommitList> {
+  const { version } = await engine.getState(sessionId);
+  const commits = await engine.session(sessionId).commits({ limit: PAGE, ...(before === undefined ? {} : { before }) });
+  const last = commits.at(-1)?.version ?? 1;
+  return { items: commits.map(commitLine), total: version, ...(last <= 1 ? {} : { cursor: String(last) }) };
+}
+
+function commitLine({ version, at, hash, events }: SessionCommit): CommitLine {
+  const by = events.map(byOf).find((name) => name !== undefined);
+  const note = events.map(noteOf).find((text) => text !== undefined);
+  return {
+    version,
+    at,
+    hash,
+    events: events.map(({ type }) => type),
+    ...(by === undefined ? {} : { by }),
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+function byOf(event: SessionEvent): string | undefined {
+  if ("operator" in event && event.operator !== undefined) return event.operator;
+  return "by" in event ? event.by : undefined;
+}
+
+function noteOf(event: SessionEvent): string | undefined {
+  if ("note" in event) return event.note;
+  return "reason" in event ? event.reason : undefined;
+}
+
+/** Returns a routed session. */
+export async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
+  const { sessionId } = summary;
+  const [view, entries, workflows] = [
+    await routed.status(sessionId),
+    await routed.history(sessionId),
+    await routed.listWorkflows(),
+  ];
+  const listing = workflows.find((one) => one.status === "ready" && one.name === view.workflow);
+  const definition = listing?.status === "ready" ? listing.definition : undefined;
+  const steps = entries.flatMap(({ determinedNextStep }) => determinedNextStep ?? []);
+  const first = entries.find(({ stepName }) => stepName !== "")?.stepName ?? view.currentStep;
+  const path = [...(first === undefined || steps[0] === first ? [] : [first]), ...steps];
+  const end = view.status === "COMPLETED" && path.at(-1) !== FINISH ? [FINISH] : [];
+  const graph = routedGraph(definition, { steps: [...path, ...end], failed: view.status === "FAILED" });
+  const waiting = waitingInstance(view);
+  return {
+    kind: "routed",
+    summary,
+    version: view.version,
+    hash: "",
+    drawing: draw(graph),
+    context: view.context,
+    entries,
+    ...(waiting === undefined ? {} : { awaiting: waiting }),
+    ...(view.reason === undefined ? {} : { reason: view.reason }),
+    ...(view.unapproved === undefined ? {} : { unapproved: `${view.unapproved.step}: ${view.unapproved.distrust}` }),
+  };
+}
+
+/** Returns a recorded session. */
+export async function recordedDetail(reader: RecordedReader, summary: ListedSession): Promise<RecordedDetail> {
+  const found = await reader.read(summary.sessionId);
+  if (found === undefined) throw notThere("it is gone", summary.sessionId);
+  const { head, version, hash, entries } = found;
+  const agent = head.agent === undefined ? {} : { agent: head.agent };
+  return { kind: "recorded", summary, version, hash, entries, ...agent };
+}
+
+/** Returns the error for what a session does not have. */
+export function notThere(what: string, sessionId: string): PhasegateError<"SESSION_NOT_FOUND"> {
+  return new PhasegateError("SESSION_NOT_FOUND", `session ${sessionId}: ${what}`, {
+    remedy: "Open it from the list of sessions.",
+    details: { sessionId },
+  });
+}

@@ -1,0 +1,148 @@
+/**
+ * Who may talk to the inspector: checks of every request before anything is answered, and the headers of every answer.
+ * A web page anywhere can send requests to this machine, and can give its own name this machine's address (DNS rebinding),
+ * so Host and Origin are checked first; then the login.
+ */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+
+/** Decides about a request, for a host with a login of its own: `true`, `false` (401), or the answer to give. */
+export type Authorize = (request: Request) => boolean | Response | Promise<boolean | Response>;
+
+/** Who may use an inspector. */
+export type InspectorAccess =
+  /** Whoever knows this secret; at least 32 characters. The page's URL carries it once, after `#token=`. */
+  | { readonly token: string }
+  /** Whom the host lets in. */
+  | { readonly authorize: Authorize };
+
+/** Fewer characters could be guessed. */
+export const TOKEN_MIN = 32;
+
+const LOCAL_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+/** Forms can't send a header of their own, and a page elsewhere needs a permission for it that is never given. */
+const WRITE_HEADER = "x-phasegate";
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The headers of every answer. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": POLICY,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy":
+    "publickey-credentials-get=(self), publickey-credentials-create=(self), camera=(), microphone=()",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+/** Why a request is refused. */
+export interface Refusal {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 500;
+  readonly code: string;
+  readonly message: string;
+  readonly remedy?: string;
+}
+
+/** Checks requests for one inspector. */
+export class Guard {
+  readonly #hosts: readonly string[];
+  readonly #access: InspectorAccess;
+  readonly #cookie: { readonly name: string; readonly value: string } | undefined;
+
+  constructor(access: InspectorAccess, hosts: readonly string[] = LOCAL_NAMES) {
+    this.#access = access;
+    this.#hosts = hosts.map((name) => name.toLowerCase());
+    if (!("token" in access)) return;
+    // Cookies know no ports: two inspectors on one machine need two names. The value is not the token: what a browser keeps
+    // can't be put into a URL and handed on.
+    const digest = digestOf(`cookie ${access.token}`);
+    this.#cookie = { name: `phasegate-${digest.slice(0, 8)}`, value: digest.slice(8) };
+  }
+
+  /** Refuses what comes from another page or under another name. Every request is checked, the page itself included. */
+  sameOrigin(request: Request): Refusal | undefined {
+    const host = (request.headers.get("host") ?? new URL(request.url).host).toLowerCase();
+    const name = host.replace(/:\d+$/, "");
+    if (!this.#hosts.includes(name) && !this.#hosts.includes(host)) {
+      const remedy = `Use one of: ${this.#hosts.join(", ")}.`;
+      return { status: 403, code: "HOST_REFUSED", message: "The inspector is not served under this name.", remedy };
+    }
+    const origin = request.headers.get("origin");
+    if (origin !== null && hostOf(origin) !== host) {
+      return { status: 403, code: "ORIGIN_REFUSED", message: "Requests of other web pages are refused." };
+    }
+    const site = request.headers.get("sec-fetch-site");
+    const isNavigation = request.method === "GET" && request.headers.get("sec-fetch-mode") === "navigate";
+    if (site !== null && site !== "same-origin" && site !== "none" && !isNavigation) {
+      return { status: 403, code: "ORIGIN_REFUSED", message: "Requests of other web pages are refused." };
+    }
+    return undefined;
+  }
+
+  /** Refuses a request that changes something, unless the page itself has sent it. */
+  write(request: Request): Refusal | undefined {
+    if (request.headers.get(WRITE_HEADER) === null) {
+      const remedy = `Send the header ${WRITE_HEADER}: 1.`;
+      return { status: 403, code: "HEADER_MISSING", message: "Only the page itself may change something.", remedy };
+    }
+    if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get("content-type") ?? "")) {
+      return { status: 415, code: "NOT_JSON", message: "The body must be JSON.", remedy: "Send application/json." };
+    }
+    return undefined;
+  }
+
+  /** Refuses a request of somebody who has not logged in. */
+  async login(request: Request): Promise<Refusal | Response | undefined> {
+    if ("authorize" in this.#access) {
+      const allowed = await this.#access.authorize(request);
+      return allowed === true ? undefined : allowed === false ? LOGIN : allowed;
+    }
+    const { name, value } = this.#cookie ?? { name: "", value: "" };
+    const given = cookieOf(request, name);
+    return given !== undefined && isEqual(given, value) ? undefined : LOGIN;
+  }
+
+  /** Returns the cookie for somebody who knows the token; undefined for anybody else. */
+  cookieFor(token: unknown, path: string): string | undefined {
+    if (!("token" in this.#access) || this.#cookie === undefined) return undefined;
+    if (typeof token !== "string" || !isEqual(token, this.#access.token)) return undefined;
+    const { name, value } = this.#cookie;
+    return `${name}=${value}; Path=${path}; HttpOnly; SameSite=Strict`;
+  }
+}
+
+const LOGIN: Refusal = {
+  status: 401,
+  code: "LOGIN_REQUIRED",
+  message: "You are not logged in.",
+  remedy: "Open the URL that the inspector has printed.",
+};
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
+}
+
+function cookieOf(request: Request, name: string): string | undefined {
+  const cookies = (request.headers.get("cookie") ?? "").split(";").map((cookie) => cookie.trim());
+  return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+/** Compares digests: how long it takes says nothing about the secret. */
+function isEqual(one: string, other: string): boolean {
+  return digestOf(one) === digestOf(other);
+}
+
+function digestOf(text: string): string {
+  return bytesToHex(sha256(utf8ToBytes(text)));
+}

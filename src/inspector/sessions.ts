@@ -1,0 +1,159 @@
+/**
+ * Lists of sessions of all kinds, newest first. A storage filters by some members alone; the other filters are applied here,
+ * to a bounded number of sessions for each request: a page may be empty, and its cursor continues the search.
+ */
+import * as z from "zod/mini";
+import { PhasegateError } from "../errors.js";
+import type { BrokenSession, ListedSession, SessionPage } from "../phased/lists.js";
+import { LIVING } from "../phased/options.js";
+import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
+import type { Source } from "./sources.js";
+import type { SessionFilter, SessionList } from "./wire.js";
+
+const PAGE = 50;
+const PAGE_MAX = 200;
+/** The number of sessions that one request looks at. */
+const LOOKED_AT = 1000;
+
+/** How far each kind has been shown: its cursor, and how many of that page's sessions. Undefined at its end. */
+const cursorSchema = z.record(
+  z.string(),
+  z.object({ at: z.optional(z.string()), skip: z.int().check(z.nonnegative()), ended: z.optional(z.literal(true)) }),
+);
+type Cursor = z.infer<typeof cursorSchema>;
+
+/** Lists sessions; `now` is in milliseconds since 1970. */
+export async function listSessions(
+  sources: readonly Source[],
+  filter: SessionFilter & { readonly cursor?: string; readonly limit?: string },
+  now: number,
+): Promise<SessionList> {
+  const limit = Math.min(PAGE_MAX, Math.max(1, Number(filter.limit ?? PAGE) || PAGE));
+  const chosen = sources.filter(({ kind }) => filter.kind === undefined || kind === filter.kind);
+  const query = queryOf(filter, now);
+  const isChosen = chooser(filter);
+  let cursor: Cursor = filter.cursor === undefined ? {} : readCursor(filter.cursor);
+  const items: ListedSession[] = [];
+  const broken = new Map<string, BrokenSession>();
+  let total: number | undefined;
+  let looked = 0;
+  do {
+    const page: Merged = await mergedPage(chosen, { ...query, limit }, cursor);
+    cursor = page.cursor;
+    looked += Math.max(1, page.items.length);
+    total ??= page.total;
+    items.push(...page.items.filter(isChosen));
+    for (const one of page.broken) broken.set(one.sessionId, one);
+  } while (items.length < limit && looked < LOOKED_AT && !isAtEnd(chosen, cursor));
+  const isFiltered = filter.phase !== undefined || filter.waiting !== undefined || filter.text !== undefined;
+  return {
+    items,
+    broken: [...broken.values()],
+    ...(isAtEnd(chosen, cursor) ? {} : { cursor: encode(cursor) }),
+    ...(total === undefined || isFiltered ? {} : { total }),
+  };
+}
+
+/** What the storage filters by. */
+function queryOf({ status, workflow, stuck }: SessionFilter, now: number): SessionQuery {
+  const wanted = status?.split(",").flatMap((name): SessionStatus[] => LIVING.filter((known) => known === name));
+  const seconds = stuck === undefined ? undefined : Number(stuck);
+  if (seconds !== undefined && !(seconds >= 0 && Number.isFinite(seconds)))
+    throw badFilter("stuck", "seconds, 0 or more");
+  if (wanted?.length === 0) throw badFilter("status", `some of ${LIVING.join(", ")}, joined by commas`);
+  return {
+    status: seconds === undefined ? (wanted ?? LIVING) : ["active"],
+    ...(workflow === undefined ? {} : { workflowType: workflow }),
+    ...(seconds === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - seconds * 1000)).toISOString() }),
+  };
+}
+
+/** What is filtered here. */
+function chooser({ phase, waiting, text }: SessionFilter): (session: ListedSession) => boolean {
+  const needle = text?.toLowerCase();
+  return ({ sessionId, workflowType, target, current, waitsFor = [] }) =>
+    (phase === undefined || String(current) === phase) &&
+    (waiting === undefined || (waiting === "any" ? waitsFor.length > 0 : waitsFor.includes(waiting))) &&
+    (needle === undefined || `${sessionId}\n${workflowType}\n${target}`.toLowerCase().includes(needle));
+}
+
+function badFilter(field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `the filter ${field} is not valid`, {
+    remedy: `Give ${expected}.`,
+    details: { field, expected },
+  });
+}
+
+interface Merged {
+  readonly items: readonly ListedSession[];
+  readonly broken: readonly BrokenSession[];
+  readonly cursor: Cursor;
+  readonly total?: number;
+}
+
+/** Returns the newest sessions of all kinds behind a cursor. */
+async function mergedPage(
+  sources: readonly Source[],
+  query: SessionQuery & { limit: number },
+  cursor: Cursor,
+): Promise<Merged> {
+  const pages = await Promise.all(
+    sources.map(async ({ kind, list }) => {
+      const { at, skip = 0, ended } = cursor[kind] ?? {};
+      const none: SessionPage = { items: [] };
+      const page = ended ? none : await list({ ...query, ...(at === undefined ? {} : { cursor: at }) });
+      return { kind, page, at, skip, left: page.items.slice(skip), taken: 0 };
+    }),
+  );
+  const items: ListedSession[] = [];
+  for (;;) {
+    const heads = pages.filter(({ left, taken }) => taken < left.length);
+    // Behind the last one of a page may come newer sessions of its kind than the others have: the next page tells.
+    const isCut = pages.some(({ left, taken, page }) => taken === left.length && page.cursor !== undefined);
+    if (heads.length === 0 || items.length >= query.limit || isCut) break;
+    const newest = heads.reduce((one, other) => (createdOf(other) > createdOf(one) ? other : one));
+    const item = newest.left[newest.taken];
+    if (item !== undefined) items.push(item);
+    newest.taken += 1;
+  }
+  const next: Cursor = {};
+  for (const { kind, page, at, skip, left, taken } of pages) {
+    if (taken < left.length) next[kind] = { ...(at === undefined ? {} : { at }), skip: skip + taken };
+    else if (page.cursor !== undefined) next[kind] = { at: page.cursor, skip: 0 };
+    else next[kind] = { skip: 0, ended: true };
+  }
+  const totals = pages.map(({ page, kind }) => (cursor[kind]?.ended ? undefined : page.total));
+  const isFirst = Object.keys(cursor).length === 0;
+  const total =
+    isFirst && totals.every((count) => count !== undefined) ? totals.reduce((sum, count) => sum + count, 0) : undefined;
+  return {
+    items,
+    broken: pages.flatMap(({ page }) => page.broken ?? []),
+    cursor: next,
+    ...(total === undefined ? {} : { total }),
+  };
+}
+
+function createdOf({ left, taken }: { readonly left: readonly ListedSession[]; readonly taken: number }): string {
+  return left[taken]?.createdAt ?? "";
+}
+
+function isAtEnd(sources: readonly Source[], cursor: Cursor): boolean {
+  return sources.every(({ kind }) => cursor[kind]?.ended === true);
+}
+
+function encode(cursor: Cursor): string {
+  return btoa(JSON.stringify(cursor)).replace(/[+]/g, "-").replace(/[/]/g, "_").replaceAll("=", "");
+}
+
+function readCursor(text: string): Cursor {
+  try {
+    return cursorSchema.parse(JSON.parse(atob(text.replace(/-/g, "+").replace(/_/g, "/"))));
+  } catch (cause) {
+    throw new PhasegateError("CURSOR_INVALID", "the cursor is none of this list", {
+      remedy: "Begin at the first page.",
+      details: { cursor: text.slice(0, 100) },
+      cause,
+    });
+  }
+}

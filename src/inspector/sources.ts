@@ -1,0 +1,110 @@
+/**
+ * The engines behind an inspector. Each kind of session is listed, watched and shown by its own engine; recorded sessions
+ * have none, and are read from their storage.
+ */
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import type { AuditReport, Receipt } from "../log/commit.js";
+import type { Engine } from "../phased/engine.js";
+import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
+import { systemClock } from "../ports/clock.js";
+import type { SessionQuery, StorageAdapter } from "../ports/storage-adapter.js";
+import type { RoutedEngine } from "../routed/engine.js";
+import {
+  type RecordedEntry,
+  type RecordedHead,
+  Recorder,
+  recordedEntries,
+  recordedMachine,
+} from "../workspace/session/machine.js";
+import type { Kind } from "./wire.js";
+
+/** What an inspector shows: at least one kind of sessions. */
+export interface InspectorSources {
+  /** The engine of phased sessions. */
+  readonly engine?: Engine;
+  /** The engine of routed sessions. */
+  readonly routed?: RoutedEngine;
+  /** The storage of a workspace's recorded sessions. */
+  readonly recorded?: {
+    /** The storage. It stays the host's, who closes it. */
+    readonly storage: StorageAdapter;
+    /** The key of the hash chain, if the workspace has one. */
+    readonly hashKey?: string | Uint8Array;
+  };
+}
+
+/** A commit that somebody has made: its session and the session's version. */
+export interface Change {
+  readonly sessionId: string;
+  readonly version: number;
+}
+
+/** One kind of session. */
+export interface Source {
+  readonly kind: Kind;
+  list(query: SessionQuery): Promise<SessionPage>;
+  /** Yields what changes from now on; missing if nothing tells. */
+  watch?(signal: AbortSignal): AsyncIterable<Change>;
+}
+
+/** Returns the kinds of sessions that there are. */
+export function sourcesOf({ engine, routed, recorded }: InspectorSources): readonly Source[] {
+  const sources: Source[] = [];
+  if (engine !== undefined) {
+    const list = (query: SessionQuery) => engine.listSessions(query);
+    sources.push({ kind: "phased", list, watch: (signal) => engine.watch({}, { signal }) });
+  }
+  if (routed !== undefined) {
+    const watch = (signal: AbortSignal) => changesOf(routed.watch({}, { signal }));
+    sources.push({ kind: "routed", list: (query) => routed.listInstances(query), watch });
+  }
+  if (recorded !== undefined) {
+    const reader = new RecordedReader(recorded);
+    const { storage } = recorded;
+    const watched =
+      storage.watch && ((signal: AbortSignal) => storage.watch?.({ kind: recordedMachine.kind }, { signal }) ?? none());
+    sources.push({ kind: "recorded", list: (query) => reader.list(query), ...(watched && { watch: watched }) });
+  }
+  return sources;
+}
+
+async function* changesOf(commits: AsyncIterable<Change>): AsyncGenerator<Change> {
+  for await (const { sessionId, version } of commits) yield { sessionId, version };
+}
+
+async function* none(): AsyncGenerator<Change> {}
+
+/** Reads recorded sessions. */
+export class RecordedReader {
+  readonly #storage: StorageAdapter;
+  readonly #recorder: Recorder;
+
+  constructor({ storage, hashKey }: NonNullable<InspectorSources["recorded"]>) {
+    this.#storage = storage;
+    const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
+    this.#recorder = new Recorder({ storage, clock: systemClock, ...(key === undefined ? {} : { hashKey: key }) });
+  }
+
+  async list(query: SessionQuery): Promise<SessionPage> {
+    const own = { ...query, kind: recordedMachine.kind };
+    const page = await checkedPage(await this.#storage.list(own), query, (id) => this.#recorder.lookAt(id));
+    return withTotal(this.#storage, own, page);
+  }
+
+  /** Reads a whole session; undefined if there is none. */
+  async read(
+    sessionId: string,
+  ): Promise<({ readonly head: RecordedHead; readonly entries: readonly RecordedEntry[] } & Receipt) | undefined> {
+    const entries: RecordedEntry[] = [];
+    let last: ({ readonly head: RecordedHead } & Receipt) | undefined;
+    for await (const commit of this.#recorder.log(sessionId)) {
+      entries.push(...recordedEntries(commit));
+      last = commit;
+    }
+    return last && { head: last.head, version: last.version, hash: last.hash, entries };
+  }
+
+  audit(sessionId: string): Promise<AuditReport> {
+    return this.#recorder.audit(sessionId);
+  }
+}

@@ -1,0 +1,314 @@
+/**
+ * What the page and its server say to each other: the answers of the API as JSON, the messages of the stream, and the bodies
+ * of requests. The page imports these types alone, and none of the engine's code.
+ */
+
+import type { Problem } from "../gate/verdict.js";
+import type { Drawing } from "../graph/graph.js";
+import type { SessionAudit } from "../phased/approval/ledger.js";
+import type { BrokenSession, ListedSession, WaitsFor } from "../phased/lists.js";
+import type { Verification } from "../phased/state/events.js";
+import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
+import type { WorkflowStatistics } from "../phased/statistics.js";
+import type { RoutedEntry } from "../routed/state/history.js";
+import type { JsonObject } from "../workflow/json.js";
+import type { RecordedEntry } from "../workspace/session/machine.js";
+
+/** The three kinds of sessions. */
+export type Kind = "phased" | "routed" | "recorded";
+
+/** `GET api/about`: what this inspector can do. */
+export interface About {
+  readonly version: string;
+  readonly kinds: readonly Kind[];
+  /** True if the host has switched on retry, skip, override, pause, resume and delete. */
+  readonly actions: boolean;
+  /** Who may approve, and with which kind of key. */
+  readonly approvers: readonly { readonly name: string; readonly key: "ed25519" | "passkey" }[];
+  /** True if an approval without a signature counts. */
+  readonly unsigned: boolean;
+  /** What the sessions are stored in, for the title: `.phasegate`, `sqlite:state.db`. */
+  readonly title: string;
+}
+
+/** The filters of `GET api/sessions`: its query parameters, and those of the page's own URL. */
+export interface SessionFilter {
+  readonly kind?: Kind;
+  /** Several, joined by commas. */
+  readonly status?: string;
+  readonly workflow?: string;
+  /** A phase's number, or a step's name. */
+  readonly phase?: string;
+  readonly waiting?: WaitsFor | "any";
+  /** Only active sessions without a commit for so many seconds. */
+  readonly stuck?: string;
+  /** In the id, the workflow or the target; upper and lower case are the same. */
+  readonly text?: string;
+}
+
+/** `GET api/sessions?…&cursor=`: newest first. */
+export interface SessionList {
+  readonly items: readonly ListedSession[];
+  readonly broken: readonly BrokenSession[];
+  /** Continues the list; missing at its end. A page may be empty before the end: a filter that the storage does not have is applied to a bounded number of sessions at a time. */
+  readonly cursor?: string;
+  /** The number of matches, where it is known. */
+  readonly total?: number;
+}
+
+/** `GET api/sessions/ID`. */
+export type SessionDetail = PhasedDetail | RoutedDetail | RecordedDetail;
+
+interface Detail {
+  readonly summary: ListedSession;
+  readonly version: number;
+  /** The receipt: the hash of the last commit. */
+  readonly hash: string;
+  /** The gate that was passed with an approval that this host does not accept. */
+  readonly unapproved?: string;
+}
+
+/** A phased session. */
+export interface PhasedDetail extends Detail {
+  readonly kind: "phased";
+  readonly workflowName: string;
+  readonly revision: string;
+  readonly options: JsonObject;
+  readonly phases: readonly PhaseLine[];
+  readonly drawing: Drawing;
+  readonly plan?: { readonly path: string; readonly changed?: string; readonly unreadable?: string };
+  readonly awaiting?: Waiting;
+  /** What the person has to know first: attempts used up, a plan that changed, a missing snapshot. */
+  readonly notices: readonly string[];
+}
+
+/** A phase on the timeline. */
+export interface PhaseLine {
+  readonly number: number;
+  readonly name: string;
+  readonly state: "done" | "skipped" | "overridden" | "working" | "refused" | "waiting" | "paused" | "failed" | "ahead";
+  readonly waived: boolean;
+  readonly tasks: readonly {
+    readonly number: number;
+    readonly name: string;
+    readonly state: "done" | "open" | "closed";
+  }[];
+  /** The numbers of its attempts so far. */
+  readonly attempts: number;
+  readonly startedAt?: string;
+  readonly completedAt?: string;
+}
+
+/** `GET api/sessions/ID/attempts?cursor=`: newest first, a page of them. */
+export interface AttemptList {
+  readonly items: readonly AttemptLine[];
+  readonly cursor?: string;
+  readonly total: number;
+}
+
+/** An attempt without its evidence. */
+export interface AttemptLine extends Omit<PhaseAttempt, "evidence"> {
+  /** Its position among all attempts, from 0: names it in `api/sessions/ID/attempts/INDEX`. */
+  readonly index: number;
+}
+
+/** `GET api/sessions/ID/attempts/INDEX`. */
+export interface AttemptDetail extends AttemptLine {
+  /** What was submitted, as JSON; missing while nothing is. */
+  readonly evidence?: JsonObject;
+  /** What changed since the attempt before at the same phase; missing for the first one. */
+  readonly differences?: readonly Difference[];
+}
+
+/** A value that is not as it was. Long texts are given as a difference of lines. */
+export interface Difference {
+  /** The path of the value, with dots. */
+  readonly path: string;
+  readonly before?: string;
+  readonly after?: string;
+  /** For texts of several lines: the lines, each with ` `, `-` or `+` before it; `…` for lines that are left out. */
+  readonly lines?: readonly string[];
+}
+
+/** `GET api/sessions/ID/commits?cursor=`: the log, newest first. */
+export interface CommitList {
+  readonly items: readonly CommitLine[];
+  readonly cursor?: string;
+  readonly total: number;
+}
+
+/** One commit, in words. */
+export interface CommitLine {
+  readonly version: number;
+  readonly at: string;
+  readonly hash: string;
+  /** The types of its events. */
+  readonly events: readonly string[];
+  /** Who did it, where that is recorded. */
+  readonly by?: string;
+  readonly note?: string;
+}
+
+/** A routed session. */
+export interface RoutedDetail extends Detail {
+  readonly kind: "routed";
+  readonly drawing: Drawing;
+  readonly context: JsonObject;
+  /** Oldest first. */
+  readonly entries: readonly RoutedEntry[];
+  readonly awaiting?: Waiting;
+  readonly reason?: string;
+}
+
+/** A recorded session. */
+export interface RecordedDetail extends Detail {
+  readonly kind: "recorded";
+  readonly agent?: string;
+  readonly entries: readonly RecordedEntry[];
+}
+
+/** What a session waits for a person for: an entry of the inbox. */
+export interface Waiting {
+  readonly what: "approval" | "waiver";
+  readonly sessionId: string;
+  readonly kind: Kind;
+  readonly workflowType: string;
+  readonly target: string;
+  readonly phase: number;
+  readonly phaseName: string;
+  /** The question, or the agent's reason. */
+  readonly question: string;
+  /** Who may answer; anyone that the host accepts if missing. */
+  readonly approvers?: readonly string[];
+  readonly askedAt: string;
+  /** Names the request: an answer must name it again. */
+  readonly request: string;
+  /** What is to be waived, and what the gate says of it. */
+  readonly fields?: readonly { readonly name: string; readonly text: string }[];
+  /** Only for an approval: the hash of the evidence, and the evidence itself. */
+  readonly evidenceHash?: string;
+  readonly evidence?: JsonObject;
+  /** What changed since the last refusal. */
+  readonly differences?: readonly Difference[];
+  readonly verification: readonly Verification[];
+  readonly warnings: readonly Problem[];
+  /** What was wrong with the attempt before, or what a person has denied. */
+  readonly before?: { readonly problems: readonly Problem[]; readonly notes: readonly AttemptNote[] };
+}
+
+/** `GET api/inbox`: oldest request first. */
+export interface Inbox {
+  readonly items: readonly Waiting[];
+}
+
+/** `GET api/workflows`. */
+export interface WorkflowList {
+  readonly items: readonly (
+    | {
+        readonly status: "ready";
+        readonly kind: Kind;
+        readonly type: string;
+        readonly name: string;
+        readonly description: string;
+        readonly phases: number;
+        readonly warnings: number;
+      }
+    | {
+        readonly status: "broken";
+        readonly kind: Kind;
+        readonly type: string;
+        readonly diagnostics: readonly DiagnosticText[];
+      }
+  )[];
+}
+
+/** A diagnostic as text, with its code frame. */
+export interface DiagnosticText {
+  readonly severity: "error" | "warning";
+  readonly code: string;
+  readonly message: string;
+  readonly place: string;
+  readonly frame?: string;
+}
+
+/** `GET api/workflows/TYPE`. */
+export interface WorkflowDetail {
+  readonly kind: Kind;
+  readonly type: string;
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly drawing: Drawing;
+  readonly diagnostics: readonly DiagnosticText[];
+  readonly phases: readonly {
+    readonly number: number;
+    readonly name: string;
+    readonly tasks: readonly string[];
+    /** What the gate asks for: a line for each field, rule, check and approval. */
+    readonly gate: readonly {
+      readonly what: "field" | "rule" | "check" | "approval" | "open";
+      readonly name: string;
+      readonly text: string;
+    }[];
+    readonly documents: readonly string[];
+  }[];
+}
+
+/** `GET api/statistics?workflow=`. */
+export interface StatisticsView {
+  readonly workflows: readonly WorkflowStatistics[];
+  readonly unapproved: number;
+  /** Sessions started and completed a day, oldest first. */
+  readonly days: readonly { readonly day: string; readonly started: number; readonly completed: number }[];
+}
+
+/** `GET api/sessions/ID/audit`. */
+export type AuditView = SessionAudit;
+
+/** The body of `POST api/sessions/ID/answer`. */
+export interface AnswerBody {
+  readonly what: "approval" | "waiver";
+  readonly decision: "approve" | "deny";
+  readonly by: string;
+  readonly note?: string;
+  readonly request: string;
+  readonly evidenceHash?: string;
+  /** The signature of `approvalMessage` by the passkey of `by`; missing for an unsigned answer. */
+  readonly signature?: {
+    readonly signedAt: string;
+    readonly value: string;
+    readonly authenticatorData: string;
+    readonly clientData: string;
+  };
+}
+
+/** The body of `POST api/sessions/ID/challenge`: the same without a signature. Its answer. */
+export interface Challenge {
+  readonly signedAt: string;
+  /** In base64url: the digest of the message that is signed. */
+  readonly challenge: string;
+  readonly rpId: string;
+  readonly credentials: readonly string[];
+}
+
+/** The body of `POST api/sessions/ID/action`. */
+export interface ActionBody {
+  readonly action: "retry" | "skip" | "override" | "pause" | "resume" | "delete";
+  readonly by: string;
+  readonly note: string;
+  readonly phase?: number;
+}
+
+/** An answer other than 2xx. */
+export interface ApiError {
+  readonly error: { readonly code: string; readonly message: string; readonly remedy?: string };
+}
+
+/** A message of `GET api/events` (server-sent events). `id:` numbers them; a lost connection continues behind the last one. */
+export type LiveMessage =
+  /** A session has new commits; this is how it is now. */
+  | { readonly type: "session"; readonly version: number; readonly session: ListedSession }
+  /** A session is gone, or can't be shown any more. */
+  | { readonly type: "gone"; readonly sessionId: string }
+  /** What was missed can't be given again: everything on the page is to be read anew. */
+  | { readonly type: "reset" };
