@@ -19,10 +19,9 @@ export type Kind = "phased" | "routed" | "recorded";
 
 /** `GET api/about`: what this inspector can do. */
 export interface About {
-  readonly version: string;
   readonly kinds: readonly Kind[];
-  /** True if the host has switched on retry, skip, override, pause, resume and delete. */
-  readonly actions: boolean;
+  /** What the host has switched on of retry, skip, override, pause, resume and delete. */
+  readonly actions: readonly ActionBody["action"][];
   /** Who may approve, and with which kind of key. */
   readonly approvers: readonly { readonly name: string; readonly key: "ed25519" | "passkey" }[];
   /** True if an approval without a signature counts. */
@@ -203,31 +202,37 @@ export interface Inbox {
 
 /** `GET api/workflows`. */
 export interface WorkflowList {
-  readonly items: readonly (
-    | {
-        readonly status: "ready";
-        readonly kind: Kind;
-        readonly type: string;
-        readonly name: string;
-        readonly description: string;
-        readonly phases: number;
-        readonly warnings: number;
-      }
-    | {
-        readonly status: "broken";
-        readonly kind: Kind;
-        readonly type: string;
-        readonly diagnostics: readonly DiagnosticText[];
-      }
-  )[];
+  readonly items: readonly WorkflowLine[];
 }
+
+/** A workflow in the list. */
+export type WorkflowLine =
+  | {
+      readonly status: "ready";
+      readonly kind: Kind;
+      readonly type: string;
+      readonly name: string;
+      readonly description: string;
+      /** The number of phases or steps. */
+      readonly steps: number;
+      readonly warnings: number;
+    }
+  | {
+      readonly status: "broken";
+      readonly kind: Kind;
+      readonly type: string;
+      readonly diagnostics: readonly DiagnosticText[];
+    };
 
 /** A diagnostic as text, with its code frame. */
 export interface DiagnosticText {
   readonly severity: "error" | "warning";
   readonly code: string;
   readonly message: string;
+  readonly hint?: string;
+  /** `file:line:column`. */
   readonly place: string;
+  /** The lines of the file around it. */
   readonly frame?: string;
 }
 
@@ -239,19 +244,26 @@ export interface WorkflowDetail {
   readonly description: string;
   readonly version: string;
   readonly drawing: Drawing;
+  /** The same picture, to copy. */
+  readonly mermaid: string;
+  readonly svg: string;
   readonly diagnostics: readonly DiagnosticText[];
+  /** Phases or steps. */
   readonly phases: readonly {
     readonly number: number;
     readonly name: string;
     readonly tasks: readonly string[];
-    /** What the gate asks for: a line for each field, rule, check and approval. */
-    readonly gate: readonly {
-      readonly what: "field" | "rule" | "check" | "approval" | "open";
-      readonly name: string;
-      readonly text: string;
-    }[];
+    readonly gate: readonly GateLine[];
     readonly documents: readonly string[];
   }[];
+}
+
+/** One thing that a gate asks for. */
+export interface GateLine {
+  readonly what: "field" | "rule" | "check" | "approval" | "open";
+  /** The field or the verifier; empty for the evidence as a whole. */
+  readonly name: string;
+  readonly text: string;
 }
 
 /** `GET api/statistics?workflow=`. */
@@ -260,6 +272,8 @@ export interface StatisticsView {
   readonly unapproved: number;
   /** Sessions started and completed a day, oldest first. */
   readonly days: readonly { readonly day: string; readonly started: number; readonly completed: number }[];
+  /** The number of sessions that the days count: the newest, if there are more. */
+  readonly plotted: number;
 }
 
 /** `GET api/sessions/ID/audit`. */
@@ -270,9 +284,9 @@ export interface AnswerBody {
   readonly what: "approval" | "waiver";
   readonly decision: "approve" | "deny";
   readonly by: string;
-  readonly note?: string;
+  readonly note?: string | undefined;
   readonly request: string;
-  readonly evidenceHash?: string;
+  readonly evidenceHash?: string | undefined;
   /** The signature of `approvalMessage` by the passkey of `by`; missing for an unsigned answer. */
   readonly signature?: {
     readonly signedAt: string;
@@ -296,7 +310,7 @@ export interface ActionBody {
   readonly action: "retry" | "skip" | "override" | "pause" | "resume" | "delete";
   readonly by: string;
   readonly note: string;
-  readonly phase?: number;
+  readonly phase?: number | undefined;
 }
 
 /** An answer other than 2xx. */

@@ -1,0 +1,76 @@
+/** What the host may do with a session from the page, if it is switched on. Each is recorded with who did it, and why. */
+import { PhasegateError } from "../errors.js";
+import type { MoveResult } from "../phased/commands.js";
+import type { InspectorSources } from "./sources.js";
+import type { ActionBody, Kind } from "./wire.js";
+
+/** An action of the host. */
+export type HostAction = ActionBody["action"];
+
+/** All actions of the host. */
+export const HOST_ACTIONS = [
+  "retry",
+  "skip",
+  "override",
+  "pause",
+  "resume",
+  "delete",
+] as const satisfies readonly HostAction[];
+
+/** Carries an action out, and returns the session's status after it. */
+export async function act(
+  { engine, routed }: InspectorSources,
+  kind: Kind,
+  id: string,
+  { action, by, note, phase }: ActionBody,
+): Promise<{ readonly status: string }> {
+  if (by.trim() === "" || note.trim() === "") throw unsaid(by.trim() === "" ? "by" : "note");
+  if (kind === "routed" && routed !== undefined) {
+    const said = { operator: by, note };
+    if (action === "pause") return routed.suspend(id, { operator: by, reason: note });
+    if (action === "resume") return routed.release(id, { from: "SUSPENDED", ...said });
+    if (action === "retry") return routed.release(id, { from: "FAILED", ...said });
+    if (action === "delete") {
+      await routed.delete(id, { operator: by, reason: note });
+      return { status: "deleted" };
+    }
+  }
+  if (kind !== "phased" || engine === undefined) throw unsupported(action, kind);
+  const { head } = await engine.getState(id);
+  const at = phase ?? head.phase;
+  const said = { operator: by, note };
+  switch (action) {
+    case "pause":
+      await engine.pause(id, said);
+      return { status: "paused" };
+    case "resume":
+      return { status: (await engine.resume(id, said)).phase.status };
+    case "retry":
+      return { status: (await engine.retryPhase(id, { phase: at, ...said })).phase.status };
+    case "skip":
+      return movedTo(await engine.skipPhase(id, { phase: at, by, reason: note }));
+    case "override":
+      return movedTo(await engine.overrideGate(id, { phase: at, by, reason: note }));
+    case "delete":
+      await engine.deleteSession(id, { operator: by, reason: note });
+      return { status: "deleted" };
+  }
+}
+
+function movedTo({ nextPhase }: MoveResult): { readonly status: string } {
+  return { status: nextPhase === null ? "completed" : "active" };
+}
+
+function unsaid(field: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} is empty`, {
+    remedy: "Say who does it, and why: the history keeps both.",
+    details: { field, expected: "a text" },
+  });
+}
+
+function unsupported(action: string, kind: string): PhasegateError<"UNSUPPORTED"> {
+  return new PhasegateError("UNSUPPORTED", `${action} is not for ${kind} sessions`, {
+    remedy: "Use an action that this kind of session has.",
+    details: { operation: action },
+  });
+}

@@ -1,0 +1,327 @@
+/**
+ * The inspector: a page for people on sessions and workflows, and its API, as a handler from `Request` to `Response`. This is
+ * the entry file of the folder:
+ *
+ * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer
+ * - wire.ts: every answer and message as a type, for the page and the server
+ * - sources.ts: the engines behind it; sessions.ts: lists with filters; details.ts: one session; differences.ts: what changed
+ *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
+ * - live.ts: the stream of changes
+ * - page-files.ts: the built page; page/: its sources, which run in the browser
+ */
+import * as z from "zod/mini";
+import { type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import type { ListedSession } from "../phased/lists.js";
+import { type Clock, fullClock, systemClock } from "../ports/clock.js";
+import type { Diagnostic } from "../workflow/diagnostic.js";
+import { parseSessionId } from "../workflow/names.js";
+import { act, type HostAction } from "./actions.js";
+import { attemptOf, attemptsOf, commitsOf, notThere, phasedDetail, recordedDetail, routedDetail } from "./details.js";
+import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
+import { answer, inboxOf } from "./inbox.js";
+import { Live } from "./live.js";
+import { pageFile } from "./page-files.js";
+import { listSessions } from "./sessions.js";
+import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
+import { statisticsOf } from "./statistics.js";
+import type { About, ApiError, Kind, SessionDetail } from "./wire.js";
+import { workflowOf, workflowsOf } from "./workflows.js";
+
+/** Options of an inspector. */
+export interface InspectorOptions extends InspectorSources {
+  /** Who may use it. */
+  readonly access: InspectorAccess;
+  /** The path that it is mounted at, such as `/inspector`. Default: `/`. */
+  readonly basePath?: string;
+  /** The names under which it is served, with or without a port. Default: 127.0.0.1, localhost and [::1], on any port. */
+  readonly hosts?: readonly string[];
+  /** What people may do besides looking and answering: retry, skip, override, pause, resume, delete. Default: nothing. */
+  readonly actions?: readonly HostAction[];
+  /** The names of those who may approve, for the page's list. Default: none, and the page asks for a name. */
+  readonly approvers?: About["approvers"];
+  /** True if the engines accept answers without a signature. Default: false. */
+  readonly unsigned?: boolean;
+  /** The title of the page. Default: `phasegate`. */
+  readonly title?: string;
+  /** Returns the lines of a workflow's file around a diagnostic. Default: none are shown. */
+  readonly codeFrame?: (diagnostic: Diagnostic, workflow: string) => Promise<string | undefined>;
+  /** Is told what went wrong with a request, without which its cause is lost. Default: nothing is told. */
+  readonly onError?: (error: unknown) => void;
+  /** Time and timers. Default: the runtime's. */
+  readonly clock?: Clock;
+}
+
+/** A page for people, and its API. */
+export interface Inspector {
+  /** Answers a request. Never rejects. */
+  fetch(request: Request): Promise<Response>;
+  /** Ends all streams. The engines stay the host's. */
+  close(): void;
+}
+
+const BODY_MAX = 64 * 1024;
+const URL_MAX = 8192;
+
+/**
+ * Creates an inspector, for Node, Hono and everything else that speaks `Request` and `Response`. It listens nowhere itself.
+ * @throws {PhasegateError} `INVALID_INPUT` when the token has fewer than 32 characters, or there is nothing to show.
+ */
+export function createInspector(options: InspectorOptions): Inspector {
+  const sources = sourcesOf(options);
+  if (sources.length === 0)
+    throw invalid("engine", "an engine, routed or recorded", "Give the inspector something to show.");
+  if ("token" in options.access && options.access.token.length < TOKEN_MIN) {
+    throw invalid("access.token", `${TOKEN_MIN} characters or more`, "Make it of 32 random bytes.");
+  }
+  const report = options.onError ?? (() => {});
+  const live = new Live(sources, fullClock(options.clock ?? systemClock), report);
+  const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
+  const app: App = { options, sources, live, base, guard: new Guard(options.access, options.hosts) };
+  return {
+    fetch: async (request) => {
+      let response: Response;
+      try {
+        response = await answered(app, request);
+      } catch (error) {
+        response = failed(error, report);
+      }
+      for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.headers.set(name, value);
+      return response;
+    },
+    close: () => live.close(),
+  };
+}
+
+interface App {
+  readonly options: InspectorOptions;
+  readonly sources: readonly Source[];
+  readonly live: Live;
+  readonly base: string;
+  readonly guard: Guard;
+}
+
+async function answered(app: App, request: Request): Promise<Response> {
+  const { guard, base } = app;
+  if (request.url.length > URL_MAX)
+    return refuse({ status: 400, code: "URL_TOO_LONG", message: "The URL is too long." });
+  const elsewhere = guard.sameOrigin(request);
+  if (elsewhere !== undefined) return refuse(elsewhere);
+  const { pathname, searchParams } = new URL(request.url);
+  if (pathname !== base && !pathname.startsWith(`${base}/`)) return refuse(NOT_FOUND);
+  const path = pathname.slice(base.length + 1);
+  if (!path.startsWith("api/")) return page(request, path, base);
+  if (request.method === "GET" || request.method === "HEAD") {
+    const refused = await guard.login(request);
+    if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
+    return read(app, path.slice(4), searchParams, request);
+  }
+  if (request.method !== "POST") return refuse(WRONG_METHOD);
+  return write(app, path.slice(4), request);
+}
+
+async function page(request: Request, path: string, base: string): Promise<Response> {
+  if (request.method !== "GET" && request.method !== "HEAD") return refuse(WRONG_METHOD);
+  const file = await pageFile(path, base);
+  return file === undefined
+    ? refuse(NOT_FOUND)
+    : new Response(request.method === "HEAD" ? null : file.body, { headers: file.headers });
+}
+
+async function read(app: App, path: string, query: URLSearchParams, request: Request): Promise<Response> {
+  const { options, sources, live } = app;
+  const [what = "", name = "", part, index] = path.split("/").map(decodeURIComponent);
+  const frame = options.codeFrame ?? (async () => undefined);
+  switch (what) {
+    case "about":
+      return json(about(app));
+    case "events":
+      return live.open(request.headers.get("last-event-id"), request.signal);
+    case "inbox":
+      return json(await inboxOf(options));
+    case "statistics":
+      return json(await statisticsOf(app.options, query.get("workflow") ?? undefined));
+    case "workflows": {
+      if (name === "") return json(await workflowsOf(options, frame));
+      const workflow = await workflowOf(options, name, frame);
+      return workflow === undefined ? refuse(NOT_FOUND) : json(workflow);
+    }
+    case "sessions": {
+      const now = fullClock(options.clock ?? systemClock).now();
+      if (name === "") return json(await listSessions(sources, filterOf(query), now));
+      return session(app, name, part, index, numberIn(query, "cursor"));
+    }
+    default:
+      return refuse(NOT_FOUND);
+  }
+}
+
+function about({ options, sources }: App): About {
+  const { actions = [], approvers = [], unsigned = false, title = "phasegate" } = options;
+  return { kinds: sources.map(({ kind }) => kind), actions, approvers, unsigned, title };
+}
+
+async function session(
+  app: App,
+  given: string,
+  part: string | undefined,
+  index: string | undefined,
+  before: number | undefined,
+): Promise<Response> {
+  const id = parseSessionId(given);
+  const { engine, routed, recorded } = app.options;
+  const { kind, summary } = await found(app, id);
+  if (part === "audit") {
+    const report = kind === "phased" ? engine?.audit(id) : kind === "routed" ? routed?.audit(id) : undefined;
+    return json(await (report ?? (recorded && new RecordedReader(recorded).audit(id))));
+  }
+  if (part === undefined) return json(await detail(app, kind, summary));
+  if (kind !== "phased" || engine === undefined) return refuse(NOT_FOUND);
+  if (part === "commits") return json(await commitsOf(engine, id, before));
+  if (part !== "attempts") return refuse(NOT_FOUND);
+  return json(index === undefined ? await attemptsOf(engine, id, before) : await attemptOf(engine, id, Number(index)));
+}
+
+async function detail({ options }: App, kind: Kind, summary: ListedSession): Promise<SessionDetail | undefined> {
+  const { engine, routed, recorded } = options;
+  if (kind === "phased") return engine && phasedDetail(engine, summary);
+  if (kind === "routed") return routed && routedDetail(routed, summary);
+  return recorded && recordedDetail(new RecordedReader(recorded), summary);
+}
+
+/** Finds a session among all kinds. One that can't be shown is refused with its own error. */
+async function found({ sources }: App, id: string): Promise<{ readonly kind: Kind; readonly summary: ListedSession }> {
+  for (const { kind, list } of sources) {
+    const { items, broken = [] } = await list({ idPrefix: id, limit: 20 });
+    const summary = items.find(({ sessionId }) => sessionId === id);
+    if (summary !== undefined) return { kind, summary };
+    const damage = broken.find(({ sessionId }) => sessionId === id);
+    if (damage !== undefined) throw notThere(damage.message, id);
+  }
+  throw notThere("there is none", id);
+}
+
+const loginBody = z.object({ token: z.string().check(z.maxLength(1000)) });
+const name = z.string().check(z.maxLength(200));
+const text = z.string().check(z.maxLength(2000));
+const answerBody = z.object({
+  what: z.enum(["approval", "waiver"]),
+  decision: z.enum(["approve", "deny"]),
+  by: name,
+  note: z.optional(text),
+  request: name,
+  evidenceHash: z.optional(name),
+});
+const actionBody = z.object({
+  action: z.enum(["retry", "skip", "override", "pause", "resume", "delete"]),
+  by: name,
+  note: text,
+  phase: z.optional(z.int()),
+});
+
+async function write(app: App, path: string, request: Request): Promise<Response> {
+  const { guard, base, options } = app;
+  const unsafe = guard.write(request);
+  if (unsafe !== undefined) return refuse(unsafe);
+  if (path === "login") {
+    const cookie = guard.cookieFor((await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
+    if (cookie === undefined)
+      return refuse({
+        status: 401,
+        code: "TOKEN_WRONG",
+        message: "The token is not this inspector's.",
+        remedy: "Open the URL that the inspector has printed last.",
+      });
+    return json({ ok: true }, { "set-cookie": cookie });
+  }
+  const refused = await guard.login(request);
+  if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
+  const [what, given = "", part] = path.split("/").map(decodeURIComponent);
+  if (what !== "sessions") return refuse(NOT_FOUND);
+  const id = parseSessionId(given);
+  if (part === "answer") return json(await answer(options, id, await bodyOf(request, answerBody)));
+  if (part !== "action") return refuse(NOT_FOUND);
+  const body = await bodyOf(request, actionBody);
+  if (options.actions?.includes(body.action) !== true) {
+    const remedy = "The host must allow it: `phasegate inspect --allow-actions`.";
+    return refuse({ status: 403, code: "NOT_ALLOWED", message: `${body.action} is switched off here.`, remedy });
+  }
+  return json(await act(options, (await found(app, id)).kind, id, body));
+}
+
+/** Reads a body, up to a limit, and checks it. */
+async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = request.body?.getReader();
+  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+    bytes += part.value.length;
+    if (bytes > BODY_MAX) throw invalid("body", `at most ${BODY_MAX} bytes`, "Write less.");
+    chunks.push(part.value);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(await new Blob(chunks as BlobPart[]).text());
+  } catch {
+    throw invalid("body", "JSON", "Send the body as JSON.");
+  }
+  const checked = schema.safeParse(value);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "", "Correct this member of the body.");
+}
+
+const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "cursor", "limit"] as const;
+
+function filterOf(query: URLSearchParams): Parameters<typeof listSessions>[1] {
+  const given = FILTERS.flatMap((key) =>
+    query.get(key) === null || query.get(key) === "" ? [] : [[key, query.get(key)]],
+  );
+  return Object.fromEntries(given);
+}
+
+function numberIn(query: URLSearchParams, key: string): number | undefined {
+  const value = query.get(key);
+  if (value === null) return undefined;
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw invalid(key, "a whole number", "Begin at the first page.");
+}
+
+const NOT_FOUND: Refusal = { status: 404, code: "NOT_FOUND", message: "There is nothing here." };
+const WRONG_METHOD: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message: "Use GET, or POST for changes." };
+
+function refuse({ status, code, message, remedy }: Refusal): Response {
+  const error = { code, message, ...(remedy === undefined ? {} : { remedy }) };
+  return Response.json({ error } satisfies ApiError, { status, headers: { "cache-control": "no-store" } });
+}
+
+function json(body: object | undefined, headers: Readonly<Record<string, string>> = {}): Response {
+  return Response.json(body ?? {}, { headers: { "cache-control": "no-store", ...headers } });
+}
+
+const STATUS: Readonly<Partial<Record<ErrorCode, Refusal["status"]>>> = {
+  INVALID_INPUT: 400,
+  CURSOR_INVALID: 400,
+  SESSION_NOT_FOUND: 404,
+  APPROVAL_REFUSED: 403,
+  NOT_ALLOWED: 403,
+  INTERNAL: 500,
+  STORAGE_FAILED: 500,
+};
+
+/** The message of an error from outside phasegate may hold paths and secrets: only the host is told. */
+function failed(error: unknown, report: (error: unknown) => void): Response {
+  if (isPhasegateError(error)) {
+    const { code, message, remedy } = error;
+    if (STATUS[code] === 500) report(error);
+    return refuse({ status: STATUS[code] ?? 409, code, message, ...(remedy === undefined ? {} : { remedy }) });
+  }
+  report(error);
+  return refuse({ status: 500, code: "INTERNAL", message: "The inspector has failed. Its log says why." });
+}
+
+function invalid(field: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} is not valid: ${expected} expected`, {
+    remedy,
+    details: { field, expected },
+  });
+}

@@ -1,0 +1,208 @@
+/**
+ * The stream of changes. However many pages are open, the storage has one watcher for each kind of session, and each changed
+ * session is read once for all pages. Messages are numbered: a page that comes back gets what it has missed, or is told to
+ * read everything anew.
+ */
+import type { FullClock } from "../ports/clock.js";
+import { isSessionId } from "../workflow/names.js";
+import type { Change, Source } from "./sources.js";
+import type { LiveMessage } from "./wire.js";
+
+/** Commits that follow each other within this time are one message, in milliseconds. */
+const GATHER_MS = 100;
+/** A proxy may close a connection on which nothing is sent. */
+const BEAT_MS = 15_000;
+/** The wait before a watch that failed is begun again, and between the looks where nothing can be watched. */
+const AGAIN_MS = 2000;
+/** The messages that are kept for pages that come back. */
+const KEPT = 500;
+/** More changed sessions at once than this: the pages read their lists anew. */
+const AT_ONCE = 50;
+/** A page that is so many messages behind is cut off; it comes back. */
+const BEHIND = 1000;
+
+interface Sent {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Tells pages what changes. */
+export class Live {
+  readonly #sources: readonly Source[];
+  readonly #clock: FullClock;
+  readonly #report: (error: unknown) => void;
+  /** Tells the messages of this process from those of an earlier one. */
+  readonly #epoch: string;
+  readonly #pages = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  readonly #kept: Sent[] = [];
+  #number = 0;
+  #watching: AbortController | undefined;
+
+  constructor(sources: readonly Source[], clock: FullClock, report: (error: unknown) => void) {
+    this.#sources = sources;
+    this.#clock = clock;
+    this.#report = report;
+    this.#epoch = clock.newId();
+  }
+
+  /** The number of open pages. */
+  get pages(): number {
+    return this.#pages.size;
+  }
+
+  /** Opens a stream. `lastId` is the id of the last message that the page has got, if it had one. */
+  open(lastId: string | null, signal: AbortSignal): Response {
+    let page: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const close = () => page && this.#close(page);
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          page = controller;
+          this.#pages.add(controller);
+          this.#begin();
+          const first = lastId === null ? [this.#hello()] : this.#missedBy(lastId);
+          for (const message of first) controller.enqueue(encoded(message));
+        },
+        cancel: close,
+      },
+      { highWaterMark: BEHIND },
+    );
+    if (signal.aborted) close();
+    signal.addEventListener("abort", close, { once: true });
+    const headers = {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+    };
+    return new Response(body, { headers });
+  }
+
+  /** Ends all streams and watches. */
+  close(): void {
+    for (const page of this.#pages) this.#close(page);
+  }
+
+  /** Gives a page that begins the number behind which it continues, should it lose its connection. */
+  #hello(): Sent {
+    return { id: `${this.#epoch}-${this.#number}`, text: ": open" };
+  }
+
+  #missedBy(lastId: string): readonly Sent[] {
+    const isKnown = lastId.startsWith(`${this.#epoch}-`);
+    const last = isKnown ? Number(lastId.slice(this.#epoch.length + 1)) : Number.NaN;
+    const missed = this.#number - last;
+    if (missed >= 0 && missed <= this.#kept.length) return this.#kept.slice(this.#kept.length - missed);
+    return [{ id: `${this.#epoch}-${this.#number}`, text: textOf({ type: "reset" }) }];
+  }
+
+  #begin(): void {
+    if (this.#watching !== undefined) return;
+    const end = new AbortController();
+    this.#watching = end;
+    for (const source of this.#sources) {
+      this.#follow(source, end.signal).catch((error: unknown) => this.#report(error));
+    }
+    this.#beat(end.signal).catch((error: unknown) => this.#report(error));
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#wait(BEAT_MS, signal);
+      if (!signal.aborted) this.#send({ id: "", text: ": beat" });
+    }
+  }
+
+  /** Watches one kind of session until nobody looks any more. After a failure, pages read everything anew. */
+  async #follow({ list, watch }: Source, signal: AbortSignal): Promise<void> {
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      try {
+        if (!isFirst) this.#tell({ type: "reset" });
+        if (watch !== undefined) await this.#watch(list, watch(signal), signal);
+      } catch (error) {
+        if (!signal.aborted) this.#report(error);
+      }
+      await this.#wait(AGAIN_MS, signal);
+    }
+  }
+
+  /** Waits, or until the last page is closed: no timer keeps the process alive. */
+  #wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const cancel = this.#clock.after(milliseconds, resolve);
+      const end = () => {
+        cancel();
+        resolve();
+      };
+      signal.addEventListener("abort", end, { once: true });
+    });
+  }
+
+  async #watch(list: Source["list"], changes: AsyncIterable<Change>, signal: AbortSignal): Promise<void> {
+    const changed = new Map<string, number>();
+    const tell = async () => {
+      await this.#wait(GATHER_MS, signal);
+      const all = [...changed];
+      changed.clear();
+      if (signal.aborted) return;
+      if (all.length > AT_ONCE) this.#tell({ type: "reset" });
+      else for (const [id, version] of all) await this.#tellOf(list, id, version);
+    };
+    for await (const { sessionId, version } of changes) {
+      changed.set(sessionId, version);
+      if (changed.size > 1) continue;
+      tell().catch((error: unknown) => {
+        this.#report(error);
+        this.#tell({ type: "reset" });
+      });
+    }
+  }
+
+  async #tellOf(list: Source["list"], sessionId: string, version: number): Promise<void> {
+    if (!isSessionId(sessionId)) return;
+    const { items } = await list({ idPrefix: sessionId, limit: 10 });
+    const session = items.find((one) => one.sessionId === sessionId);
+    this.#tell(session === undefined ? { type: "gone", sessionId } : { type: "session", version, session });
+  }
+
+  #tell(message: LiveMessage): void {
+    this.#number += 1;
+    const sent = { id: `${this.#epoch}-${this.#number}`, text: textOf(message) };
+    this.#kept.push(sent);
+    if (this.#kept.length > KEPT) this.#kept.shift();
+    this.#send(sent);
+  }
+
+  #send(message: Sent): void {
+    const bytes = encoded(message);
+    for (const page of this.#pages) {
+      if ((page.desiredSize ?? 0) <= 0) this.#close(page);
+      else page.enqueue(bytes);
+    }
+  }
+
+  #close(page: ReadableStreamDefaultController<Uint8Array>): void {
+    if (!this.#pages.delete(page)) return;
+    try {
+      page.close();
+    } catch {
+      // The page has closed it.
+    }
+    if (this.#pages.size > 0) return;
+    this.#watching?.abort();
+    this.#watching = undefined;
+    // What is committed while nobody looks is not kept: who comes back later reads everything anew.
+    this.#kept.length = 0;
+    this.#number += 1;
+  }
+}
+
+function textOf(message: LiveMessage): string {
+  return `data: ${JSON.stringify(message)}`;
+}
+
+const encoder = new TextEncoder();
+
+function encoded({ id, text }: Sent): Uint8Array {
+  return encoder.encode(id === "" ? `${text}\n\n` : `id: ${id}\n${text}\n\n`);
+}

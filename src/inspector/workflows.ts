@@ -1,0 +1,173 @@
+/** The workflows that there are: phases, gates and graphs; of broken ones, what is wrong and where. */
+import { draw, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
+import type { Diagnostic } from "../workflow/diagnostic.js";
+import type { RoutedDefinition } from "../workflow/routed-definition.js";
+import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { InspectorSources } from "./sources.js";
+import type { DiagnosticText, GateLine, WorkflowDetail, WorkflowLine, WorkflowList } from "./wire.js";
+
+/** Returns the source text of a diagnostic around its line, for people. */
+export type CodeFrame = (diagnostic: Diagnostic, workflow: string) => Promise<string | undefined>;
+
+/** Lists all workflows by type. */
+export async function workflowsOf({ engine, routed }: InspectorSources, frame: CodeFrame): Promise<WorkflowList> {
+  const items: WorkflowLine[] = [];
+  for (const listing of (await engine?.listWorkflows()) ?? []) {
+    const { type, diagnostics } = listing;
+    const found = await textsOf(diagnostics, type, frame);
+    if (listing.status === "broken") items.push({ status: "broken", kind: "phased", type, diagnostics: found });
+    else {
+      const { name, description, phases } = listing.definition.structure;
+      items.push({
+        status: "ready",
+        kind: "phased",
+        type,
+        name,
+        description,
+        steps: phases.length,
+        warnings: found.length,
+      });
+    }
+  }
+  for (const listing of (await routed?.listWorkflows()) ?? []) {
+    const { name: type, diagnostics } = listing;
+    const found = await textsOf(diagnostics, type, frame);
+    if (listing.status === "broken") items.push({ status: "broken", kind: "routed", type, diagnostics: found });
+    else {
+      const { goal = "", steps } = listing.definition;
+      items.push({
+        status: "ready",
+        kind: "routed",
+        type,
+        name: type,
+        description: goal,
+        steps: steps.length,
+        warnings: found.length,
+      });
+    }
+  }
+  return { items };
+}
+
+/** Returns one workflow; undefined if there is none that can be read. */
+export async function workflowOf(
+  { engine, routed }: InspectorSources,
+  type: string,
+  frame: CodeFrame,
+): Promise<WorkflowDetail | undefined> {
+  const phased = (await engine?.listWorkflows())?.find((one) => one.type === type);
+  if (phased?.status === "ready") {
+    return phasedWorkflow(phased.definition.structure, await textsOf(phased.diagnostics, type, frame));
+  }
+  const instance = (await routed?.listWorkflows())?.find((one) => one.name === type);
+  if (instance?.status === "ready") {
+    return routedWorkflow(instance.definition, await textsOf(instance.diagnostics, type, frame));
+  }
+  return undefined;
+}
+
+function phasedWorkflow(structure: WorkflowStructure, diagnostics: readonly DiagnosticText[]): WorkflowDetail {
+  const { type, name, description, version, phases } = structure;
+  const graph = phasedGraph(structure);
+  return {
+    ...{ kind: "phased", type, name, description, version, diagnostics },
+    ...pictures(graph),
+    phases: phases.map((phase) => ({
+      number: phase.number,
+      name: phase.name,
+      tasks: phase.tasks.map((task) => task.name),
+      gate: gateLines(phase.gate),
+      documents: documentsOf(phase),
+    })),
+  };
+}
+
+function routedWorkflow(definition: RoutedDefinition, diagnostics: readonly DiagnosticText[]): WorkflowDetail {
+  const { name, goal = "", revision, steps } = definition;
+  return {
+    ...{ kind: "routed", type: name, name, description: goal, version: revision.slice(0, 12), diagnostics },
+    ...pictures(routedGraph(definition)),
+    phases: steps.map((step, index) => ({
+      number: index + 1,
+      name: step.name,
+      tasks: [],
+      gate: step.gate === undefined ? [] : gateLines(step.gate),
+      documents: step.file === undefined ? [] : [step.file],
+    })),
+  };
+}
+
+function pictures(graph: Parameters<typeof draw>[0]): Pick<WorkflowDetail, "drawing" | "mermaid" | "svg"> {
+  const drawing = draw(graph);
+  return { drawing, mermaid: toMermaid(graph), svg: toSvg(drawing) };
+}
+
+function documentsOf({ file, tasks }: PhaseDefinition): readonly string[] {
+  return [file, ...tasks.map((task) => task.file)].filter((path) => path !== undefined);
+}
+
+/** Returns what a gate asks for, a line for each field, rule, check and approval. */
+function gateLines(gate: GateDefinition): readonly GateLine[] {
+  switch (gate.kind) {
+    case "open":
+      return [{ what: "open", name: "", text: "Any evidence passes." }];
+    case "schema":
+      return [{ what: "field", name: "", text: "The evidence must pass a schema in code." }, ...checks(gate)];
+    case "plan":
+      return [
+        ...gate.tasks.map(
+          ({ id, optional }): GateLine => ({ what: "field", name: id, text: optional ? "optional task" : "task" }),
+        ),
+        ...gate.items.map((text): GateLine => ({ what: "field", name: "", text })),
+        ...checks(gate),
+      ];
+    case "fields":
+      return [
+        ...gate.fields.flatMap(({ name, type, required, description = "", rules = [] }): GateLine[] => [
+          {
+            what: "field",
+            name,
+            text: [`${type}${required ? "" : ", optional"}`, description].filter(Boolean).join(": "),
+          },
+          ...rules.map(({ source }): GateLine => ({ what: "rule", name, text: source })),
+        ]),
+        ...(gate.rules ?? []).map(({ source }): GateLine => ({ what: "rule", name: "", text: source })),
+        ...checks(gate),
+      ];
+  }
+}
+
+function checks(gate: Exclude<GateDefinition, { kind: "open" }>): readonly GateLine[] {
+  const verify = (gate.verify ?? []).map(({ verifier, field, params }): GateLine => {
+    const text = [field, Object.keys(params).length === 0 ? undefined : JSON.stringify(params)];
+    return { what: "check", name: verifier, text: text.filter((part) => part !== undefined).join(" ") };
+  });
+  const approval = gate.kind === "plan" ? undefined : gate.approval;
+  if (approval === undefined) return verify;
+  const by = approval.approvers === undefined ? "" : ` (${approval.approvers.join(", ")})`;
+  return [...verify, { what: "approval", name: "", text: `${approval.prompt}${by}` }];
+}
+
+async function textsOf(
+  diagnostics: readonly Diagnostic[],
+  workflow: string,
+  frame: CodeFrame,
+): Promise<readonly DiagnosticText[]> {
+  return Promise.all(
+    diagnostics.map(async (diagnostic) => {
+      const { severity, code, message, hint, file, line, column } = diagnostic;
+      const place = [file, line, line === undefined ? undefined : column]
+        .filter((part) => part !== undefined)
+        .join(":");
+      const shown = await frame(diagnostic, workflow);
+      return {
+        severity,
+        code,
+        message,
+        place,
+        ...(hint === undefined ? {} : { hint }),
+        ...(shown === undefined ? {} : { frame: shown }),
+      };
+    }),
+  );
+}
