@@ -3,26 +3,29 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import process from "node:process";
 import { Command, Option } from "commander";
+import type { Logger } from "pino";
 import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import { draw, type Graph, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
 import { HOST_ACTIONS } from "../inspector/actions.js";
 import { routedPath } from "../inspector/details.js";
-import { createInspector } from "../inspector/inspector.js";
+import { createInspector, type InspectorOptions } from "../inspector/inspector.js";
+import type { EngineOptions } from "../phased/options.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
 import {
   attemptOptions,
   type LogLevel,
   logLevelOption,
   notEmpty,
+  port,
   repeated,
   requireFolder,
   startersFolder,
   startersOption,
   stateOption,
-  wholeNumber,
 } from "./options.js";
 import { type OpenedState, openAll } from "./state.js";
 import { print, type Terminal, withoutPasswords } from "./terminal.js";
@@ -74,7 +77,7 @@ export function inspectCommand(terminal: Terminal, setExitCode: SetExitCode): Co
     .addOption(stateOption().makeOptionMandatory());
   for (const option of [...workflowOptions(), ...trustOptions(), ...attemptOptions()]) command.addOption(option);
   return command
-    .addOption(new Option("--port <n>", "the port; 0 for any free one").argParser(wholeNumber(0)).default(0))
+    .addOption(new Option("--port <n>", "the port; 0 for any free one").argParser(port).default(0))
     .option("--open", "open the page in the browser")
     .option("--allow-actions", "let people retry, skip, override, pause, resume and delete from the page")
     .option("--allow-unsigned-approvals", "let people approve without a signature; recorded as unsigned")
@@ -96,41 +99,60 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
     allowUnsignedApprovals: unsigned,
   });
   const logs = openLogs(options.logLevel, terminal, undefined);
-  const token = tokenFrom(process.env);
-  const inspector = createInspector({
-    engine: opened.engine,
-    routed: opened.routed,
-    recorded: { storage: opened.storage, ...(trust.hashKey === undefined ? {} : { hashKey: trust.hashKey }) },
-    access: { token },
-    actions: options.allowActions ? HOST_ACTIONS : [],
-    approvers: Object.keys(trust.approvers ?? {}).map((name) => ({ name, key: "ed25519" })),
-    unsigned,
-    title: withoutPasswords(options.state),
-    onError: (err) => logs.log.warn({ err }, "inspector"),
-  });
   try {
-    const { listen } = await import("./http-server.js");
-    const serving = await listen((request) => inspector.fetch(request), "--port", options.port, logs.log, TIMES);
-    const url = `${serving.url}/#token=${token}`;
-    print(terminal, url);
-    if (options.open) openBrowser(url);
-    const end = () => {
-      inspector.close();
-      serving.close();
-    };
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
+    const serving = await serveInspector(opened, {
+      ...{ option: "--port", port: options.port, log: logs.log },
+      ...{ approvers: trust.approvers, hashKey: trust.hashKey, unsigned },
+      actions: options.allowActions ? HOST_ACTIONS : [],
+      title: withoutPasswords(options.state),
+    });
+    print(terminal, serving.url);
+    if (options.open) openBrowser(serving.url);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => serving.close());
     await serving.ended;
     return EXIT.ok;
   } finally {
-    inspector.close();
     logs.close();
     await opened.engine.close();
   }
 }
 
-/** Returns the secret of the page's URL. */
-export function tokenFrom({ PHASEGATE_INSPECTOR_TOKEN: given }: NodeJS.ProcessEnv): string {
-  return given === undefined || given === "" ? randomBytes(32).toString("base64url") : given;
+/** How an inspector is served. */
+interface Served {
+  /** The option that the port was given by. */
+  readonly option: string;
+  readonly port: number;
+  readonly log: Logger;
+  readonly actions?: InspectorOptions["actions"];
+  readonly approvers: EngineOptions["approvers"] | undefined;
+  readonly hashKey: EngineOptions["hashKey"] | undefined;
+  readonly unsigned: boolean;
+  readonly title: string;
+}
+
+/** Serves an inspector on this machine. Its URL has the secret, and is meant for people alone. */
+export async function serveInspector(
+  { engine, routed, storage }: Partial<OpenedState> & Pick<OpenedState, "storage">,
+  { option, port, log, actions = [], approvers = {}, hashKey, unsigned, title }: Served,
+): Promise<HttpServing> {
+  const { listen } = await import("./http-server.js");
+  const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
+  const token = given === "" ? randomBytes(32).toString("base64url") : given;
+  const inspector = createInspector({
+    ...(engine === undefined ? {} : { engine }),
+    ...(routed === undefined ? {} : { routed }),
+    recorded: { storage, ...(hashKey === undefined ? {} : { hashKey }) },
+    access: { token },
+    approvers: Object.keys(approvers).map((name) => ({ name, key: "ed25519" })),
+    onError: (err) => log.warn({ err }, "inspector"),
+    ...{ actions, unsigned, title },
+  });
+  const serving = await listen((request) => inspector.fetch(request), option, port, log, TIMES);
+  const close = () => {
+    inspector.close();
+    serving.close();
+  };
+  return { url: `${serving.url}/#token=${token}`, ended: serving.ended, close };
 }
 
 async function sourcesIn({ workflows = [], starters, routed, project }: WorkflowPlaces) {
