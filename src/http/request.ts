@@ -1,7 +1,7 @@
 /**
  * Reads the parameters of an HTTP request: from the query of a GET, from the body and the headers of a POST. Also has the
  * table of refusals by the HTTP layer itself, for the fetch handler and the Node server of `phasegate serve`. Refusals of
- * engines are in tools/errors.ts.
+ * engines are in tools/wire.ts.
  */
 import type { Refusal } from "../tools/routed/refusals.js";
 import { isJsonObject } from "../workflow/json.js";

@@ -5,7 +5,7 @@
  */
 
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
-import { singleLine } from "../workflow/report.js";
+import { singleLine } from "../workflow/diagnostic.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
 import { askDecider, type Decided } from "./ask-decider.js";
 import type { DecisionRequest, StepReport } from "./decision/request.js";

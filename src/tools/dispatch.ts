@@ -2,10 +2,9 @@
  * One call of a tool, from the request to the answer. Never rejects: every error is an answer. The entry file of this
  * folder; what is decided where:
  * - dispatch.ts: an answer over its token budget is paged if it can be requested again, else shortened
- * - request.ts: how a request is read, and what its faults are
  * - pages.ts: how a long answer to a reading call is paged, and what a cursor is
- * - wire.ts: what an answer is, how long it may be, and what a long answer to a change leaves out; published schemas
- * - errors.ts: the kind, HTTP status and code of each error
+ * - wire.ts: how a request is read; what an answer is, how long it may be, and what a long answer to a change leaves out;
+ *   published schemas; the kind, HTTP status and code of each error
  * - phased/, routed/, search-tool.ts, and workspace/tools/ next to this module: one table of actions for each product,
  *   with the words of its answers and refusals
  */
@@ -15,8 +14,15 @@ import type { ApprovalSignature } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 import { pageAnswer, readJsonCursor } from "./pages.js";
-import { type Fault, givenFields, parseRequest } from "./request.js";
-import { fits, type ShrinkRules, shrinkAnswer, type WireObject } from "./wire.js";
+import {
+  type Fault,
+  fits,
+  givenFields,
+  parseRequest,
+  type ShrinkRules,
+  shrinkAnswer,
+  type WireObject,
+} from "./wire.js";
 
 /**
  * How a long answer is delivered. `own`: the action pages its text or list; `json`: it comes as pages of its JSON only;

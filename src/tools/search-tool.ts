@@ -8,8 +8,7 @@ import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
-import { type Fault, fieldNames, unknownField } from "./request.js";
-import { compact, maxCharsFor, type WireObject } from "./wire.js";
+import { compact, type Fault, fieldNames, maxCharsFor, unknownField, type WireObject } from "./wire.js";
 
 /** The options of a search tool. */
 export interface SearchToolOptions {

@@ -3,10 +3,9 @@
  * treated as missing, so that one mistake doesn't hide the next. Keys that were never read are unknown.
  */
 import type { SourcePosition } from "../errors.js";
-import type { KeyPath, ParsedSource } from "./diagnostic.js";
+import type { KeyPath, ParsedSource, Report } from "./diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
 import { nearest, shown } from "./names.js";
-import type { Report } from "./report.js";
 
 /** A type of value. */
 interface ValueKind<T extends JsonValue> {

@@ -13,8 +13,7 @@
  * - json.ts: canonical JSON, digests and revisions
  * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value
  * - object-reader.ts: how wrong, missing and unknown keys are reported
- * - report.ts: how many diagnostics and rules one definition may have
- * - diagnostic.ts: every check that reading a definition can report
+ * - diagnostic.ts: every check that reading a definition can report; how many diagnostics and rules it may have
  * - from-markdown.ts: parsing Markdown in linear time
  * - markdown-facts.ts: the facts shown from the text of a phase or task
  * - placeholders.ts: the placeholders that templates may use

@@ -31,7 +31,7 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { numberOption } from "../common/number-option.js";
+import { numberOption } from "../common/session-query.js";
 import { CommitAppender } from "./append.js";
 import { SessionCompactor } from "./compact.js";
 import { Disk, type FileSystem, guardedEach, ignoreMissing } from "./disk.js";

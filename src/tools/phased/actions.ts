@@ -9,8 +9,7 @@ import type { WaiverRequest } from "../../phased/approval/waivers.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Metrics } from "../../runtime/operations.js";
 import type { PersonsAnswer } from "../dispatch.js";
-import { fieldNames, isOptional } from "../request.js";
-import { type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
+import { fieldNames, isOptional, type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
 
 /**
  * An object that is passed on unchanged: zod's record would drop keys such as `__proto__`, which the engine refuses. What is

@@ -13,8 +13,7 @@ import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
-import { keyed } from "../request.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import {
   BLANKS_MAX,

@@ -8,8 +8,7 @@ import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/commands.js";
 import type { DocumentView, PhaseView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
-import { keyed } from "../request.js";
-import { compact, fits, type WireObject } from "../wire.js";
+import { compact, fits, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import {
   asRecorded,

@@ -8,8 +8,7 @@ import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phas
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import { revisionOf } from "../../workflow/json.js";
 import { pageItems } from "../pages.js";
-import { keyed } from "../request.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
 

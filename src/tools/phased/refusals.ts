@@ -6,9 +6,7 @@
 import * as z from "zod/mini";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
 import { nearest, shown } from "../../workflow/names.js";
-import { shortMessage, WIRE_ERRORS } from "../errors.js";
-import { type Fault, unknownField } from "../request.js";
-import { compact, type WireObject } from "../wire.js";
+import { compact, type Fault, shortMessage, unknownField, WIRE_ERRORS, type WireObject } from "../wire.js";
 import {
   type Action,
   exampleCall,

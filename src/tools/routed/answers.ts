@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
-import { WIRE_ERRORS } from "../errors.js";
+import { WIRE_ERRORS } from "../wire.js";
 
 const object = z.record(z.string(), z.unknown());
 const time = z.iso.datetime();

@@ -4,6 +4,7 @@
  * name is misspelt, never opens the gate.
  */
 
+import type { Report } from "../diagnostic.js";
 import { type GatePlace, NO_PHASES } from "../gate-definition.js";
 import { type DocumentGate, readRequirements } from "../infer/document-gate.js";
 import { checkExamples } from "../infer/examples.js";
@@ -11,7 +12,6 @@ import type { RequirementFault } from "../infer/requirement.js";
 import { isJsonObject } from "../json.js";
 import { shown } from "../names.js";
 import { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
 import type { FieldDefinition, FieldGate, GateDefinition } from "../structure.js";
 import { readYaml } from "../yaml.js";
 import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differences.js";

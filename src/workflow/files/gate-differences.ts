@@ -3,11 +3,11 @@
  * difference is probably a mistake.
  */
 
+import type { Report } from "../diagnostic.js";
 import type { Requirement } from "../infer/requirement.js";
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
 import type { FieldDefinition, FieldGate } from "../structure.js";
 
 /** The gate that counts. */

@@ -5,10 +5,10 @@
 import { candidateValues, faultOfValue, SIZE_MAX, type TrialRule } from "../../rules/candidates.js";
 import { EvidenceValue, ruleValue } from "../../rules/environment.js";
 import { verifiedValues } from "../../rules/language.js";
+import type { Report } from "../diagnostic.js";
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
 import type { JsonValue } from "../json.js";
 import { shown } from "../names.js";
-import type { Report } from "../report.js";
 import type { FieldDefinition, VerifyDefinition } from "../structure.js";
 import type { FieldSeed } from "./gate-fields.js";
 

@@ -13,11 +13,10 @@ import {
   UNCLEAR_NUMBER,
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
-import type { KeyPath } from "../diagnostic.js";
+import type { KeyPath, Report } from "../diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { nearest, shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
 import { chooseExamples, type RuledField } from "./gate-examples.js";
 import type { FieldSeed } from "./gate-fields.js";

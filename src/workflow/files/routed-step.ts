@@ -4,11 +4,11 @@
  */
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
+import type { Report } from "../diagnostic.js";
 import { blocksOf, headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
 import { nearest, shown } from "../names.js";
 import { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
 import type { RoutedStep } from "../routed-definition.js";
 import { refuseMisspelt, splitFrontMatter } from "../yaml.js";
 import { readGateObject } from "./choose-gate.js";

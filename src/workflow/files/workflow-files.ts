@@ -6,10 +6,10 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
 import { type FullClock, systemClock } from "../../ports/clock.js";
+import type { Report } from "../diagnostic.js";
 import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
 
 /** Maximum size of a file, in bytes. */
 export const FILE_MAX = 1024 * 1024;
