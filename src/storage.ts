@@ -4,7 +4,6 @@
  *
  * @packageDocumentation
  */
-
 import type { CopyOptions, CopyReport } from "./phased/log-copy.js";
 import type { StorageAdapter } from "./ports/storage-adapter.js";
 

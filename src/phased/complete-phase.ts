@@ -4,7 +4,6 @@
  * with another writer the verdict is reused if nothing that it depends on has changed: verifiers may be
  * slow or not repeatable.
  */
-
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hashEvidence } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";

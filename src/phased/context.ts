@@ -3,7 +3,6 @@
  * that are due are first written into its plan. A session that passed a gate with an approval that this host does not accept
  * is shown as it was before that gate, and refuses commands.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { askForProofs } from "../gate/backed-claims.js";
 import { waive } from "../gate/waivers.js";

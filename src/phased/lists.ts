@@ -4,7 +4,6 @@
  * that can't be shown is reported as broken and never hides the others. Nothing is deleted unless the host calls
  * `cleanup`.
  */
-
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Page, SessionQuery, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";

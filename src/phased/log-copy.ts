@@ -2,7 +2,6 @@
  * Copies logs of sessions between storages, commit by commit, until a whole pass finds nothing new. What
  * the target has of a session must be the beginning of the source's log.
  */
-
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, StorageAdapter } from "../ports/storage-adapter.js";

@@ -1,5 +1,4 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
-
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";

@@ -1,5 +1,4 @@
 /** A handle on one session of an engine: the public operations without a session id. */
-
 import { checkEvidenceSafety, type EvidenceLimits, type SafeEvidence } from "../gate/evidence.js";
 import type { Receipt } from "../log/commit.js";
 import type { Operations } from "../runtime/operations.js";

@@ -2,7 +2,6 @@
  * Where workflows, the texts of their phases, and plans come from. `content/` has implementations for files
  * and memory.
  */
-
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";

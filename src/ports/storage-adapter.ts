@@ -5,7 +5,6 @@
  * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
  * `cli/state.ts`, and runs the contract in `test/testing/`.
  */
-
 import type { SessionId } from "../workflow/names.js";
 
 /** The states of every kind of session. `deleted` is the state of a tombstone. */

@@ -1,5 +1,4 @@
 /** Verifiers: checks of evidence against reality. `verifiers/` has implementations. */
-
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 
 /** The input of a verifier. */

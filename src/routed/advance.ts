@@ -13,9 +13,8 @@ import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflo
 import { parseSessionId, shown } from "../workflow/names.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
-import { answerAfter, decidePending } from "./decide.js";
+import { answerAfter, decidePending, judgeReport } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
-import { judgeReport } from "./judge.js";
 import type { RoutedContext } from "./options.js";
 import { type PendingDecision, type PinnedStep, type ReportFacts, type RoutedCommand, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";

@@ -3,7 +3,6 @@
  * answer. Each is checked with the keys of this host, since another process may have written the log with other
  * keys.
  */
-
 import type { ApprovalOptions, Distrust } from "../approval/decision.js";
 import { type ApprovalGuard, type ApprovalReading, distrustOf, passOf } from "../approval/guard.js";
 import { approvalRefused, hashEvidence } from "../approval/message.js";

@@ -3,7 +3,6 @@
  * the context must stay bounded JSON. An unusable answer is asked for once more with the problem; after
  * that, and after the deadline, it is `DECIDER_FAILED`, so that an instance never hangs.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { FullClock } from "../ports/clock.js";

@@ -4,8 +4,7 @@
  *   (apply-event.ts), the format of the log (machine.ts)
  * - options.ts: options with their defaults, and what the operations share; types.ts: requests and results
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
- * - judge.ts: a report must pass its step's gate before the decider is asked
- * - decide.ts: the decider is asked once per report, and which of its failures are recorded
+ * - decide.ts: a report must pass its step's gate; then the decider is asked once, and which of its failures are recorded
  * - ask-decider.ts: which answers of a decider are accepted, and when an answer completes the instance
  * - approvals.ts: which approvals in a log count
  * - commands.ts: start, suspend, cancel, retry, delete, and a person's decision
@@ -13,7 +12,6 @@
  * - notifications.ts: what the host is told after a commit
  * - decision/: the question to a decider within its size limit (prompt.ts), and how its answer is read (request.ts)
  */
-
 import { isPhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
 import type { Keyed } from "../phased/commands.js";

@@ -1,5 +1,4 @@
 /** The requests and results of routed engines. */
-
 import type { ApprovalPass, Unapproved } from "../approval/guard.js";
 import type { ApprovalRequested } from "../approval/message.js";
 import type { Problem } from "../gate/verdict.js";

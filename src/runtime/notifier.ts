@@ -3,7 +3,6 @@
  * A listener that fails stops neither the others nor the call. The table of error codes decides who is notified
  * of an error: the caller alone, listeners of `security`, or listeners of `internalError`.
  */
-
 import { EventEmitter } from "eventemitter3";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../errors.js";
 

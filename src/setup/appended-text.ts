@@ -2,7 +2,6 @@
  * Adds a block to the end of a text, and takes it out again: lines between two marks, or a table of a TOML text. The other
  * lines belong to somebody else: their comments, order and line ends stay.
  */
-
 import { parse, TomlError, type TomlTable, type TomlValue } from "smol-toml";
 import type { Insertion } from "./changes.js";
 

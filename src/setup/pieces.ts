@@ -3,7 +3,6 @@
  * file of TOML, or a block between marks. For each kind this file says how a piece is found, added, replaced and removed.
  * Everything here is pure: texts in, texts out. Texts come without a byte order mark.
  */
-
 import { canonicalJson, digest, type JsonObject, type JsonValue } from "../workflow/json.js";
 import {
   addBlock,

@@ -3,7 +3,6 @@
  * what a plan changes. Everything is checked before anything is written, each file is replaced as a whole, and if one can't
  * be written, those before it get back what they had.
  */
-
 import { constants } from "node:fs";
 import {
   access,

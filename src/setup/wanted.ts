@@ -2,7 +2,6 @@
  * Returns the pieces that a project should have: workflows, entries of the server, instructions, hooks, ignored files; and
  * finds the commands that check it in the files of its build tools. Pure: their texts go in.
  */
-
 import { parse as parseToml } from "smol-toml";
 import { isJsonObject } from "../workflow/json.js";
 import { insertAll } from "./changes.js";

@@ -8,7 +8,6 @@
  * - phased/, routed/, search-tool.ts, and workspace/tools/ next to this module: one table of actions for each product,
  *   with the words of its answers and refusals
  */
-
 import type * as z from "zod/mini";
 import type { ApprovalSignature } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";

@@ -2,7 +2,6 @@
  * Pages of texts, of lists, and of whole answers. Nothing is dropped: every page except the last has the cursor of
  * the next one.
  */
-
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { revisionOf } from "../workflow/json.js";

@@ -2,7 +2,6 @@
  * The tool through which agents search texts. By default it hides the texts of phases and tasks: otherwise
  * an agent could read phases that are ahead of it.
  */
-
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { action, type Failure, readCall } from "./dispatch.js";

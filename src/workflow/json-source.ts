@@ -2,7 +2,6 @@
  * Reads strict JSON and records the position of every key and value. `JSON.parse` reports positions differently in
  * every engine and accepts repeated keys, so the text is scanned first.
  */
-
 import type { Report } from "./diagnostic.js";
 import { type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import { storedValueSchema } from "./json.js";

@@ -2,7 +2,6 @@
  * Reads the plan of a new session and makes its phases part of the pinned structure. Everything that can be
  * wrong with plan, parser or templates fails here, before anything is written.
  */
-
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";

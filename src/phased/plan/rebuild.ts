@@ -2,7 +2,6 @@
  * Rebuilds a session's structure from its current plan. An agent that can edit the plan must not get past a
  * gate that way: a sync that asks for less is left to the host.
  */
-
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";

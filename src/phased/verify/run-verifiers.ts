@@ -4,7 +4,6 @@
  * blocks the gate. What is recorded of results is bounded, and without the text of foreign errors, which may
  * contain paths.
  */
-
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/check-gate.js";
 import { fillKnownOptions, fillParams, type PlaceholderValues } from "../../gate/fill-params.js";

@@ -3,7 +3,6 @@
  * it is optional: a field that the schema does not know must not open the gate. What is recorded is bounded, so that a
  * commit stays small.
  */
-
 import { checksOf } from "../../gate/check-gate.js";
 import type { Verified } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";

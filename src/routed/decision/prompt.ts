@@ -3,7 +3,6 @@
  * inside fenced blocks of JSON that are declared as data; outside of them are only this file's sentences
  * and the workflow's own text.
  */
-
 import { PhasegateError } from "../../errors.js";
 import { singleLine } from "../../workflow/diagnostic.js";
 import type { JsonObject, JsonValue } from "../../workflow/json.js";

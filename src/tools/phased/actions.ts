@@ -2,7 +2,6 @@
  * The actions of the workflow tool and their parameters: one table from which the input schema, the
  * descriptions, the checks and the examples are made; and the context that every action gets.
  */
-
 import * as z from "zod/mini";
 import type { ApprovalRequest } from "../../phased/approval/ledger.js";
 import type { WaiverRequest } from "../../phased/approval/waivers.js";

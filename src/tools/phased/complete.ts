@@ -3,7 +3,6 @@
  * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
  * was not done. What can't be done has a call of its own: a request for a waiver.
  */
-
 import { conceal } from "../../gate/check-gate.js";
 import { holdsClaim, withoutClaims } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";

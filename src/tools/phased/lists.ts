@@ -1,5 +1,4 @@
 /** The handlers of the listing actions, and of the actions that end or pause a session. */
-
 import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
 import type { RefusedStep } from "../../phased/refusals.js";

@@ -2,7 +2,6 @@
  * The handlers of the actions that show or move a session through its phases: start, phases, tasks, documents, resume,
  * retry and rollback.
  */
-
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/commands.js";

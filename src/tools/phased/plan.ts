@@ -1,5 +1,4 @@
 /** A session's plan in answers: the handler of `sync_plan`, changes, ticks, and errors of plans. */
-
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { TickReport } from "../../phased/engine-context.js";
 import type { PlannedTaskView, PlanView } from "../../phased/plan/view.js";

@@ -2,7 +2,6 @@
  * Refusals: the answer to a wrong request, which has all its faults and a valid call, and to each error. The message of
  * a foreign error is never shown: it may contain anything.
  */
-
 import * as z from "zod/mini";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
 import { nearest, shown } from "../../workflow/names.js";

@@ -1,5 +1,4 @@
 /** The schemas of the answers about routed workflows. */
-
 import * as z from "zod";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
 import { WIRE_ERRORS } from "../wire.js";

@@ -2,7 +2,6 @@
  * Refusals: the answer to a wrong request, and to each error, with an HTTP status. Messages of the storage, of foreign
  * errors and of broken definitions are hidden: they may contain what only the host may know.
  */
-
 import type * as z from "zod";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
 import { isSessionId, nearest, shown } from "../../workflow/names.js";

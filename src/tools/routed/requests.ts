@@ -1,5 +1,4 @@
 /** The requests to routed workflows, for MCP and HTTP; the OpenAPI document is generated from them. */
-
 import * as z from "zod";
 import type { StepReport } from "../../routed/decision/request.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";

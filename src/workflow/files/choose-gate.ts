@@ -3,7 +3,6 @@
  * open gate. Rules of the metadata's checkpoint are added to the text's fields. A gate file that can't be read, or whose
  * name is misspelt, never opens the gate.
  */
-
 import type { Report } from "../diagnostic.js";
 import { type GatePlace, NO_PHASES } from "../gate-definition.js";
 import { type DocumentGate, readRequirements } from "../infer/document-gate.js";

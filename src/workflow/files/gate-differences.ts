@@ -2,7 +2,6 @@
  * Warns when gate file, metadata and the text of a phase ask for different things. Only one of them counts, so a
  * difference is probably a mistake.
  */
-
 import type { Report } from "../diagnostic.js";
 import type { Requirement } from "../infer/requirement.js";
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";

@@ -2,7 +2,6 @@
  * Reads the folder of a routed workflow, and serves such folders to an engine. A workflow is read again when any text
  * that went into it has changed.
  */
-
 import { PhasegateError, type SourcePosition } from "../../errors.js";
 import { systemClock, turns } from "../../ports/clock.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";

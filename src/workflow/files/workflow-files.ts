@@ -2,7 +2,6 @@
  * The files of a workflow's folder: size and encoding checks, which names are gate files, and `TimedReads`, which keeps
  * one slow or broken definition from holding up a list.
  */
-
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
 import { type FullClock, systemClock } from "../../ports/clock.js";

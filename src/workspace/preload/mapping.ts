@@ -2,7 +2,6 @@
  * YAML files of workflows: reads one as keys and values, replaces its strings without losing comments, and resolves the
  * variables that its values name.
  */
-
 import { remember } from "../../runtime/cache.js";
 import type { ParsedSource } from "../../workflow/diagnostic.js";
 import { createReport, formatDiagnostic } from "../../workflow/diagnostic.js";

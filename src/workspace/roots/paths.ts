@@ -6,7 +6,6 @@
  * Variables are replaced once: values are not searched for variables again, so no value can loop or build another
  * variable.
  */
-
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { PhasegateError } from "../../errors.js";

@@ -1,5 +1,4 @@
 /** The tools that read: `read_file` and `list_files`, and pages of a text that split no character. */
-
 import { posix } from "node:path";
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";

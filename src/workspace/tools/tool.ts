@@ -3,7 +3,6 @@
  * - files.ts: what reading and listing return, and how a long file is paged
  * - sessions.ts: which session a path is saved to, what preloading and steps answer, and the table of all tools
  */
-
 import type * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { type Action, action, type Failure } from "../../tools/dispatch.js";
