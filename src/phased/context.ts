@@ -175,9 +175,8 @@ const TICKS_DUE = Symbol("ticks due");
 const SNAPSHOTS_DUE = Symbol("snapshots due");
 
 /**
- * Executes a command, and writes due ticks into the session's plan before and after it. Throws
- * `APPROVAL_REFUSED` if the command, or the repeated answer, is behind an approval that this host does not
- * accept.
+ * Executes a command, and writes due ticks into the session's plan before and after it. Throws `APPROVAL_REFUSED` if
+ * the command, or the repeated answer, is behind an approval that this host does not accept.
  */
 export function execute(
   context: EngineContext,

@@ -101,8 +101,7 @@ export class WorkflowList {
   }
 
   /**
-   * Lists all workflows by type; broken ones with their diagnostics. Rejects if the provider's `list` or
-   * `types` does.
+   * Lists all workflows by type; broken ones with their diagnostics. Rejects if the provider's `list` or `types` does.
    */
   async all(): Promise<readonly WorkflowListing[]> {
     if (this.#content.types === undefined) {

@@ -1,7 +1,6 @@
 /**
- * The operations on phased sessions, loaded by `import()` with the first call of an engine: a host that
- * only defines workflows, reads plans or checks gates never loads them. The entry file of this folder; what is decided
- * where:
+ * The operations on phased sessions, loaded by `import()` with the first call of an engine: a host that only defines
+ * workflows, reads plans or checks gates never loads them. The entry file of this folder; what is decided where:
  * - engine.ts, session.ts, session-decisions.ts: the public methods; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts)

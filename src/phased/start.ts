@@ -178,10 +178,7 @@ async function entryOf(structure: WorkflowStructure, settings: JsonObject): Prom
   return { position: landing(position, structure, skips), skips };
 }
 
-/**
- * Returns the structure with the phases of the plan, if it has one. A repeated start does not read the plan
- * again.
- */
+/** Returns the structure with the phases of the plan, if it has one. A repeated start does not read the plan again. */
 async function planned(
   context: EngineContext,
   { structure }: WorkflowDefinition,

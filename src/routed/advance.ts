@@ -210,10 +210,7 @@ function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateErr
   });
 }
 
-/**
- * The sender of the report that was decided gets its answer; any other report is on a step behind the
- * current one.
- */
+/** The sender of the report that was decided gets its answer; any other report is on a step behind the current one. */
 async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport) {
   const { answered } = session.head;
   if (answered?.digest !== handed.digest) throw decidedFirst(session);

@@ -72,9 +72,8 @@ export async function askDecider(
 const DEPTH_MAX = 32;
 
 /**
- * Returns a context with updates merged in by key, and the updates as they were read. Throws
- * `INVALID_INPUT` for anything but plain, finite JSON, for keys that reach a prototype, and for a context
- * that would be too large.
+ * Returns a context with updates merged in by key, and the updates as they were read. Throws `INVALID_INPUT` for
+ * anything but plain, finite JSON, for keys that reach a prototype, and for a context that would be too large.
  */
 export function mergeContext(
   context: JsonObject,

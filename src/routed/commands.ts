@@ -1,7 +1,6 @@
 /**
  * The operations that move an instance without a report: start, suspend, cancel, retry, delete, and a person's
- * decision. Everything that can fail is done before anything is written, except the decider's choice of the first
- * step.
+ * decision. Everything that can fail is done before anything is written, except the decider's choice of the first step.
  */
 import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
@@ -100,8 +99,7 @@ async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedReq
 }
 
 /**
- * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or
- * asks again.
+ * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or asks again.
  */
 async function decidedFirst(context: RoutedContext, started: RoutedCommit & { readonly replayed: boolean }) {
   if (started.head.pending === undefined) return started;

@@ -186,10 +186,7 @@ function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
   });
 }
 
-/**
- * Returns the step that a client means, by its name in the definition; the client's own text if there is
- * none.
- */
+/** Returns the step that a client means, by its name in the definition; the client's own text if there is none. */
 function assumedStepOf(assumed: string, steps: readonly RoutedStep[]): string {
   const line = singleLine(assumed);
   const [meant = line, ...others] = stepsMeant(line, steps);

@@ -52,13 +52,12 @@ import {
 } from "./views.js";
 
 /**
- * Runs routed workflows: after each report a decider chooses the next step, within the transitions and
- * gates of the workflow. The engine has no state of its own that matters: any number of engines may use one
- * storage, and a report is stored before the decider is asked. Methods reject with a `PhasegateError`.
- * Every method may reject with `BUSY` (more than `limits.maxConcurrent` operations), `STORAGE_FAILED`,
- * `TAMPERED` (a log is not what was written), `FORMAT_TOO_NEW` or `INTERNAL`. Methods that take an
- * instance's id reject with `SESSION_NOT_FOUND` if it does not exist, and with `APPROVAL_REFUSED` if it
- * passed a gate with an approval that this host does not accept.
+ * Runs routed workflows: after each report a decider chooses the next step, within the transitions and gates of the
+ * workflow. The engine has no state of its own that matters: any number of engines may use one storage, and a report is
+ * stored before the decider is asked. Methods reject with a `PhasegateError`. Every method may reject with `BUSY` (more
+ * than `limits.maxConcurrent` operations), `STORAGE_FAILED`, `TAMPERED` (a log is not what was written),
+ * `FORMAT_TOO_NEW` or `INTERNAL`. Methods that take an instance's id reject with `SESSION_NOT_FOUND` if it does not
+ * exist, and with `APPROVAL_REFUSED` if it passed a gate with an approval that this host does not accept.
  */
 export class RoutedEngine {
   readonly #context: RoutedContext;

@@ -76,10 +76,7 @@ export class Notifier<Names extends Failures> {
 /** Who is notified of an error in addition to the caller. */
 type Audience = "caller" | "guard" | "operator";
 
-/**
- * Codes that are reported to the caller alone. The compiler requires every new code to be here or in
- * `AUDIENCES`.
- */
+/** Codes that are reported to the caller alone. The compiler requires every new code to be here or in `AUDIENCES`. */
 type CallerOnly =
   | "INVALID_INPUT"
   | "CURSOR_INVALID"

@@ -3,7 +3,6 @@
  * other texts that agents read, absolute paths are removed. Programs write the same path in many ways: as a URI, escaped for
  * JSON or a shell, with another Unicode normal form, with backslashes. All of them are removed.
  */
-
 import { resolve } from "node:path";
 import { errnoOf, PhasegateError } from "../errors.js";
 import { shown } from "../workflow/names.js";

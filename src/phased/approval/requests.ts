@@ -149,10 +149,7 @@ export interface ApproveRequest {
   readonly note?: string;
   /** The hash of the evidence that the person has seen. */
   readonly evidenceHash: string;
-  /**
-   * The approver's signature, from `signApproval`. Required unless the host allows unsigned
-   * approvals.
-   */
+  /** The approver's signature, from `signApproval`. Required unless the host allows unsigned approvals. */
   readonly signature?: ApprovalSignature;
   /** A repeated call with the same key gets the same answer. */
   readonly idempotencyKey?: string;

@@ -52,8 +52,7 @@ export interface BoundedOptions {
 /** How verifiers are run. */
 export interface RunVerifiersOptions extends Partial<BoundedOptions> {
   /**
-   * Called when a verifier failed, with what it threw, which agents don't see: it may contain paths. Must
-   * not throw.
+   * Called when a verifier failed, with what it threw, which agents don't see: it may contain paths. Must not throw.
    */
   readonly onFailure?: (check: VerifyCheck, error: unknown) => void;
 }

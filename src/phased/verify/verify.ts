@@ -39,8 +39,7 @@ export function verifyEvidence(
 }
 
 /**
- * An optional field is verified only if it was submitted; a field that nothing declares optional is always
- * verified.
+ * An optional field is verified only if it was submitted; a field that nothing declares optional is always verified.
  */
 function isDue(gate: GateDefinition, name: string, evidence: JsonObject): boolean {
   if (Object.hasOwn(evidence, name) && evidence[name] !== null) return true;

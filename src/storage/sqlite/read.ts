@@ -86,8 +86,7 @@ export interface KnownSession {
 }
 
 /**
- * Cached sessions, and the longest cached body. The engine that wrote it keeps the same string, so it costs no
- * memory.
+ * Cached sessions, and the longest cached body. The engine that wrote it keeps the same string, so it costs no memory.
  */
 const KEPT = 256;
 const BODY_MAX = 256 * 1024;

@@ -273,8 +273,7 @@ export class SqliteStorage implements StorageAdapter {
 type Durability = StorageAdapter["capabilities"]["durability"];
 
 /**
- * The lowest `synchronous` setting that survives a power failure, for each journal mode that survives a killed
- * process.
+ * The lowest `synchronous` setting that survives a power failure, for each journal mode that survives a killed process.
  */
 const POWER_FROM: Readonly<Record<string, number>> = { wal: 2, truncate: 2, persist: 2, delete: 3 };
 

@@ -59,10 +59,7 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   return key === undefined || !result.replayed ? open : now(context, result, open);
 }
 
-/**
- * Marks the repeated first answer to a key: nothing was judged again, and the next call is for the current
- * state.
- */
+/** Marks the repeated first answer to a key: nothing was judged again, and the next call is for the current state. */
 async function now(
   { engine }: ToolContext,
   { replayed, sessionId, version }: CompleteResult,

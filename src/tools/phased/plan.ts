@@ -156,10 +156,7 @@ function cursorWithoutPreview(): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/**
- * Returns the differences that an agent may read: of phases ahead, whose content it can't see yet, only the
- * number.
- */
+/** Returns the differences that an agent may read: of phases ahead, whose content it can't see yet, only the number. */
 function seenBy(changes: PlanChanges, currentPhase: number): PlanChanges {
   const isSeen = ({ phase, behind }: PlanChange) => behind === true || phase <= currentPhase;
   const seen = { ...changes, counts: { ...changes.counts }, takenAway: changes.takenAway.filter(isSeen) };
