@@ -1,7 +1,7 @@
 /**
- * Code that all storage adapters share: the filters, the order and the cursor of `list`, the checks of a commit, and
- * the error for a refused one, and options that are numbers. A cursor is a position, not an offset, so it stays valid while sessions are added and
- * removed. This file works without `node:` modules.
+ * Code that all storage adapters share: the filters, the order and the cursor of `list`, the checks of a commit, the error
+ * for a refused one, and options that are numbers. A cursor is a position, not an offset, so it stays valid while sessions
+ * are added and removed. This file works without `node:` modules.
  */
 import { PhasegateError } from "../../errors.js";
 import {

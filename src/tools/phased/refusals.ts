@@ -5,7 +5,8 @@
 import * as z from "zod/mini";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
 import { nearest, shown } from "../../workflow/names.js";
-import { compact, type Fault, shortMessage, unknownField, WIRE_ERRORS, type WireObject } from "../wire.js";
+import { shortMessage, WIRE_ERRORS } from "../dispatch.js";
+import { compact, type Fault, unknownField, type WireObject } from "../wire.js";
 import {
   type Action,
   exampleCall,

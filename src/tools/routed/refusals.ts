@@ -5,8 +5,8 @@
 import type * as z from "zod";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
 import { isSessionId, nearest, shown } from "../../workflow/names.js";
-import { type Call, errorIn, type Failure } from "../dispatch.js";
-import { compact, type Fault, fieldNames, isOptional, shortMessage, WIRE_ERRORS, type WireObject } from "../wire.js";
+import { type Call, errorIn, type Failure, shortMessage, WIRE_ERRORS } from "../dispatch.js";
+import { compact, type Fault, fieldNames, isOptional, type WireObject } from "../wire.js";
 import type { errorSchema } from "./answers.js";
 import { type RoutedContext, toCalls } from "./calls.js";
 import { REQUESTS, type RoutedCall } from "./requests.js";
