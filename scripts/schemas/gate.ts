@@ -8,7 +8,7 @@ import { commitParams, params as gitParams } from "../../src/verifiers/git.js";
 import { changesParams, sinceParams, tagParams } from "../../src/verifiers/git-changes.js";
 import { params as httpParams } from "../../src/verifiers/http-ok.js";
 import { params as jsonParams } from "../../src/verifiers/json-value.js";
-import { params as lineParams } from "../../src/verifiers/line-exists.js";
+import { params as lineParams } from "../../src/verifiers/lines.js";
 import { headingParams, planParams } from "../../src/verifiers/markdown.js";
 import { params as unchangedParams } from "../../src/verifiers/unchanged-since-phase-start.js";
 import { TYPE_WORDS } from "../../src/workflow/field-types.js";

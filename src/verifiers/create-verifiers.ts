@@ -2,8 +2,8 @@
  * Creates the built-in verifiers of a project. This is the entry file of the folder.
  *
  * What is decided where:
- * - file-exists.ts, lines.ts, json-value.ts: checks of files; markdown.ts: which headings count, and which files are plans
- * - line-exists.ts: which places in files count as named
+ * - file-exists.ts, lines.ts, json-value.ts: checks of files, and which places in files count as named
+ * - markdown.ts: which headings count, and which files are plans
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
  * - command.ts, run-process.ts: which commands run, with which environment and limits
@@ -26,7 +26,7 @@ import { gitClean, gitCommitExists } from "./git.js";
 import { gitChangedSincePhaseStart, gitChanges, gitCleanSincePhaseStart, gitTagExists } from "./git-changes.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
-import { lineExists } from "./line-exists.js";
+import { lineExists } from "./lines.js";
 import { markdownHeadings, planParses } from "./markdown.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 

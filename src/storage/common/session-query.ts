@@ -1,7 +1,7 @@
 /**
- * Code that all storage adapters share: the filters, the order and the cursor of `list`, the checks of a commit, the error
- * for a refused one, and options that are numbers. A cursor is a position, not an offset, so it stays valid while sessions
- * are added and removed. This file works without `node:` modules.
+ * Code that all storage adapters share: the filters, the order and the cursor of `list`, the checks of a commit, and
+ * the error for a refused one. A cursor is a position, not an offset, so it stays valid while sessions are added and
+ * removed. This file works without `node:` modules.
  */
 import { PhasegateError } from "../../errors.js";
 import {
@@ -192,22 +192,5 @@ function tooLarge(bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `The commit has ${bytes} bytes, and ${limit} are allowed`, {
     remedy: "Submit less at once, or raise the storage's maxCommitBytes.",
     details: { bytes, limit },
-  });
-}
-
-/** An option that is a whole number: its default, and the least and the greatest value. */
-export interface NumberOption {
-  readonly value: number;
-  readonly min: number;
-  readonly max: number;
-}
-
-/** Returns the value of an option, or its default if none is given. Throws `INVALID_INPUT` if it is not valid. */
-export function numberOption(field: string, given: unknown, { value, min, max }: NumberOption): number {
-  if (given === undefined) return value;
-  if (typeof given === "number" && Number.isSafeInteger(given) && given >= min && given <= max) return given;
-  throw new PhasegateError("INVALID_INPUT", `${field} is not valid: ${shown(given)}`, {
-    remedy: `Give a whole number from ${min} to ${max}, or leave it out for ${value}.`,
-    details: { field, expected: `a whole number from ${min} to ${max}` },
   });
 }

@@ -30,7 +30,7 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { numberOption } from "../common/session-query.js";
+import { numberOption } from "../common/number-option.js";
 import { CommitAppender } from "./append.js";
 import { SessionCompactor, StoreRepair } from "./compact.js";
 import { Disk, type FileSystem, guardedEach, ignoreMissing } from "./disk.js";

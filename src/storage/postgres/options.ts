@@ -5,7 +5,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import { shown } from "../../workflow/names.js";
-import { numberOption } from "../common/session-query.js";
+import { numberOption } from "../common/number-option.js";
 
 /** The location of the sessions: exactly one of `url`, `pool` and `client`. */
 export type PostgresPlace =

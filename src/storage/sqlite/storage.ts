@@ -24,7 +24,8 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { checkCommit, damagedIn, numberOption } from "../common/session-query.js";
+import { numberOption } from "../common/number-option.js";
+import { checkCommit, damagedIn } from "../common/session-query.js";
 import { CommitWriter, SessionRemover } from "./append.js";
 import type { Connection } from "./connection.js";
 import { asStorageFailure } from "./failures.js";

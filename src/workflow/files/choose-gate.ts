@@ -3,13 +3,14 @@
  * open gate. Rules of the metadata's checkpoint are added to the text's fields. A gate file that can't be read, or whose
  * name is misspelt, never opens the gate.
  */
-import type { Report } from "../diagnostic.js";
+
 import { type GatePlace, NO_PHASES } from "../gate-definition.js";
 import { type DocumentGate, readRequirements } from "../infer/document-gate.js";
 import { checkExamples } from "../infer/examples.js";
 import type { RequirementFault } from "../infer/requirement.js";
 import { isJsonObject } from "../json.js";
 import { shown } from "../names.js";
+import type { Report } from "../object-reader.js";
 import { ObjectReader } from "../object-reader.js";
 import type { FieldDefinition, FieldGate, GateDefinition } from "../structure.js";
 import { readYaml } from "../yaml.js";

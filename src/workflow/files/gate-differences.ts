@@ -2,11 +2,11 @@
  * Warns when gate file, metadata and the text of a phase ask for different things. Only one of them counts, so a
  * difference is probably a mistake.
  */
-import type { Report } from "../diagnostic.js";
+
 import type { Requirement } from "../infer/requirement.js";
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { FieldDefinition, FieldGate } from "../structure.js";
 
 /** The gate that counts. */

@@ -3,12 +3,12 @@
  * a place where it would be ignored, is an error.
  */
 import type { SourcePosition } from "../../errors.js";
-import type { KeyPath, Report } from "../diagnostic.js";
+import type { KeyPath } from "../diagnostic.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { type ApprovalDefinition, type GatePlace, REVEALS, type Reveal, sinceFault } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { nearest, RESERVED, shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { FieldDefinition, FieldType, VerifyDefinition } from "../structure.js";
 
 /** A field whose rules are not read yet. */

@@ -17,11 +17,11 @@ import {
   UNCLEAR_NUMBER,
   VERIFYING_VALIDATORS,
 } from "../../rules/validators.js";
-import type { KeyPath, Report } from "../diagnostic.js";
+import type { KeyPath } from "../diagnostic.js";
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { nearest, shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
 import type { FieldSeed } from "./gate-fields.js";
 

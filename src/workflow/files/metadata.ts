@@ -1,9 +1,8 @@
 /** Reads metadata.json: the keys that describe the workflow, the options that it reads, and how many phases it has. */
 import { schemaFaults } from "../../rules/options.js";
-import type { Report } from "../diagnostic.js";
 import type { JsonObject } from "../json.js";
 import { shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { PhaseDefinition, WorkflowStructure } from "../structure.js";
 
 /** The number of phases by the metadata. */

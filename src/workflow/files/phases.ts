@@ -4,12 +4,11 @@
  */
 import type { SourcePosition } from "../../errors.js";
 import { type SkippingWorkflow, skipFault, skipPhrase } from "../../rules/options.js";
-import type { Report } from "../diagnostic.js";
 import { linesOf } from "../diagnostic.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { nearest, shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
 import type { DynamicDefinition, PhaseDefinition } from "../structure.js";
 import { chooseGate } from "./choose-gate.js";

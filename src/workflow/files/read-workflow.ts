@@ -22,18 +22,11 @@
  */
 import { systemClock, turns } from "../../ports/clock.js";
 import { declaredOptions } from "../../rules/options.js";
-import {
-  createReport,
-  type Diagnostic,
-  hasErrors,
-  type InferredRequirement,
-  linesOf,
-  type Report,
-} from "../diagnostic.js";
+import { type Diagnostic, hasErrors, linesOf } from "../diagnostic.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
 import { isWorkflowType, nearest, shown, WORKFLOW_NAME_RULE } from "../names.js";
-import { ObjectReader } from "../object-reader.js";
+import { createReport, type InferredRequirement, ObjectReader, type Report } from "../object-reader.js";
 import { findOptions } from "../placeholders.js";
 import {
   type DynamicDefinition,

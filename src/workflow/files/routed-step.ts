@@ -4,10 +4,10 @@
  */
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
-import type { Report } from "../diagnostic.js";
 import { blocksOf, headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
 import { nearest, shown } from "../names.js";
+import type { Report } from "../object-reader.js";
 import { ObjectReader } from "../object-reader.js";
 import type { RoutedStep } from "../routed-definition.js";
 import { refuseMisspelt, splitFrontMatter } from "../yaml.js";

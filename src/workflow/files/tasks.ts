@@ -1,10 +1,9 @@
 /** Reads the tasks of a phase: those that the metadata lists, else the files `task-N-slug.md`. */
 import type { SourcePosition } from "../../errors.js";
-import type { Report } from "../diagnostic.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { nearest, shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { TaskDefinition } from "../structure.js";
 import { checkedPath, type WorkflowFiles } from "./workflow-files.js";
 

@@ -5,10 +5,9 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
 import { type FullClock, systemClock } from "../../ports/clock.js";
-import type { Report } from "../diagnostic.js";
 import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 
 /** Maximum size of a file, in bytes. */
 export const FILE_MAX = 1024 * 1024;

@@ -2,8 +2,9 @@
  * The requirements that are found in the text of a phase, and helpers to read one: its context, its name, and the words
  * that make it optional.
  */
-import type { DiagnosticCode, InferredRequirement } from "../diagnostic.js";
+import type { DiagnosticCode } from "../diagnostic.js";
 import { plainText, withoutLeadingMarks, withoutTrailingMarks } from "../from-markdown.js";
+import type { InferredRequirement } from "../object-reader.js";
 import type { FieldDefinition } from "../structure.js";
 
 /** A requirement in the text of a phase. */

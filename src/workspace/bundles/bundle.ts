@@ -7,10 +7,10 @@ import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { openSandbox } from "../../sandbox/sandbox.js";
 import type { ParsedSource } from "../../workflow/diagnostic.js";
-import { createReport, type Diagnostic, hasErrors, type Report } from "../../workflow/diagnostic.js";
+import { type Diagnostic, hasErrors } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { keptBack, shown } from "../../workflow/names.js";
-import { ObjectReader } from "../../workflow/object-reader.js";
+import { createReport, ObjectReader, type Report } from "../../workflow/object-reader.js";
 import { readYaml } from "../../workflow/yaml.js";
 import { checkedPath } from "../roots/paths.js";
 

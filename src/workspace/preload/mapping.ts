@@ -4,9 +4,10 @@
  */
 import { remember } from "../../runtime/cache.js";
 import type { ParsedSource } from "../../workflow/diagnostic.js";
-import { createReport, formatDiagnostic } from "../../workflow/diagnostic.js";
+import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { nearest, shown } from "../../workflow/names.js";
+import { createReport } from "../../workflow/object-reader.js";
 import { readYaml } from "../../workflow/yaml.js";
 
 /** A YAML file as keys and values, or its errors with their lines. */
