@@ -1,7 +1,4 @@
-/**
- * Changes of a text: insertions, what has to be cut out to undo them, and the lines that differ. Offsets and lengths are in
- * UTF-16 units.
- */
+/** Changes of a text: insertions, the cuts that undo them, and the lines that differ. Offsets are in UTF-16 units. */
 
 /** A text that is inserted at an offset. */
 export interface Insertion {

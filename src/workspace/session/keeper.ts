@@ -1,8 +1,7 @@
 /**
  * Sessions with everything that belongs to them: folder, manifest, log, figures and notifications. The entry file of
  * this folder; what is decided where:
- * - keeper.ts: the order of writes: a file before its log entry; at the end of a session, the log before the manifest; what
- *   the tools know about a client
+ * - keeper.ts: a file is written before its log entry, the last log entry before the manifest; what tools know of a client
  * - folders.ts: ids of sessions, limits, where an output may be saved, and the errors with the call that helps
  * - manifest.ts: the format of `manifest.json`; a change is compare-and-swap
  * - machine.ts: what may happen to a recorded session, the format of its log, and its recorder: one commit per act
