@@ -19,9 +19,9 @@ const PHASE =
 /** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
 export function phaseTitle(title: string): PhaseTitle | undefined {
   const text = title.replace(/(?:\*\*|__):?/g, "").trim();
-  const [, key, remark = "", name, bracketed] = PHASE.exec(text) ?? [];
+  const [, key, remark = "", name = "", bracketed = ""] = PHASE.exec(text) ?? [];
   if (key === undefined) return undefined;
-  return { key: key.toLowerCase(), name: [name ?? "", remark || (bracketed ?? "")].filter(Boolean).join(" ").trim() };
+  return { key: key.toLowerCase(), name: [name, remark.trim(), bracketed].filter(Boolean).join(" ") };
 }
 
 const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)$/iu;
@@ -49,9 +49,9 @@ interface TaskTitle {
 }
 
 const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
-  task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?)(?![\w–-]*\d)(?=[\s:.)*_(–—-]|$)/i,
+  task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?)(?!\.?[\w–-]*\d)(?=[\s:.)*_(–—-]|$)/i,
   T: /^[*_~\s]*(T(?:\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?|XXX))(?=[\s:.)*_–—-]|$)/,
-  number: /^[*_~\s]*(\d+(?!\d)(?:(?:\.\d+(?!\d))+|(?=[.)])))(?=[\s:.)*_–—-]|$)/,
+  number: /^[*_~\s]*(\d+(?!\d)(?:(?:\.\d+(?!\d))+|(?=[.)](?!\d))))(?=[\s:.)*_–—-]|$)/,
 };
 
 /** Spaces, a colon and the rest of a bold label. Underscores at the start of a name, `__proto__`, belong to the name. */
@@ -200,7 +200,7 @@ function plain(name: string): string {
     .toLowerCase()
     .replace(/\([^()]*\)/g, " ")
     .replace(/[^\p{L}\p{N}-]+/gu, " ")
-    .replace(/\b(?:phase|task|final)(?: \d[\w.]*)?\b(?! gate)(?! *$)/g, " ")
+    .replace(/\b(?:phase|task|final)(?: \d\w*)*\b(?! gate| list)(?! *$)/g, " ")
     .trim()
     .replace(/ +/g, " ");
 }
