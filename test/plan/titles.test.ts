@@ -126,7 +126,19 @@ describe("the title of a task", () => {
 
   it.each([
     ...["Task 12ab Name", "Task 1–3", "Task 1-3: x", "Task 1.1-1.3: x", "Task 1.1b3: x", "my Task 1: x", "Task1: x"],
-    ...["Tasks 1: x", "t1 x", "T1ab x", "T x", "T1(x)", "my T1 x", "1 Name", "1.1a Name", "1.1(x)", "a 1.1 x", "1."],
+    ...[
+      "Tasks 1: x",
+      "t1 x",
+      "T1ab x",
+      "T x",
+      "T1(x)",
+      "my T1 x",
+      "1 Name",
+      "1.1a Name",
+      "1.1(x)",
+      "a 1.1 x",
+      "1.1a. x",
+    ],
   ])("is not %j", (text) => {
     expect(taskTitle(text, ["task", "T", "number"])).toBeUndefined();
   });
