@@ -42,7 +42,9 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
     ...(time === undefined ? {} : { time }),
     ...(dependencies === undefined ? {} : { dependencies }),
     requirements:
-      criteria === undefined ? [] : readReferences(criteria.replace(/^[ \t]*:/, "").trim()).map(criterionId),
+      criteria === undefined
+        ? []
+        : readReferences(criteria.replace(/^[ \t]*:|\bACs?\b:?/gi, "").trim()).map(criterionId),
     files: filesIn(rest),
   };
 }
