@@ -20,7 +20,7 @@ const MODULES = {
   sandbox: { sources: ["src/sandbox/*.ts"], tests: ["test/sandbox/*.test.ts"], least: 90 },
   rules: {
     sources: ["src/rules/*.ts"],
-    tests: ["test/rules/*.test.ts", "test/gate/{rules,compile-rules}.test.ts"],
+    tests: ["test/rules/*.test.ts", "test/gate/compile-rules.test.ts"],
     least: 90,
   },
   plan: { sources: ["src/plan/*.ts"], tests: ["test/plan/!(*.property|linear-time).test.ts"], least: 90 },
