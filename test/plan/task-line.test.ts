@@ -274,7 +274,7 @@ describe("a text about dependencies", () => {
     expect(readDependencies(text)).toEqual({ tasks: [], phases: [] });
   });
 
-  it.each(["no", "nope", "all of it", "v1.2", "1 2", "a (1.1) b", "- x", "09-11", "1, 2x"])(
+  it.each(["no", "nope", "all of it", "v1.2", "1 2", "a (1.1) b", "- x", "x 1", "1 x", "09-11", "1, 2x"])(
     "can't be read: %j",
     (text) => {
       expect(readDependencies(text)).toEqual({ tasks: [], phases: [], unread: text });
@@ -300,6 +300,9 @@ describe("a text about dependencies", () => {
     ["Task 1-3, then 1.5", ["1.5", "1", "2", "3"]],
     ["tasks 5 to 1", ["5", "1"]],
     ["1, #2 & 3 and 44", ["1", "2", "3", "44"]],
+    ["#12 , 34&56  and  #78", ["12", "34", "56", "78"]],
+    ["7", ["7"]],
+    ["1.08-1.10", ["1.08", "1.09", "1.10"]],
     ["**1.1**, `1.2`", ["1.1", "1.2"]],
     ["1.1-1.100", Array.from({ length: 100 }, (_, at) => `1.${at + 1}`)],
   ])("names the tasks in %j", (text, tasks) => {
@@ -312,6 +315,8 @@ describe("a text about dependencies", () => {
     ["Phases 1, 2 and 3", ["1", "2", "3"], []],
     ["phases 1 & 2a", ["1", "2a"], []],
     ["Phase 1 to 3", ["1", "2", "3"], []],
+    ["Phases 1, and 2", ["1", "2"], []],
+    ["Phases 09-11", ["09", "10", "11"], []],
     ["Phase 1, 1.1", ["1"], ["1.1"]],
     ["Phase 1 and 1.2 and phase 22", ["1", "22"], ["1.2"]],
     ["Phase 1 and 2 and task 3", ["1", "2"], ["3"]],
