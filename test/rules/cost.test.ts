@@ -15,17 +15,20 @@ async function compiled(rule: string) {
   return found;
 }
 
+const EVIDENCE = new Map([
+  ["a", [1, 2]],
+  ["b", [1, 2, 3, 4, 5]],
+]);
+
 /** Returns the bound of a rule on a value; a pattern has a step for each character. */
 async function steps(rule: string, value: unknown): Promise<number> {
-  return ruleCost(
-    (await compiled(rule)).tree,
-    { value, evidence: new Map([["a", [1, 2]]]) },
-    (pattern) => pattern.length,
-  );
+  return ruleCost((await compiled(rule)).tree, { value, evidence: EVIDENCE }, (pattern) => pattern.length);
 }
 
 const list = (length: number) => Array.from({ length }, (_, index) => index);
 const TEXT = "x".repeat(64);
+const TWO = { a: [1, 2], b: [1, 2, 3, 4, 5] };
+const LONG = "x".repeat(40_000);
 
 describe("the bound of a rule", () => {
   it.each<readonly [string, JsonValue, number]>([
@@ -88,9 +91,46 @@ describe("the bound of a rule", () => {
     ["evidence.a.all(v, v > 1)", 0, 12],
     ['evidence["a"].all(v, v > 1)', 0, 13],
     ['["a", "b"].all(k, evidence[k] == 1)', 0, 16],
+    ["value.all(v, v == 1)", null, 1],
+    ["value.all(v, v == 1)", true, 1],
+    ["value.all(v, v == 1)", "abc", 16],
+    ["value.all(v, v.all(w, w > 0))", [null, [1], "a", 2], 29],
+    ["value.a.all(v, v == 1)", TWO, 12],
+    ["value['a'].all(v, v == 1)", TWO, 13],
+    ["value[string(1)].all(v, v == 1)", TWO, 31],
+    ["value.c.all(v, v == 1)", TWO, 2],
+    ["value.toString.all(v, v == 1)", TWO, 2],
+    ["value.a.b.all(v, v == 1)", { a: null }, 3],
+    ["value[0].all(v, v == 1)", [[1, 2], [3]], 13],
+    ["['a'].all(k, evidence[k].all(v, v == 1))", 0, 30],
+    ["evidence.b.all(v, v == 1)", 0, 27],
+    ["[value.all(v, v == 1)] == [value]", list(9), 50],
+    ["value.filter(v, v > 1).all(w, w > 1)", list(9), 91],
+    ["value.map(v, v > 2, [v, v, v]) == [[value, value, value]]", list(9), 109],
+    ["value.all(k, k.contains(k))", { [TEXT]: 1 }, 21],
+    ["[size(value)] == [value]", list(9), 7],
+    ["[value.trim()] == [value]", TEXT, 12],
+    ["value.join(value[0]) + 'a' == 'b'", [TEXT, "b"], 314.09375],
+    ["value[0].matches(value[1])", [TEXT, 7], 1351],
+    ["value.all(v, value[0].split(v).all(p, p == 'a'))", ["a,b", ","], 1048.142578125],
+    ["value.a.split(value.b).all(p, p == 'a')", { a: LONG, b: LONG }, 1970492],
+    ["value.a.split(value.b).all(p, p == 'a')", { a: 7, b: "x" }, 9.0625],
+    ["(value.c == 1 ? value.a : value.b).all(v, v.all(w, w == 1))", { a: [[1], [2, 3]], b: [[1, 2, 3], 4] }, 43],
+    ["(value.c == 1 ? [value.a] : value.b).all(v, v.all(w, w == 1))", { a: [[1], [2, 3]], b: [[1, 2, 3], 4] }, 2253],
+    ["value == 1 || value == 2", 7, 9],
+    ["value == 1 && value == 2", 7, 9],
   ])("%s of %j", async (rule, value, most) => {
     expect(await steps(rule, value)).toBe(most);
   });
+});
+
+it("of values of many lists, only the largest counts", async () => {
+  const rule = "value.all(v, v[0].all(w, w > 0))";
+  const lists = (length: number) => Array.from({ length }, () => [[1]]);
+  expect(await steps(rule, lists(10_000))).toBe(90_001);
+  expect(await steps(rule, lists(10_001))).toBeGreaterThan(1_000_000);
+  const either = "(value == 1 ? value.a : value.b).all(v, v[0].all(w, w > 0))";
+  expect(await steps(either, { a: lists(10), b: lists(20) })).toBeLessThan(1000);
 });
 
 describe("how the bound grows with the evidence", () => {
@@ -144,6 +184,7 @@ describe("how the bound grows with the evidence", () => {
 
   it("it is at most the nodes times the characters of the value, once for each macro", () => {
     const of = (value: unknown, depth = 0) => quickBound({ nodes: 2, depth, byValue: true }, value);
+    expect(of(undefined)).toBe(4);
     expect([of(null), of(7), of("abc"), of(""), of([]), of({})]).toEqual([4, 4, 16, 4, 4, 4]);
     expect([of([1, "ab"]), of({ ab: "c", d: [null] })]).toEqual([2 * 2 * 5, 2 * 2 * (1 + 2 + 2 + 1 + 2)]);
     expect([of("abc", 1), of("abc", 2)]).toEqual([2 * 8 ** 2, 2 * 8 ** 3]);
