@@ -24,17 +24,17 @@ export function phaseTitle(title: string): PhaseTitle | undefined {
   return { key: key.toLowerCase(), name: [name, remark.trim(), bracketed].filter(Boolean).join(" ") };
 }
 
-const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)$/iu;
+const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)/iu;
 const PART_OF_PHASE =
   /\b(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
 export function loosePhaseTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "").trim()) ?? [];
+  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "")) ?? [];
   return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
 }
 
-const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
+const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)/u;
 
 /** Returns a title such as `3. Setup`. */
 export function numberedTitle(title: string): PhaseTitle | undefined {
@@ -186,7 +186,7 @@ const LEADING = /^([^:]+):[ \t]*$/;
 /** Reads a label without marks: a known name, or a line that ends with a colon. */
 function plainLabel(line: string): Label | undefined {
   const colon = line.indexOf(":");
-  const name = line.slice(0, Math.max(0, colon)).trimEnd();
+  const name = line.slice(0, Math.max(0, colon));
   const rest = line.slice(colon + 1);
   if (PLAIN.test(name) && /^[ \t]/.test(rest) && rest.trim() !== "")
     return fieldOf(name) === "other" ? undefined : label(name, rest);

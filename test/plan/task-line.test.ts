@@ -33,6 +33,8 @@ describe("a task's line", () => {
     ["Name optional", { name: "Name optional" }],
     ["1.1 (Optional)", { id: "1.1", name: "Task 1.1", optional: true }],
     ["(optional)", { name: "(optional)", optional: true }],
+    [" (optional) ", { name: "(optional)", optional: true }],
+    ["Name requires T12a, 11.22b", { name: "Name requires T12a, 11.22b", dependencies: "T12a, 11.22b" }],
     ["(optional) Name", { name: "(optional) Name", optional: true }],
     ["1.1", { id: "1.1", name: "Task 1.1" }],
     ["", { name: "" }],
@@ -72,7 +74,7 @@ describe("a task's line", () => {
       { id: "1.1", name: "Name", time: "2 h", dependencies: " 1.1", requirements: ["AC 1"] },
     ],
   ])("%j", (text, expected) => {
-    expect(parts(text)).toEqual(expected);
+    expect(parts(text)).toStrictEqual(expected);
   });
 
   it("has all of its parts, also those that say nothing", () => {
@@ -154,6 +156,8 @@ describe("a text without its marks", () => {
     ["-", "-"],
     ["*a*", "*a*"],
     ["**: a**", "a"],
+    ["** a **", "a"],
+    ["-a", "a"],
   ])("%j is %j", (text, expected) => {
     expect(bare(text)).toBe(expected);
   });
@@ -247,6 +251,9 @@ describe("references", () => {
     ["NA", []],
     ["--", []],
     ["None of it", ["None of it"]],
+    ["Almost none", ["Almost none"]],
+    ["", []],
+    [" , ", []],
   ])("in %j are %j", (text, ids) => {
     expect(readReferences(text)).toEqual(ids);
   });

@@ -50,7 +50,7 @@ describe("the title of a phase", () => {
     ["Phase 2 Name", "2", "Name"],
     ["## Phase 12  Big name ", "12", "Big name"],
     ["**Phase 2** __Name__", "2", "Name"],
-    ["PHASE 2 Gateway", "2", "Gateway"],
+    ["PHASE  2  Gateway ", "2", "Gateway"],
   ])("may have no punctuation: %j", (title, key, name) => {
     expect(loosePhaseTitle(title)).toEqual({ key, name });
   });
@@ -81,7 +81,7 @@ describe("the title of a phase", () => {
   ])("is not a part of a phase: %j", (title) => expect(loosePhaseTitle(title)).toBeUndefined());
 
   it("may be only numbered", () => {
-    expect(numberedTitle("3. Setup")).toEqual({ key: "3", name: "Setup" });
+    expect(numberedTitle("3.  Setup ")).toEqual({ key: "3", name: "Setup" });
     expect(numberedTitle("## **12) Set__up** it ")).toEqual({ key: "12", name: "Setup it" });
     for (const title of ["3 Setup", "3.Setup", "3. ", "a 3. Setup", "3.1 Setup", "3.1. Setup"])
       expect(numberedTitle(title), title).toBeUndefined();
@@ -159,6 +159,7 @@ describe("the title of a gate", () => {
       "my gate  criteria",
     ],
     "phase\t12\tgate",
+    "Phase  12  gate",
   ])("is %j", (title) => expect(isGateTitle(title)).toBe(true));
 
   it.each([
@@ -184,7 +185,7 @@ describe("the title of a gate", () => {
 
   it.each([
     ...["before Phase 2", "to phase 3", "into  Phase 3", "entering phase 3", "starting phase 33", "Finally", "gate"],
-    ...["Phases 2", "phase AB", "allphase 2", "semifinal"],
+    ...["Phases 2", "phase AB", "allphase 2", "semifinal", "Gate -> Phase 2", "Gate =>Phase 22", "→  phase  2"],
   ])("mentions none in %j", (title) => expect(mentionedPhase(title)).toBeUndefined());
 });
 
@@ -208,7 +209,7 @@ describe("the meaning of a label", () => {
     requirements: "Requirement, Requirements, Traces to, Traceability, Validates, Implements, Ref, Refs, References",
     parallel: "Parallel, Parallelizable, Can run in parallel",
     status: "Status",
-    other: `Other, Goals of it, The goal, Phase, My description, Descriptions, Total, Times, My dependencies, Requires it,
+    other: `Other, My duration, My parallel, Goals of it, The goal, Phase, My description, Descriptions, Total, Times, My dependencies, Requires it,
       My acceptance, Criterias, My success criteria, Success criteria now, Gates now, My gate, My tasks, Tasks now, My files,
       Filesystem, My requirements, Refsx, My parallel, Parallel now, My status, Status now, Phase criteria now, Checkpoints`,
   };
@@ -233,7 +234,8 @@ describe("a label", () => {
     ["**Goal**: x", "goal", "Goal", "x"],
     ["**Goal:** x", "goal", "Goal", "x"],
     ["__Goal__: x", "goal", "Goal", "x"],
-    ["**Goal**", "goal", "Goal", ""],
+    ["**Goal** ", "goal", "Goal", ""],
+    ["**Goal **: x", "goal", "Goal", "x"],
     ["**Goal:**", "goal", "Goal", ""],
     ["**Goal** :", "goal", "Goal", ""],
     ["**Goal: a: b** c", "goal", "Goal", "a: b c"],
@@ -279,6 +281,8 @@ describe("a label", () => {
       ":",
       ": x",
       "a: b: ",
+      "Goal:x y",
+      "Goal*: x",
       "(Goal) Whatever: x",
       "2 Goal: x",
     ],
