@@ -14,17 +14,22 @@ import {
   REQUESTS,
   toolDescription,
 } from "../../src/tools/phased/actions.js";
-import { fieldNames, givenFields, isOptional, keyed, parseRequest, unknownField } from "../../src/tools/request.js";
 import { REQUESTS as ROUTED, type RoutedCall } from "../../src/tools/routed/requests.js";
 import {
   brief,
   compact,
+  fieldNames,
   fits,
+  givenFields,
+  isOptional,
+  keyed,
   maxCharsFor,
   type ObjectSchema,
+  parseRequest,
   passThroughSchema,
   publishedSchema,
   shrinkAnswer,
+  unknownField,
 } from "../../src/tools/wire.js";
 
 /** The required parameters of each action, and the optional ones after a bar. */
