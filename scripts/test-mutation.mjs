@@ -25,8 +25,6 @@ const MODULES = {
   },
   plan: { sources: ["src/plan/*.ts"], tests: ["test/plan/!(*.property|linear-time).test.ts"], least: 90 },
   tools: {
-  plan: { sources: ["src/plan/*.ts"], tests: ["test/plan/!(*.property|linear-time).test.ts"], least: 90 },
-  tools: {
     sources: ["src/tools/wire.ts", "src/tools/routed/requests.ts", "src/tools/phased/actions.ts"],
     tests: ["test/tools/{requests,workflow-tool,routed-budget}.test.ts"],
     least: 90,
