@@ -119,7 +119,7 @@ describe("the bound of a rule", () => {
     ["(value.c == 1 ? [value.a] : value.b).all(v, v.all(w, w == 1))", { a: [[1], [2, 3]], b: [[1, 2, 3], 4] }, 2253],
     ["value == 1 || value == 2", 7, 9],
     ["value == 1 && value == 2", 7, 9],
-  ])("%s of %j", async (rule, value, most) => {
+  ])("%s, case %#", async (rule, value, most) => {
     expect(await steps(rule, value)).toBe(most);
   });
 });
