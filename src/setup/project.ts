@@ -113,22 +113,35 @@ export async function readCheckFacts({ root }: Roots): Promise<CheckFacts> {
 /** How phasegate is installed in a project. */
 export interface Installed {
   readonly from: "module" | "pnp" | "npx";
+  /** The folder of installed packages, relative to the project. */
+  readonly modules: string;
   /** True if it is installed, and the package is not there that `serve` needs. */
   readonly lacksSdk: boolean;
 }
 
 /** Finds out how phasegate is installed: in node_modules, by yarn without such a folder, or not at all. */
 export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise<Installed> {
-  const modules = join(root, "node_modules");
-  const isThere = await exists(join(modules, "phasegate"));
+  const own = "node_modules";
+  const isThere = await exists(join(root, own, "phasegate"));
   const manifest = packageJson(facts);
   const isListed = ["dependencies", "devDependencies"].some((key) => {
     const packages = manifest?.[key];
     return typeof packages === "object" && packages !== null && "phasegate" in packages;
   });
-  if (!isThere && !isListed) return { from: "npx", lacksSdk: false };
-  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", lacksSdk: false };
-  return { from: "module", lacksSdk: !(await exists(join(modules, "@modelcontextprotocol", "server"))) };
+  if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false };
+  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", modules: own, lacksSdk: false };
+  const modules = isThere ? own : await modulesAbove(root);
+  const found = [own, modules].map((folder) => exists(join(root, folder, "@modelcontextprotocol", "server")));
+  return { from: "module", modules, lacksSdk: !(await Promise.all(found)).includes(true) };
+}
+
+/** Returns the folder of a monorepo in which phasegate is, relative to one of its packages; `node_modules` if there is none. */
+async function modulesAbove(root: string): Promise<string> {
+  let up = "";
+  for (let at = root; dirname(at) !== at; at = dirname(at), up += "../") {
+    if (await exists(join(at, "node_modules", "phasegate"))) return `${up}node_modules`;
+  }
+  return "node_modules";
 }
 
 /** Reads the starters: folders of workflows. Names that begin with a dot are left out. */

@@ -384,3 +384,18 @@ test("a folder that is no project at all is refused", async () => {
   vi.stubEnv("HOME", folder);
   expect(await run("init")).toMatchObject({ code: 3 });
 });
+
+test("in a package of a monorepo the server is started from where phasegate is installed", async () => {
+  const manifest = '{"devDependencies": {"phasegate": "*"}}';
+  const project = await aProject({
+    "node_modules/phasegate/package.json": "{}",
+    "node_modules/@modelcontextprotocol/server/package.json": "{}",
+    "packages/app/package.json": manifest,
+  });
+  const app = join(project.root, "packages/app");
+  const { code, stdout } = await run("init", "--project", app, "--starters-from", project.starters);
+  expect([code, stdout]).toEqual([0, expect.not.stringContaining("Install the MCP SDK")]);
+  expect(await project.json("packages/app/.mcp.json")).toMatchObject({
+    mcpServers: { phasegate: { args: expect.arrayContaining(["../../node_modules/phasegate/dist/cli/main.js"]) } },
+  });
+});

@@ -373,6 +373,20 @@ describe("the schemas for editors", () => {
   it("accept every file of the examples that a reader accepts", async () => {
     expect(await filesBelow(roots)).toBeGreaterThan(8);
   });
+  it("are named by every file of the starters and the examples", () => {
+    for (const root of ["examples", "starters"].map((path) => join(REPOSITORY, path))) {
+      const names = readdirSync(root, { recursive: true, encoding: "utf8" });
+      const files = names.map((name) => join(root, name)).filter((file) => Object.hasOwn(READERS, basename(file)));
+      expect(files.length).toBeGreaterThan(5);
+      for (const file of files) {
+        const address = /^(?:# yaml-language-server: \$schema=| *"\$schema": ")([^"\n]+)/m.exec(
+          readFileSync(file, "utf8"),
+        );
+        const schema = basename(file).replace(/yaml$/, "json");
+        expect(join(dirname(file), address?.[1] ?? "")).toBe(join(REPOSITORY, "schemas", schema));
+      }
+    }
+  });
   it.skipIf(missing !== "")(`accept every file of real projects that a reader accepts${missing}`, async () => {
     expect(await filesBelow([dirname(dirname(CORPUS))])).toBeGreaterThan(8);
   });

@@ -310,6 +310,8 @@ export interface Verification {
   verifier: string;
   /** The field whose value was verified; missing if the gate itself asks for the check. */
   field?: string | undefined;
+  /** The name of a check that the gate itself asks for, such as `verified_by.2`. */
+  check?: string | undefined;
   /** True if the check passed. */
   ok: boolean;
   /** True if the check could not be made: the verifier crashed, timed out, or is not registered. */

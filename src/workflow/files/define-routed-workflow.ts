@@ -54,7 +54,15 @@ export interface StepGateInput {
   /** Without effect for steps. Default: false. */
   allowOverride?: boolean | undefined;
   /** Checks against reality, by the names of verifiers. `field`: the field whose value is checked. */
-  verify?: { verifier: string; params?: JsonObject | undefined; field?: string | undefined }[] | undefined;
+  verify?:
+    | {
+        verifier: string;
+        params?: JsonObject | undefined;
+        field?: string | undefined;
+        description?: string | undefined;
+        waivable?: false | undefined;
+      }[]
+    | undefined;
   /** A person who must approve complete evidence. */
   approval?: ApprovalDefinition | undefined;
   /** How much of the gate the client sees. Default: `fields`. */
