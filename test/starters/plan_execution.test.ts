@@ -60,6 +60,20 @@ describe("plan_execution", () => {
     expect(await plan()).toBe(PLAN.replaceAll("[ ]", "[x]"));
   });
 
+  it("does not start on a plan without tasks", async () => {
+    const files = {
+      ...FILES,
+      "specs/empty/tasks.md": "# Tasks\n\n## Phase 1: Nothing\n",
+      "specs/text/tasks.md": "Do it.\n",
+    };
+    const { start } = await aStarter("plan_execution", { files, flags: FLAGS });
+    for (const target_file of ["specs/empty", "specs/text"])
+      expect(await start(OPTIONS, { target_file })).toMatchObject({
+        status: "error",
+        code: expect.stringMatching(/PLAN/),
+      });
+  });
+
   it("runs the check for a plan of another dialect", async () => {
     const { start, pass, lie, write } = await aStarter("plan_execution", { files: FILES, flags: FLAGS });
     await start(OPTIONS, { target_file: "specs/kiro/tasks.md" });

@@ -81,7 +81,7 @@ const CHECKED = {
         { verifier: "markdown_headings", path: "a", under: "Results", level: 2, names: ["One"], min: 1 },
         { verifier: "json_value", path: "a", pointer: "/a", equals: 1 },
         { verifier: "json_value", path: "a", pointer: "/a", rule: "value == 1" },
-        { verifier: "git_commit_exists", commit: "0123456" },
+        { verifier: "git_commit_exists", commit: "0123456", at_head: true, files: ["a"] },
         { verifier: "file_contains", path: "a", texts: ["One"] },
         { verifier: "line_exists", quote: true, paths: ["a"], except: ["b"], min: 1 },
         { verifier: "plan_parses", path: "a", min_tasks: 1, min_phases: 1, no_warnings: true },
