@@ -60,18 +60,13 @@ describe("plan_execution", () => {
     expect(await plan()).toBe(PLAN.replaceAll("[ ]", "[x]"));
   });
 
-  it("does not start on a plan without tasks", async () => {
-    const files = {
-      ...FILES,
-      "specs/empty/tasks.md": "# Tasks\n\n## Phase 1: Nothing\n",
-      "specs/text/tasks.md": "Do it.\n",
-    };
+  it("does not start on a text that is no plan, and says that a phase has no tasks", async () => {
+    const files = { ...FILES, "specs/empty/tasks.md": "# Tasks\n\n## Phase 1: Nothing\n", "specs/text.md": "Do it.\n" };
     const { start } = await aStarter("plan_execution", { files, flags: FLAGS });
-    for (const target_file of ["specs/empty", "specs/text"])
-      expect(await start(OPTIONS, { target_file })).toMatchObject({
-        status: "error",
-        code: expect.stringMatching(/PLAN/),
-      });
+    expect(await start(OPTIONS, { target_file: "specs/text.md" })).toMatchObject({ code: "PLAN_PARSE" });
+    expect(await start(OPTIONS, { target_file: "specs/empty" })).toMatchObject({
+      plan_warnings: { first: [{ code: "PHASE_EMPTY" }] },
+    });
   });
 
   it("runs the check for a plan of another dialect", async () => {

@@ -18,7 +18,15 @@ import {
   sinceFault,
   verifySchema,
 } from "../gate-definition.js";
-import { canonicalJson, ENGLISH, type JsonObject, type JsonValue, revisionOf, storedObjectSchema } from "../json.js";
+import {
+  canonicalJson,
+  ENGLISH,
+  innermostIssue,
+  type JsonObject,
+  type JsonValue,
+  revisionOf,
+  storedObjectSchema,
+} from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
 import { wrongTypes } from "./define-gate.js";
@@ -222,7 +230,9 @@ const stepGateSchema = z.strictObject({
 function readStepGate(gate: StepGateInput) {
   const read = stepGateSchema.safeParse(gate, ENGLISH);
   if (read.success) return { gate: read.data, problems: [] };
-  const problems = read.error.issues.map(({ path, message }) => `${["gate", ...path].join(".")}: ${message}`);
+  const problems = read.error.issues
+    .map(innermostIssue)
+    .map(({ path, message }) => `${["gate", ...path].join(".")}: ${message}`);
   return { problems: [...problems, "a gate is written as { fields: [{ name: 'tests_pass', type: 'boolean' }] }"] };
 }
 
