@@ -8,16 +8,22 @@ import { dirname, join } from "node:path";
 import { errnoOf, PhasegateError } from "../errors.js";
 import type { FileChange, SetupPlan } from "./plan.js";
 import { locationOf, type Roots } from "./project.js";
+import { RECORD_PATH } from "./record.js";
 
 /**
  * Writes what a plan changes.
  * @throws {PhasegateError} `STORAGE_FAILED` if a file has changed since it was read, or can't be written. Then nothing is
  * changed.
  */
-export async function applyPlan(roots: Roots, { changes, make, unmake }: SetupPlan): Promise<void> {
+export async function applyPlan(roots: Roots, { changes, pending, make, unmake }: SetupPlan): Promise<void> {
   for (const change of changes) await check(roots, change);
   const undo: (() => Promise<unknown>)[] = [];
+  const record = changes.find(({ path }) => path === RECORD_PATH);
   try {
+    if (pending !== undefined && record !== undefined) {
+      await write(roots, RECORD_PATH, pending);
+      undo.push(() => write(roots, RECORD_PATH, record.before));
+    }
     for (const folder of make) {
       const path = absolute(roots, folder);
       await mkdir(path);
@@ -25,11 +31,13 @@ export async function applyPlan(roots: Roots, { changes, make, unmake }: SetupPl
     }
     for (const change of changes) {
       await write(roots, change.path, change.after);
-      undo.push(() => write(roots, change.path, change.before));
+      if (change !== record || pending === undefined) undo.push(() => write(roots, change.path, change.before));
     }
   } catch (error) {
     for (const step of undo.reverse()) await step();
-    throw failed("can't be written", errnoOf(error) ?? "unknown", error);
+    throw error instanceof PhasegateError
+      ? error
+      : failed("a file or folder can't be changed", errnoOf(error) ?? "unknown", error);
   }
   for (const folder of unmake) await removeIfEmpty(absolute(roots, folder));
 }
@@ -63,8 +71,11 @@ async function write(roots: Roots, path: string, text: string | undefined): Prom
     if (mode !== undefined) await chmod(temporary, mode);
     await rename(temporary, real);
   } catch (error) {
-    if (errnoOf(error) !== "EEXIST") await rm(temporary, { force: true });
-    throw error;
+    const cause = errnoOf(error) ?? "unknown";
+    const left = `If no other init is running, delete ${path}.phasegate.tmp, which an interrupted one has left, and run it again.`;
+    if (cause === "EEXIST") throw failed(`${path} can't be written`, cause, error, left);
+    await rm(temporary, { force: true });
+    throw failed(`${path} can't be written`, cause, error);
   }
 }
 
@@ -87,9 +98,14 @@ function absolute(roots: Roots, name: string): string {
   return join(base, path);
 }
 
-function failed(message: string, cause: string, error?: unknown): PhasegateError<"STORAGE_FAILED"> {
+function failed(
+  message: string,
+  cause: string,
+  error?: unknown,
+  remedy = "Correct that, and run phasegate init again.",
+) {
   return new PhasegateError("STORAGE_FAILED", `${message} (${cause}): nothing was changed`, {
-    remedy: "Correct that, and run phasegate init again.",
+    remedy,
     details: { operation: "init", cause },
     cause: error,
   });
