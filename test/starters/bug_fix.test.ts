@@ -103,7 +103,7 @@ describe("bug_fix", () => {
     await lie(2, { ...CAUSE, cause: SHOWN.test }, /it must not be in/);
     await pass(2, CAUSE);
 
-    await lie(3, { ...FIX, changed: [] }, /the file with the cause is not among them/);
+    await lie(3, { ...FIX, changed: [] }, /the file with the cause must be among them/);
     await lie(3, FIX, /named, but not changed: add.mjs .*exit code 1, expected 0/);
     await write("add.mjs", "export function add(a, b) {\n  return a - -b;\n}\n");
     await write("test/add.test.mjs", TEST.replace("add(2, 3), 5", "add(2, 3), -1"));
@@ -135,7 +135,7 @@ describe("bug_fix", () => {
     await lie(4, { commit, test_file }, /1 uncommitted file: notes.txt/);
     await write("notes.txt", "mine");
     await lie(4, { commit: before, test_file }, /is not the commit that is checked out/);
-    await lie(4, { commit, test_file: "add.mjs" }, /it is not the file of phase 1/);
+    await lie(4, { commit, test_file: "add.mjs" }, /it must be the file of phase 1/);
     await lie(4, { commit: commit.replace(/^...../, "00000"), test_file }, /there is no commit/);
     await write("add.mjs", "export function add(a, b) {\n  return 5;\n}\n");
     git("commit", "--quiet", "-am", "broken again");
@@ -157,12 +157,12 @@ describe("bug_fix", () => {
     await pass(1, { ...SHOWN, test: { ...SHOWN.test, file: "test/hidden.test.mjs", line: 6 } });
     await pass(2, CAUSE);
     await write("local/on", "");
-    await lie(3, { ...FIX, changed: [] }, /the file with the cause is not among them/);
+    await lie(3, { ...FIX, changed: [] }, /the file with the cause must be among them/);
     await lie(3, FIX, /named, but not changed: add.mjs/);
     // Flags of the index, and a stash.
     await write("add.mjs", "export function add(a, b) {\n  return a + b;\n}\n");
     git("update-index", "--assume-unchanged", "add.mjs");
-    await lie(3, { ...FIX, changed: [] }, /the file with the cause/);
+    await lie(3, { ...FIX, changed: [] }, /the file with the cause must/);
     git("update-index", "--no-assume-unchanged", "--skip-worktree", "add.mjs");
     await pass(3, FIX);
     // Only the fix is committed: the test stays where git ignores it.
