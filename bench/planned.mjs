@@ -8,6 +8,7 @@ import { createEngine, MemoryContent, MemoryPlans, MemoryStorage } from "phasega
 import { parsePlan } from "phasegate/plan";
 import { medians, ratio, row, time } from "./measure.mjs";
 
+const TARGET = "src/a.ts";
 const TEMPLATE = `# Task [TASK_ID]: [TASK_NAME]
 
 **Phase:** [PHASE_NUMBER] ([PHASE_NAME])
@@ -122,7 +123,7 @@ async function rendering() {
   const structure = { type: "work", phases: [phase] };
   const template = { text: TEMPLATE, revision: "one", sources: ["task.md"], tokens: 1 };
   const context = { options: { content: { text: async () => template } } };
-  await renderedText(context, structure, phase, tasks[0]);
+  await renderedText(context, structure, TARGET, phase, tasks[0]);
   let revision = 0;
   const changing = { options: { content: { text: async () => ({ ...template, revision: `${revision++}` }) } } };
   const other = { ...structure };
@@ -130,8 +131,8 @@ async function rendering() {
   return medians({
     replace: { fn: () => TEMPLATE.replace(/\[([A-Z][A-Z0-9_]*)\]/g, (whole, name) => values[name] ?? whole) },
     render: { fn: () => renderTask(TEMPLATE, phase, tasks[0]) },
-    made: { fn: async () => renderedText(changing, other, phase, tasks[0]) },
-    cached: { fn: async () => renderedText(context, structure, phase, tasks[0]) },
+    made: { fn: async () => renderedText(changing, other, TARGET, phase, tasks[0]) },
+    cached: { fn: async () => renderedText(context, structure, TARGET, phase, tasks[0]) },
   });
 }
 

@@ -18,7 +18,7 @@ import { emptyDatabase } from "../support/postgres.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { run } from "./run-cli.js";
 
-const SESSIONS = howOften(150, 5000);
+const SESSIONS = howOften(60, 5000);
 /** Sessions that are made at once: a commit waits for the disk. */
 const AT_ONCE = 20;
 const DAYS = 86_400_000;

@@ -2,6 +2,7 @@ import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { storageContract } from "../../../src/testing/storage-contract/contract.js";
+import { howOften } from "../../support/how-often.ts";
 import { emptySchema, newSchema, postgresUrl } from "../../support/postgres.ts";
 
 let pool: Pool;
@@ -21,11 +22,14 @@ afterAll(async () => {
  * Ways to open a storage without a URL. test/testing/postgres-contract.test.ts opens it with one, in other processes,
  * too.
  */
-const PLACES = {
-  "with a pool of the host's": () => ({ pool }),
-  "with one client of the host's": () => ({ client }),
-  "without prepared statements": () => ({ pool, preparedStatements: false }),
-} as const;
+const PLACES = howOften(
+  { "with one client of the host's, without prepared statements": () => ({ client, preparedStatements: false }) },
+  {
+    "with a pool of the host's": () => ({ pool }),
+    "with one client of the host's": () => ({ client }),
+    "without prepared statements": () => ({ pool, preparedStatements: false }),
+  },
+);
 
 for (const [name, place] of Object.entries(PLACES)) {
   describe(`PostgresStorage ${name}`, () => {
