@@ -4,7 +4,14 @@
  * providers has no free-form objects.
  */
 import * as z from "zod/mini";
-import { ENGLISH, isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
+import {
+  ENGLISH,
+  innermostIssue,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  storedValueSchema,
+} from "../../workflow/json.js";
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
 
 /** The states of an instance of a routed workflow, as on the wire. */
@@ -176,7 +183,9 @@ function oneOf(...types: readonly string[]): JsonObject {
 }
 
 function problemOf(error: z.core.$ZodError): string {
-  const parts = error.issues.map(({ path, message }) => `${path.join(".") || "the answer"}: ${message}`);
+  const parts = error.issues
+    .map(innermostIssue)
+    .map(({ path, message }) => `${path.join(".") || "the answer"}: ${message}`);
   return parts.join("; ");
 }
 
