@@ -194,13 +194,3 @@ function asObject(updates: z.infer<typeof updatesSchema>): JsonObject {
   if (!Array.isArray(updates)) return updates;
   return Object.fromEntries(updates.map(({ key, value }): [string, JsonValue] => [key, value]));
 }
-
-/** Chooses the next step; usually a language model. */
-export interface StepDecider {
-  /**
-   * Answers a request. Ends soon after `signal` is aborted. Deadlines and the one retry of a failed request
-   * are the decider's responsibility; the engine reports what is wrong with an answer in `problem`.
-   * @throws {PhasegateError} `DECIDER_FAILED` when there is no answer.
-   */
-  decide(request: DecisionRequest, options: { readonly signal: AbortSignal }): Promise<DeciderAnswer>;
-}
