@@ -1,6 +1,6 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
- * subcommand is in the file of its name (`keygen`, `waive`, `deny` and `audit` in approve.ts, `restore`, `repair` and
+ * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore`, `repair` and
  * `compact` in backup.ts, `gate` in validate.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, and which error ends with which of them
@@ -98,7 +98,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
   cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
-  audit: async () => (await import("./approve.js")).auditCommand,
+  audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
   export: async () => (await import("./export.js")).exportCommand,
   import: async () => (await import("./import.js")).importCommand,
