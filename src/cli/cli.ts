@@ -84,6 +84,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   stats: async () => (await import("./stats.js")).statsCommand,
   show: async () => (await import("./show.js")).showCommand,
   keygen: async () => (await import("./approve.js")).keygenCommand,
+  approvers: async () => (await import("./approvers.js")).approversCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),

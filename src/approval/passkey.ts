@@ -1,0 +1,213 @@
+/**
+ * Approvals by passkey (WebAuthn). The challenge is the SHA-256 of the text that Ed25519 keys sign, so that a passkey's
+ * signature is for one decision only. @simplewebauthn/server, an optional peer, is loaded by the first check.
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import * as z from "zod/mini";
+import { PhasegateError } from "../errors.js";
+import { algorithmOf, type Passkey } from "./approvers.js";
+import { fromBase64Url, toBase64Url } from "./keys.js";
+import {
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  type ApprovalSignature,
+  approvalMessage,
+  type WaiverQuestion,
+} from "./message.js";
+
+/** The algorithms that are offered, ES256 and EdDSA, by their COSE numbers. */
+const ALGORITHMS = [-7, -8];
+
+/**
+ * Returns the challenge that a passkey signs for an answer: the SHA-256 of `approvalMessage`, in base64url. Ask for user
+ * verification (`userVerification: "required"`) with the credentials of that approver. Then pass `signedAt`, the
+ * assertion's `signature` as `value`, its `authenticatorData`, and its `clientDataJSON` as `clientData` to
+ * `Engine.approve` or `Engine.deny`, for a waiver to `Engine.waive` or `Engine.denyWaiver`.
+ */
+export function passkeyChallenge(
+  question: ApprovalQuestion | WaiverQuestion,
+  answer: ApprovalAnswer,
+): { readonly challenge: string } {
+  return { challenge: challengeOf(approvalMessage(question, answer)) };
+}
+
+function challengeOf(message: string): string {
+  return toBase64Url(sha256(utf8ToBytes(message)));
+}
+
+/** Returns why a signature is not by a passkey for this text; undefined if it is. */
+export async function checkAssertion(
+  { credentialId: id, publicKey, rpId, origins }: Passkey,
+  message: string,
+  { value, authenticatorData, clientData }: ApprovalSignature,
+): Promise<Error | undefined> {
+  if (authenticatorData === undefined || clientData === undefined) {
+    return new Error("authenticatorData and clientData belong together");
+  }
+  const { verifyAuthenticationResponse } = await loadWebAuthn();
+  const { verified } = await verifyAuthenticationResponse({
+    response: {
+      ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+      response: { authenticatorData, clientDataJSON: clientData, signature: value },
+    },
+    expectedType: "webauthn.get",
+    expectedChallenge: challengeOf(message),
+    expectedOrigin: [...origins],
+    expectedRPID: rpId,
+    requireUserVerification: true,
+    // Nobody knows the counter of the time when an old log is checked. An audit compares those in the log.
+    credential: { id, publicKey: fromBase64Url(publicKey), counter: 0 },
+  }).catch((error: unknown) => ({ verified: error instanceof Error ? error : new Error(String(error)) }));
+  if (verified instanceof Error) return verified;
+  if (!verified) return new Error("the signature is not by this passkey");
+  return isEmbedded(clientData) ? new Error("the page was embedded in a page of another origin") : undefined;
+}
+
+/** Returns true if the passkey was asked in a frame of another site's page, where people don't see what they approve. */
+function isEmbedded(clientData: string): boolean {
+  const { crossOrigin }: { crossOrigin?: unknown } = JSON.parse(textOf(clientData));
+  return crossOrigin !== undefined && crossOrigin !== false;
+}
+
+function textOf(base64Url: string): string {
+  return new TextDecoder().decode(fromBase64Url(base64Url));
+}
+
+/** Where passkeys are registered and used. */
+export interface PasskeyPlace {
+  /** The domain of the page, such as `gates.example.com` or `localhost`. An IP address is none. */
+  readonly rpId: string;
+  /** The origins of the page, such as `https://gates.example.com`. */
+  readonly origins: readonly string[];
+}
+
+/** Whom a passkey is registered for. */
+export interface RegistrationRequest extends Pick<PasskeyPlace, "rpId"> {
+  /** The approver's name. */
+  readonly name: string;
+  /** The passkeys that the person has registered: a device does not register a second one. */
+  readonly known?: readonly Passkey[];
+}
+
+/** What a browser needs to make a passkey: `PublicKeyCredentialCreationOptionsJSON`, as JSON for the page. */
+export interface RegistrationOptions {
+  /** 32 random bytes in base64url. Keep them on the server for {@link readRegistration}. */
+  readonly challenge: string;
+  /** The relying party. */
+  readonly rp: { readonly name: string; readonly id?: string };
+  /** The approver. */
+  readonly user: { readonly id: string; readonly name: string; readonly displayName: string };
+  /** ES256 and EdDSA. */
+  readonly pubKeyCredParams: readonly { readonly alg: number; readonly type: "public-key" }[];
+  /** In milliseconds. */
+  readonly timeout?: number;
+  /** `none`: nobody asks which device it is. */
+  readonly attestation?: string;
+  /** The passkeys that the person has. */
+  readonly excludeCredentials?: readonly { readonly id: string; readonly type: string }[];
+  /** User verification is required, a resident key preferred. */
+  readonly authenticatorSelection?: { readonly userVerification?: string; readonly residentKey?: string };
+}
+
+/**
+ * Returns what a browser needs to make a passkey for an approver, with a new challenge.
+ * @throws {PhasegateError} `INTERNAL` when @simplewebauthn/server is not installed.
+ */
+export async function registrationOptions({
+  name,
+  rpId,
+  known = [],
+}: RegistrationRequest): Promise<RegistrationOptions> {
+  const { generateRegistrationOptions } = await loadWebAuthn();
+  return generateRegistrationOptions({
+    rpName: "phasegate",
+    rpID: rpId,
+    userName: name,
+    userDisplayName: name,
+    attestationType: "none",
+    authenticatorSelection: { residentKey: "preferred", userVerification: "required" },
+    supportedAlgorithmIDs: ALGORITHMS,
+    excludeCredentials: known.map(({ credentialId }) => ({ id: credentialId })),
+  });
+}
+
+const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
+
+const registrationSchema = z.object({
+  id: text(1364),
+  rawId: text(1364),
+  type: z.literal("public-key"),
+  response: z.object({ clientDataJSON: text(4096), attestationObject: text(16_384) }),
+});
+
+/** What a registration must answer: the challenge of {@link registrationOptions}, on a page of this place. */
+export interface ExpectedRegistration extends PasskeyPlace {
+  /** The challenge of {@link registrationOptions}; use it once. */
+  readonly challenge: string;
+}
+
+/**
+ * Checks a browser's answer to {@link registrationOptions} (`RegistrationResponseJSON`), and returns the passkey to store.
+ * @throws {PhasegateError} `INVALID_INPUT` when the answer does not count; `INTERNAL` when @simplewebauthn/server is not
+ * installed.
+ */
+export async function readRegistration(response: unknown, expected: ExpectedRegistration): Promise<Passkey> {
+  const { challenge, rpId, origins } = expected;
+  const { data } = registrationSchema.safeParse(response);
+  if (data === undefined) throw notRegistered(new Error("a member is missing, of another type, or too long"));
+  const { verifyRegistrationResponse } = await loadWebAuthn();
+  const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
+  try {
+    const attestation = decodeAttestationObject(fromBase64Url(data.response.attestationObject));
+    // Other attestations have certificates, which may name addresses for the library to load more from.
+    const isPlain = attestation.get("fmt") === "none" || attestation.get("fmt") === "packed";
+    if (!isPlain || attestation.get("attStmt").get("x5c") !== undefined) {
+      throw new Error("it has an attestation with certificates, and none was asked for");
+    }
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response: { ...data, clientExtensionResults: {} },
+      expectedType: "webauthn.create",
+      expectedChallenge: challenge,
+      expectedOrigin: [...origins],
+      expectedRPID: rpId,
+      requireUserPresence: true,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (!verified) throw new Error("it is not verified");
+    const { id, publicKey } = registrationInfo.credential;
+    const algorithm = algorithmOf(publicKey);
+    if (algorithm === undefined) throw new Error("its key is neither ES256 nor Ed25519");
+    if (isEmbedded(data.response.clientDataJSON)) throw new Error("the page was embedded in a page of another origin");
+    return { kind: "passkey", credentialId: id, publicKey: toBase64Url(publicKey), algorithm, rpId, origins };
+  } catch (error) {
+    throw notRegistered(error);
+  }
+}
+
+function notRegistered(cause: unknown): PhasegateError<"INVALID_INPUT"> {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new PhasegateError("INVALID_INPUT", `the passkey can't be registered: ${why}`, {
+    remedy:
+      "Open the page at its own address and try again, with a device that asks for a fingerprint, a face or a PIN.",
+    details: { field: "response", expected: "the answer of the browser to the registration options" },
+    cause,
+  });
+}
+
+/** Loads the package, an optional dependency. Throws `INTERNAL` if it is not installed. */
+export async function loadWebAuthn(
+  load: () => Promise<typeof import("@simplewebauthn/server")> = () => import("@simplewebauthn/server"),
+): Promise<typeof import("@simplewebauthn/server")> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new PhasegateError("INTERNAL", "approvals by passkey need @simplewebauthn/server, which can't be loaded", {
+      remedy: "Install it next to phasegate: npm install @simplewebauthn/server@14",
+      details: { cause: "@simplewebauthn/server" },
+      cause: error,
+    });
+  }
+}
