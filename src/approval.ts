@@ -7,7 +7,7 @@
 
 export type { ApproverKey, Approvers, Passkey } from "./approval/approvers.js";
 export type { Distrust } from "./approval/decision.js";
-export type { ApprovalAudit, ApprovalPass, CounterWarning, Unapproved, UsedKey } from "./approval/guard.js";
+export type { ApprovalAudit, ApprovalPass, CounterWarning, Unapproved } from "./approval/guard.js";
 export type { InvitationState, Invitations } from "./approval/invitations.js";
 export type { ApproverKeys } from "./approval/keys.js";
 export {
@@ -30,6 +30,7 @@ export {
   readRegistration,
   registrationOptions,
 } from "./approval/passkey.js";
+export type { UsedKey } from "./approval/signatures.js";
 export type { Proof } from "./gate/backed-claims.js";
 export type { ApprovedPass, AwaitedWaiver, Denial, UnapprovedPass } from "./phased/approval/ledger.js";
 export type {

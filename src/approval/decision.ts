@@ -4,8 +4,7 @@
  */
 
 import type { ErrorDetails, PhasegateError } from "../errors.js";
-import { type ApproverKey, type KnownApprovers, keyIdOf } from "./approvers.js";
-import { isSignedBy } from "./keys.js";
+import type { KnownApprovers } from "./approvers.js";
 import {
   type ApprovalQuestion,
   type ApprovalRequested,
@@ -13,7 +12,6 @@ import {
   approvalMessage,
   approvalRefused,
   isWaiver,
-  signatureSchema,
   type WaiverQuestion,
 } from "./message.js";
 
@@ -79,38 +77,12 @@ export async function checkDecision(
     return refused("unknown_approver", phase, `there is no key for an approver called ${by}`, remedy);
   }
   const message = approvalMessage(question, { decision, by, note, signedAt: signature.signedAt });
-  const found = await findKey(keys, message, signature);
-  if ("key" in found)
-    return { accepted: { authenticated: true, signature: found.signature, keyId: keyIdOf(found.key) } };
+  const { findKey } = await import("./signatures.js");
+  const found = await findKey(by, keys, message, signature);
+  if ("keyId" in found) return { accepted: { authenticated: true, ...found } };
   const remedy = "Sign the current request with that approver's own key: a signature is valid for one request only.";
   const refusal = `the signature is not by ${by}, or not for the request of phase ${phase}`;
   return refused("signature", phase, refusal, remedy, found.cause);
-}
-
-/** Returns the key that signed, and the signature without members that none has; or why it is not by any of the keys. */
-async function findKey(
-  keys: readonly ApproverKey[],
-  message: string,
-  given: ApprovalSignature,
-): Promise<{ readonly key: ApproverKey; readonly signature: ApprovalSignature } | { readonly cause?: Error }> {
-  const { data: signature } = signatureSchema.safeParse(given);
-  if (signature === undefined) return { cause: new Error("a member of the signature is missing, or too long") };
-  const { authenticatorData, clientData } = signature;
-  if (authenticatorData === undefined && clientData === undefined) {
-    for (const key of keys) {
-      if (typeof key === "string" && (await isSignedBy(key, message, signature.value))) return { key, signature };
-    }
-    return {};
-  }
-  const { checkAssertion } = await import("./passkey.js");
-  let cause = new Error("this approver has no passkey");
-  for (const key of keys) {
-    if (typeof key === "string") continue;
-    const problem = await checkAssertion(key, message, signature);
-    if (problem === undefined) return { key, signature };
-    cause = problem;
-  }
-  return { cause };
 }
 
 /** Checks a decision that is about to be recorded, and throws `APPROVAL_REFUSED` if it does not count. */

@@ -3,7 +3,10 @@
  * reviewed than any package, and there is nothing to load.
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
 import { PhasegateError } from "../errors.js";
+import type { ApproverKey } from "./approvers.js";
 
 /** An approver's key pair as texts. */
 export interface ApproverKeys {
@@ -66,6 +69,12 @@ export async function isSignedBy(publicKey: string, message: string, signature: 
   const raw = fromBase64Url(publicKey.slice(PREFIX.length));
   const key = await crypto.subtle.importKey("raw", raw, ED25519, false, ["verify"]);
   return crypto.subtle.verify(ED25519, key, fromBase64Url(signature), new TextEncoder().encode(message));
+}
+
+/** Returns a short name of a public key for logs: the first half of its SHA-256. */
+export function keyIdOf(key: ApproverKey): string {
+  const text = typeof key === "string" ? key.slice(PREFIX.length) : key.publicKey;
+  return bytesToHex(sha256(fromBase64Url(text))).slice(0, 32);
 }
 
 /** Encodes bytes as base64url, without padding. */

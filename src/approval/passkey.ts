@@ -7,7 +7,8 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
-import { algorithmOf, type Passkey } from "./approvers.js";
+import { shown } from "../workflow/names.js";
+import type { Passkey } from "./approvers.js";
 import { fromBase64Url, toBase64Url } from "./keys.js";
 import {
   type ApprovalAnswer,
@@ -16,6 +17,63 @@ import {
   approvalMessage,
   type WaiverQuestion,
 } from "./message.js";
+
+const ORIGINS_MAX = 20;
+
+/**
+ * Public keys as COSE in base64url. Authenticators encode keys in one form only (CTAP2's canonical CBOR), so each kind has
+ * one beginning and one length.
+ */
+const COSE = {
+  ES256: /^pQECAyYgASFYI[A-P][\w-]{42}Ilgg[\w-]{43}$/,
+  Ed25519: /^pAEBAycgBiFYI[A-P][\w-]{42}$/,
+};
+
+/** Returns the algorithm of a COSE key in base64url; undefined for another algorithm, and for anything but a key. */
+export function algorithmOf(publicKey: string): Passkey["algorithm"] | undefined {
+  if (COSE.ES256.test(publicKey)) return "ES256";
+  return COSE.Ed25519.test(publicKey) ? "Ed25519" : undefined;
+}
+
+const text = (form: RegExp) => z.string().check(z.regex(form));
+
+/** A passkey. A credential's id has at most 1,023 bytes, a domain 253 characters. */
+const passkeySchema = z
+  .strictObject({
+    kind: z.literal("passkey"),
+    credentialId: text(/^[\w-]{1,1364}$/),
+    publicKey: z.string(),
+    algorithm: z.enum(["ES256", "Ed25519"]),
+    rpId: text(/^(?=.{1,253}$)[a-z0-9-]+(?:\.[a-z0-9-]+)*$/),
+    origins: z.array(z.string()).check(z.minLength(1), z.maxLength(ORIGINS_MAX)),
+    invitation: z.optional(text(/^[0-9a-f]{64}$/)),
+  })
+  .check(
+    z.refine(({ publicKey, algorithm }) => algorithmOf(publicKey) === algorithm, { path: ["publicKey"] }),
+    z.refine(({ origins, rpId }) => origins.every((origin) => isOriginOf(origin, rpId)), { path: ["origins"] }),
+  );
+
+/**
+ * Checks an approver's passkey. It comes from outside: from a file, or from the host.
+ * @throws {PhasegateError} `INVALID_INPUT` with the name of a member that is wrong, or that passkeys do not have.
+ */
+export function requirePasskey(name: string, key: Passkey): void {
+  const [issue] = passkeySchema.safeParse(key).error?.issues ?? [];
+  if (issue === undefined) return;
+  const member = String(issue.code === "unrecognized_keys" ? issue.keys[0] : issue.path[0]);
+  throw new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is a passkey with a wrong ${shown(member)}`, {
+    remedy: "Take it out, and invite the person again: phasegate approvers invite NAME.",
+    details: { field: `approvers.${name}.${member}`, expected: "a passkey as it was registered" },
+  });
+}
+
+/** Returns true for the origin of a page on which a passkey of this domain works: HTTPS, or HTTP on this machine. */
+function isOriginOf(origin: string, rpId: string): boolean {
+  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  if (url === undefined || url.origin !== origin) return false;
+  const isSecure = url.protocol === "https:" || (url.protocol === "http:" && /(^|\.)localhost$/.test(url.hostname));
+  return isSecure && `.${url.hostname}`.endsWith(`.${rpId}`);
+}
 
 /** The algorithms that are offered, ES256 and EdDSA, by their COSE numbers. */
 const ALGORITHMS = [-7, -8];
@@ -133,13 +191,14 @@ export async function registrationOptions({
   });
 }
 
-const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
-
 const registrationSchema = z.object({
-  id: text(1364),
-  rawId: text(1364),
+  id: text(/^[\w-]{1,1364}$/),
+  rawId: text(/^[\w-]{1,1364}$/),
   type: z.literal("public-key"),
-  response: z.object({ clientDataJSON: text(4096), attestationObject: text(16_384) }),
+  response: z.object({
+    clientDataJSON: text(/^[\w-]{1,4096}$/),
+    attestationObject: text(/^[\w-]{1,16384}$/),
+  }),
 });
 
 /** What a registration must answer: the challenge of {@link registrationOptions}, on a page of this place. */
@@ -157,8 +216,7 @@ export async function readRegistration(response: unknown, expected: ExpectedRegi
   const { challenge, rpId, origins } = expected;
   const { data } = registrationSchema.safeParse(response);
   if (data === undefined) throw notRegistered(new Error("a member is missing, of another type, or too long"));
-  const { verifyRegistrationResponse } = await loadWebAuthn();
-  const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
+  const { decodeAttestationObject, verifyRegistrationResponse } = await loadWebAuthn();
   try {
     const attestation = decodeAttestationObject(fromBase64Url(data.response.attestationObject));
     // Other attestations have certificates, which may name addresses for the library to load more from.
@@ -178,10 +236,11 @@ export async function readRegistration(response: unknown, expected: ExpectedRegi
     });
     if (!verified) throw new Error("it is not verified");
     const { id, publicKey } = registrationInfo.credential;
-    const algorithm = algorithmOf(publicKey);
+    const key = toBase64Url(publicKey);
+    const algorithm = algorithmOf(key);
     if (algorithm === undefined) throw new Error("its key is neither ES256 nor Ed25519");
     if (isEmbedded(data.response.clientDataJSON)) throw new Error("the page was embedded in a page of another origin");
-    return { kind: "passkey", credentialId: id, publicKey: toBase64Url(publicKey), algorithm, rpId, origins };
+    return { kind: "passkey", credentialId: id, publicKey: key, algorithm, rpId, origins };
   } catch (error) {
     throw notRegistered(error);
   }
@@ -197,12 +256,17 @@ function notRegistered(cause: unknown): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** Loads the package, an optional dependency. Throws `INTERNAL` if it is not installed. */
-export async function loadWebAuthn(
-  load: () => Promise<typeof import("@simplewebauthn/server")> = () => import("@simplewebauthn/server"),
-): Promise<typeof import("@simplewebauthn/server")> {
+/**
+ * Loads the package, an optional dependency. Throws `INTERNAL` if it is not installed. Bundlers leave out what they can't
+ * find only if it is imported in a `try`.
+ */
+export async function loadWebAuthn() {
   try {
-    return await load();
+    const [server, helpers] = await Promise.all([
+      import("@simplewebauthn/server"),
+      import("@simplewebauthn/server/helpers"),
+    ]);
+    return { ...server, ...helpers };
   } catch (error) {
     throw new PhasegateError("INTERNAL", "approvals by passkey need @simplewebauthn/server, which can't be loaded", {
       remedy: "Install it next to phasegate: npm install @simplewebauthn/server@14",

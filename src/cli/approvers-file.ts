@@ -22,7 +22,7 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { type ApproverKey, type Approvers, checkApprovers, keyIdOf, type Passkey } from "../approval/approvers.js";
+import { type ApproverKey, type Approvers, checkApprovers, type Passkey } from "../approval/approvers.js";
 import {
   acceptInvitation,
   type Invitation,
@@ -32,6 +32,8 @@ import {
   isUsed,
   stateOf,
 } from "../approval/invitations.js";
+import { keyIdOf } from "../approval/keys.js";
+import { requirePasskey } from "../approval/passkey.js";
 import { errnoOf, isPhasegateError } from "../errors.js";
 import { renameIfSame, temporaryName, whileClaimed } from "../sandbox/replace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -197,9 +199,11 @@ export function parseApprovers(file: string, text: string): Approvers {
   throw new CommandFailure(`${file} is not a file of approvers`, EXIT.usage, hint);
 }
 
-/** Returns approvers in one form: a list for each name that has several keys. */
+/** Checks approvers, and returns them in one form: a list for each name that has several keys. */
 function normal(approvers: Readonly<Record<string, unknown>>): Approvers {
-  return Object.fromEntries([...checkApprovers(approvers)].map(([name, keys]) => [name, oneOrMore(keys)]));
+  const known = [...checkApprovers(approvers)];
+  for (const [name, keys] of known) for (const key of keys) if (typeof key !== "string") requirePasskey(name, key);
+  return Object.fromEntries(known.map(([name, keys]) => [name, oneOrMore(keys)]));
 }
 
 function oneOrMore(keys: readonly ApproverKey[]): ApproverKey | readonly ApproverKey[] {

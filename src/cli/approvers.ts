@@ -3,7 +3,8 @@
  * reads and writes the files.
  */
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type ApproverKey, keyIdOf } from "../approval/approvers.js";
+import type { ApproverKey } from "../approval/approvers.js";
+import { keyIdOf } from "../approval/keys.js";
 import { ApproversFile } from "./approvers-file.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { age, jsonOption, logLevelOption, notEmpty } from "./options.js";

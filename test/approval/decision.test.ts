@@ -1,7 +1,7 @@
 import { createApproverKeys, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
-import { keyIdOf } from "../../src/approval/approvers.js";
 import { type AskedApproval, checkDecision, requireDecision } from "../../src/approval/decision.js";
+import { keyIdOf } from "../../src/approval/keys.js";
 import { approvalMessage, hashEvidence, signatureSchema } from "../../src/approval/message.js";
 import { failure } from "../support/failure.js";
 

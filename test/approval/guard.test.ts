@@ -1,6 +1,5 @@
 import { createApproverKeys, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
-import { keyIdOf } from "../../src/approval/approvers.js";
 import type { ApprovalOptions } from "../../src/approval/decision.js";
 import {
   ApprovalGuard,
@@ -10,6 +9,7 @@ import {
   type KeyUse,
   passOf,
 } from "../../src/approval/guard.js";
+import { keyIdOf } from "../../src/approval/keys.js";
 import { approvalRefused } from "../../src/approval/message.js";
 import { AlteredStorage } from "../log/altered-storage.js";
 import { type CounterEvent, type CounterHead, count, ID, makeKernel } from "../log/counter.js";

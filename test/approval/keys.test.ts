@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keyIdOf } from "../../src/approval/approvers.js";
-import { createKeys, isSignedBy, readPrivateKey } from "../../src/approval/keys.js";
+import { createKeys, isSignedBy, keyIdOf, readPrivateKey } from "../../src/approval/keys.js";
 import { failure } from "../support/failure.js";
 
 /** The first test key of RFC 8032, as OpenSSL writes it, and its public half. */

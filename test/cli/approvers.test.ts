@@ -2,7 +2,7 @@ import { chmod, readdir, readFile, stat, symlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import { FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
-import { keyIdOf } from "../../src/approval/approvers.js";
+import { keyIdOf } from "../../src/approval/keys.js";
 import { ApproversFile } from "../../src/cli/approvers-file.js";
 import { readCurrentTrust } from "../../src/cli/trust.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
@@ -188,7 +188,7 @@ describe("a running server", () => {
     const { file } = await aFile();
     await expect(readCurrentTrust({ approvers: file }, () => {})).rejects.toThrow("can't be read");
     await writeFile(file, '{"ann": {"kind": "passkey"}}');
-    await expect(readCurrentTrust({ approvers: file }, () => {})).rejects.toThrow("the passkey approvers");
+    await expect(readCurrentTrust({ approvers: file }, () => {})).rejects.toThrow("is a passkey with a wrong");
     await expect(readCurrentTrust({ approver: { ann: "x" } }, () => {})).rejects.toThrow("no Ed25519 public key");
   });
 });
