@@ -258,14 +258,12 @@ function notRegistered(cause: unknown): PhasegateError<"INVALID_INPUT"> {
 
 /**
  * Loads the package, an optional dependency. Throws `INTERNAL` if it is not installed. Bundlers leave out what they can't
- * find only if it is imported in a `try`.
+ * find only if it is imported so, in a `try`.
  */
 export async function loadWebAuthn() {
   try {
-    const [server, helpers] = await Promise.all([
-      import("@simplewebauthn/server"),
-      import("@simplewebauthn/server/helpers"),
-    ]);
+    const server = await import("@simplewebauthn/server");
+    const helpers = await import("@simplewebauthn/server/helpers");
     return { ...server, ...helpers };
   } catch (error) {
     throw new PhasegateError("INTERNAL", "approvals by passkey need @simplewebauthn/server, which can't be loaded", {

@@ -54,19 +54,17 @@ async function asking(algorithm: "ES256" | "Ed25519" = "ES256", more: Partial<En
 }
 
 describe("an approval by passkey", () => {
-  for (const algorithm of ["ES256", "Ed25519"] as const) {
-    it(`of ${algorithm} lets an honest agent through`, async () => {
-      const { engine, id, yes, phase, ann } = await asking(algorithm);
-      expect(await engine.approve(id, await yes())).toMatchObject({ passed: true, authenticated: true, by: "ann" });
-      expect(await phase()).toBe(2);
-      expect(await engine.audit(id)).toMatchObject({
-        intact: true,
-        approvals: [{ by: "ann", authenticated: true, key: { kind: "passkey", counter: 1 } }],
-        warnings: [],
-      });
-      expect(ann.counter).toBe(2);
+  it.each(["ES256", "Ed25519"] as const)("of %s lets an honest agent through", async (algorithm) => {
+    const { engine, id, yes, phase, ann } = await asking(algorithm);
+    expect(await engine.approve(id, await yes())).toMatchObject({ passed: true, authenticated: true, by: "ann" });
+    expect(await phase()).toBe(2);
+    expect(await engine.audit(id)).toMatchObject({
+      intact: true,
+      approvals: [{ by: "ann", authenticated: true, key: { kind: "passkey", counter: 1 } }],
+      warnings: [],
     });
-  }
+    expect(ann.counter).toBe(2);
+  });
 
   it("is refused for another request: after a rollback, the same evidence asks anew", async () => {
     const { engine, id, yes, claim, refuses } = await asking();
@@ -339,7 +337,7 @@ describe("an invitation", () => {
     expect((await failure(file.accept(bobs.secret, device.passkey()))).message).toMatch(/approver's already/);
   });
 
-  for (const [name, lies, why] of [
+  it.each([
     ["with another challenge", { challenge: "y".repeat(43) }, /challenge/],
     ["on a page of another origin", { origin: "https://evil.example" }, /origin/],
     ["for another relying party", { rpId: "evil.example" }, /RP ID/],
@@ -349,16 +347,14 @@ describe("an invitation", () => {
     ["in a page that another page has embedded", { crossOrigin: true }, /embedded/],
     ["with certificates", { fmt: "packed", x5c: true }, /certificates/],
     ["with an attestation of another format", { fmt: "apple" }, /certificates/],
-  ] as const) {
-    it(`registers no passkey ${name}`, async () => {
-      const device = await Authenticator.make();
-      const challenge = "x".repeat(43);
-      const refused = await failure(readRegistration(device.registration(challenge, lies), { challenge, ...place }));
-      expect(refused.code).toBe("INVALID_INPUT");
-      expect(refused.message).toMatch(why);
-      expect(await readRegistration(device.registration(challenge), { challenge, ...place })).toEqual(device.passkey());
-    });
-  }
+  ] as const)("registers no passkey %s", async (_, lies, why) => {
+    const device = await Authenticator.make();
+    const challenge = "x".repeat(43);
+    const refused = await failure(readRegistration(device.registration(challenge, lies), { challenge, ...place }));
+    expect(refused.code).toBe("INVALID_INPUT");
+    expect(refused.message).toMatch(why);
+    expect(await readRegistration(device.registration(challenge), { challenge, ...place })).toEqual(device.passkey());
+  });
 
   it("registers nothing for an answer that is none, or too long", async () => {
     const device = await Authenticator.make();
