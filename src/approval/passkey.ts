@@ -30,7 +30,7 @@ const COSE = {
 };
 
 /** Returns the algorithm of a COSE key in base64url; undefined for another algorithm, and for anything but a key. */
-export function algorithmOf(publicKey: string): Passkey["algorithm"] | undefined {
+function algorithmOf(publicKey: string): Passkey["algorithm"] | undefined {
   if (COSE.ES256.test(publicKey)) return "ES256";
   return COSE.Ed25519.test(publicKey) ? "Ed25519" : undefined;
 }
@@ -104,20 +104,22 @@ export async function checkAssertion(
   if (authenticatorData === undefined || clientData === undefined) {
     return new Error("authenticatorData and clientData belong together");
   }
-  const { verifyAuthenticationResponse } = await loadWebAuthn();
-  const { verified } = await verifyAuthenticationResponse({
-    response: {
-      ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
-      response: { authenticatorData, clientDataJSON: clientData, signature: value },
-    },
-    expectedType: "webauthn.get",
-    expectedChallenge: challengeOf(message),
-    expectedOrigin: [...origins],
-    expectedRPID: rpId,
-    requireUserVerification: true,
-    // Nobody knows the counter of the time when an old log is checked. An audit compares those in the log.
-    credential: { id, publicKey: fromBase64Url(publicKey), counter: 0 },
-  }).catch((error: unknown) => ({ verified: error instanceof Error ? error : new Error(String(error)) }));
+  const { server } = await loadWebAuthn();
+  const { verified } = await server
+    .verifyAuthenticationResponse({
+      response: {
+        ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+        response: { authenticatorData, clientDataJSON: clientData, signature: value },
+      },
+      expectedType: "webauthn.get",
+      expectedChallenge: challengeOf(message),
+      expectedOrigin: [...origins],
+      expectedRPID: rpId,
+      requireUserVerification: true,
+      // Nobody knows the counter of the time when an old log is checked. An audit compares those in the log.
+      credential: { id, publicKey: fromBase64Url(publicKey), counter: 0 },
+    })
+    .catch((error: unknown) => ({ verified: error instanceof Error ? error : new Error(String(error)) }));
   if (verified instanceof Error) return verified;
   if (!verified) return new Error("the signature is not by this passkey");
   return isEmbedded(clientData) ? new Error("the page was embedded in a page of another origin") : undefined;
@@ -178,8 +180,8 @@ export async function registrationOptions({
   rpId,
   known = [],
 }: RegistrationRequest): Promise<RegistrationOptions> {
-  const { generateRegistrationOptions } = await loadWebAuthn();
-  return generateRegistrationOptions({
+  const { server } = await loadWebAuthn();
+  return server.generateRegistrationOptions({
     rpName: "phasegate",
     rpID: rpId,
     userName: name,
@@ -216,15 +218,15 @@ export async function readRegistration(response: unknown, expected: ExpectedRegi
   const { challenge, rpId, origins } = expected;
   const { data } = registrationSchema.safeParse(response);
   if (data === undefined) throw notRegistered(new Error("a member is missing, of another type, or too long"));
-  const { decodeAttestationObject, verifyRegistrationResponse } = await loadWebAuthn();
+  const { server, helpers } = await loadWebAuthn();
   try {
-    const attestation = decodeAttestationObject(fromBase64Url(data.response.attestationObject));
+    const attestation = helpers.decodeAttestationObject(fromBase64Url(data.response.attestationObject));
     // Other attestations have certificates, which may name addresses for the library to load more from.
     const isPlain = attestation.get("fmt") === "none" || attestation.get("fmt") === "packed";
     if (!isPlain || attestation.get("attStmt").get("x5c") !== undefined) {
       throw new Error("it has an attestation with certificates, and none was asked for");
     }
-    const { verified, registrationInfo } = await verifyRegistrationResponse({
+    const { verified, registrationInfo } = await server.verifyRegistrationResponse({
       response: { ...data, clientExtensionResults: {} },
       expectedType: "webauthn.create",
       expectedChallenge: challenge,
@@ -256,15 +258,20 @@ function notRegistered(cause: unknown): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
+interface WebAuthn {
+  readonly server: typeof import("@simplewebauthn/server");
+  readonly helpers: typeof import("@simplewebauthn/server/helpers");
+}
+
 /**
  * Loads the package, an optional dependency. Throws `INTERNAL` if it is not installed. Bundlers leave out what they can't
  * find only if it is imported so, in a `try`.
  */
-export async function loadWebAuthn() {
+export async function loadWebAuthn(): Promise<WebAuthn> {
   try {
     const server = await import("@simplewebauthn/server");
     const helpers = await import("@simplewebauthn/server/helpers");
-    return { ...server, ...helpers };
+    return { server, helpers };
   } catch (error) {
     throw new PhasegateError("INTERNAL", "approvals by passkey need @simplewebauthn/server, which can't be loaded", {
       remedy: "Install it next to phasegate: npm install @simplewebauthn/server@14",

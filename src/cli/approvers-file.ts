@@ -187,7 +187,7 @@ export class ApproversFile implements Invitations {
 }
 
 /** Reads and checks a text of approvers. */
-export function parseApprovers(file: string, text: string): Approvers {
+function parseApprovers(file: string, text: string): Approvers {
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return normal({ ...parsed });
