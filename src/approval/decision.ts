@@ -4,7 +4,8 @@
  */
 
 import type { ErrorDetails, PhasegateError } from "../errors.js";
-import type { KnownApprovers } from "./approvers.js";
+import type { ApproverKey, KnownApprovers } from "./approvers.js";
+import { isSignedBy, keyIdOf } from "./keys.js";
 import {
   type ApprovalQuestion,
   type ApprovalRequested,
@@ -12,6 +13,7 @@ import {
   approvalMessage,
   approvalRefused,
   isWaiver,
+  signatureSchema,
   type WaiverQuestion,
 } from "./message.js";
 
@@ -77,12 +79,43 @@ export async function checkDecision(
     return refused("unknown_approver", phase, `there is no key for an approver called ${by}`, remedy);
   }
   const message = approvalMessage(question, { decision, by, note, signedAt: signature.signedAt });
-  const { findKey } = await import("./signatures.js");
   const found = await findKey(by, keys, message, signature);
   if ("keyId" in found) return { accepted: { authenticated: true, ...found } };
   const remedy = "Sign the current request with that approver's own key: a signature is valid for one request only.";
   const refusal = `the signature is not by ${by}, or not for the request of phase ${phase}`;
   return refused("signature", phase, refusal, remedy, found.cause);
+}
+
+/**
+ * Returns the id of the key that signed, and the signature without members that none has; or why it is not by any of the
+ * keys. Signatures with the data of an assertion are checked with passkeys alone, others with Ed25519 keys alone.
+ */
+async function findKey(
+  by: string,
+  keys: readonly ApproverKey[],
+  message: string,
+  given: ApprovalSignature,
+): Promise<{ readonly keyId: string; readonly signature: ApprovalSignature } | { readonly cause?: Error }> {
+  const { data: signature } = signatureSchema.safeParse(given);
+  if (signature === undefined) return { cause: new Error("a member of the signature is missing, or too long") };
+  const { authenticatorData, clientData } = signature;
+  if (authenticatorData === undefined && clientData === undefined) {
+    for (const key of keys) {
+      if (typeof key === "string" && (await isSignedBy(key, message, signature.value)))
+        return { keyId: keyIdOf(key), signature };
+    }
+    return {};
+  }
+  const { checkAssertion, requirePasskey } = await import("./passkey.js");
+  let cause = new Error("this approver has no passkey");
+  for (const key of keys) {
+    if (typeof key === "string") continue;
+    requirePasskey(by, key);
+    const problem = await checkAssertion(key, message, signature);
+    if (problem === undefined) return { keyId: keyIdOf(key), signature };
+    cause = problem;
+  }
+  return { cause };
 }
 
 /** Checks a decision that is about to be recorded, and throws `APPROVAL_REFUSED` if it does not count. */

@@ -15,7 +15,8 @@ import {
   type Distrust,
   type GivenDecision,
 } from "./decision.js";
-import type { UsedKey } from "./signatures.js";
+import { fromBase64Url } from "./keys.js";
+import type { ApprovalSignature } from "./message.js";
 
 /** A gate that passed with a person's word, and whether this host accepts it. */
 export interface ApprovalPass {
@@ -34,6 +35,16 @@ export interface ApprovalPass {
   readonly key?: UsedKey;
   /** Why this host does not accept it; missing if it does. */
   readonly distrust?: Distrust;
+}
+
+/** The key of a signature that this host has checked. */
+export interface UsedKey {
+  /** The kind of the key. */
+  readonly kind: "ed25519" | "passkey";
+  /** The first half of the SHA-256 of the public key, in hexadecimal. */
+  readonly id: string;
+  /** How often the passkey says that it has signed; 0 if it does not count. Missing for an Ed25519 key. */
+  readonly counter?: number;
 }
 
 /** A signature in a log that this host accepts. */
@@ -222,8 +233,17 @@ export async function checkApproval(
   if ("refusal" in checked) return { distrust: checked.refusal.details.reason };
   const { keyId, signature: valid } = checked.accepted;
   if (keyId === undefined || valid === undefined) return {};
-  const { usedKey } = await import("./signatures.js");
   return { key: usedKey(keyId, valid) };
+}
+
+/** The counter follows the 32 bytes of the relying party's hash and one of flags. */
+const COUNTER_AT = 33;
+
+/** Returns what is known of the key of a signature that was checked. */
+function usedKey(id: string, { authenticatorData }: ApprovalSignature): UsedKey {
+  if (authenticatorData === undefined) return { kind: "ed25519", id };
+  const counter = new DataView(fromBase64Url(authenticatorData).buffer).getUint32(COUNTER_AT);
+  return { kind: "passkey", id, counter };
 }
 
 /** Returns a pass with the approver of the log, if it has one. */

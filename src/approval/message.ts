@@ -2,11 +2,9 @@
  * The text that an approver signs. It names everything that the decision is about, so that a signature for
  * one decision is worthless for any other. The entry file of this folder; what is decided where:
  * - message.ts: what a signature covers, and the approver's side of it
- * - keys.ts: Ed25519 keys and signatures, loaded by the first call that needs them
- * - approvers.ts: which keys a person has, and their checks
- * - signatures.ts: which of a person's keys has signed
+ * - keys.ts: Ed25519 keys and signatures
+ * - approvers.ts: which keys a person has, and when an invitation to register a passkey counts
  * - passkey.ts: signatures by passkeys and their registration, loaded by the first call that needs them
- * - invitations.ts: when an invitation to register a passkey counts
  * - decision.ts: which decisions count
  * - guard.ts: which approvals in a log count, and when a session is behind one that does not
  */

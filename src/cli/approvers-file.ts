@@ -22,16 +22,19 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { type ApproverKey, type Approvers, checkApprovers, type Passkey } from "../approval/approvers.js";
 import {
+  type ApproverKey,
+  type Approvers,
   acceptInvitation,
+  checkApprovers,
   type Invitation,
   type InvitationState,
   type Invitations,
   invitationFor,
   isUsed,
+  type Passkey,
   stateOf,
-} from "../approval/invitations.js";
+} from "../approval/approvers.js";
 import { keyIdOf } from "../approval/keys.js";
 import { requirePasskey } from "../approval/passkey.js";
 import { errnoOf, isPhasegateError } from "../errors.js";
