@@ -5,13 +5,11 @@ import { params as commandParams } from "../../src/verifiers/command.js";
 import type { VerifierName } from "../../src/verifiers/create-verifiers.js";
 import { containsParams, directoryParams, params as fileParams, matchParams } from "../../src/verifiers/file-exists.js";
 import { commitParams, params as gitParams } from "../../src/verifiers/git.js";
-import { changesParams, tagParams } from "../../src/verifiers/git-refs.js";
-import { params as sinceParams } from "../../src/verifiers/git-since.js";
+import { changesParams, sinceParams, tagParams } from "../../src/verifiers/git-changes.js";
 import { params as httpParams } from "../../src/verifiers/http-ok.js";
 import { params as jsonParams } from "../../src/verifiers/json-value.js";
-import { params as lineParams } from "../../src/verifiers/line-exists.js";
-import { params as headingParams } from "../../src/verifiers/markdown-headings.js";
-import { params as planParams } from "../../src/verifiers/plan-parses.js";
+import { params as lineParams } from "../../src/verifiers/lines.js";
+import { headingParams, planParams } from "../../src/verifiers/markdown.js";
 import { params as unchangedParams } from "../../src/verifiers/unchanged-since-phase-start.js";
 import { TYPE_WORDS } from "../../src/workflow/field-types.js";
 import { REVEALS } from "../../src/workflow/gate-definition.js";
@@ -78,13 +76,18 @@ const verifierName = filled.meta({
   examples: Object.keys(VERIFIERS),
 });
 
+const aboutCheck = {
+  description: optional(filled, "What it checks, for the agent."),
+  waivable: optional(z.boolean(), "`false` if nobody may waive a check of the gate as a whole."),
+};
+
 /** A verifier with its parameters. Those of the built-in verifiers are checked; others are up to the host. */
-const verifierObject = withKeywords(z.looseObject({ verifier: verifierName }), {
+const verifierObject = withKeywords(z.looseObject({ verifier: verifierName, ...aboutCheck }), {
   allOf: Object.entries(VERIFIERS).map(([name, [params, checks, together]]) => ({
     if: { properties: { verifier: { const: name } }, required: ["verifier"] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: {
-      ...jsonSchemaOf(params.extend({ verifier: z.literal(name).describe(checks) })),
+      ...jsonSchemaOf(params.extend({ verifier: z.literal(name).describe(checks), ...aboutCheck })),
       ...(together === undefined ? {} : { allOf: [together] }),
     },
   })),

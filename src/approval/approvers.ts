@@ -3,7 +3,6 @@
  * register a passkey: a random secret that counts once, until it expires. Only its SHA-256 is stored; where, is the host's
  * choice: the command line keeps approvers and invitations in files.
  */
-
 import { PhasegateError } from "../errors.js";
 import { digest, isJsonObject } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";

@@ -2,7 +2,6 @@
  * Approvals by passkey (WebAuthn). The challenge is the SHA-256 of the text that Ed25519 keys sign, so that a passkey's
  * signature is for one decision only. @simplewebauthn/server, an optional peer, is loaded by the first check.
  */
-
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import * as z from "zod/mini";

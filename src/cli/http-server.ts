@@ -2,14 +2,12 @@
  * The HTTP server of `serve --http`: it listens on this machine only, with limits on time, size and connections.
  * http/api.ts answers its requests. This file is loaded by `import()`: without `--http`, Node's HTTP is not needed.
  */
-
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
-import { createHttpApi, type HttpApi } from "../http/api.js";
-import { REFUSALS } from "../http/request.js";
+import { createHttpApi, type HttpApi, REFUSALS } from "../http/api.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { Refusal } from "../tools/routed/refusals.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";

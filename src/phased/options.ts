@@ -1,5 +1,4 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
-
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type Approvers, currentApprovers } from "../approval/approvers.js";
 import type { ApprovalOptions } from "../approval/decision.js";
@@ -47,9 +46,8 @@ export const LIVING = ["active", "paused", "completed", "failed"] as const satis
 export type LivingStatus = (typeof LIVING)[number];
 
 /**
- * How long sessions are kept after their last commit, in milliseconds, by status; those of a status that is
- * not listed are kept forever. Nothing is deleted automatically: {@link Engine.cleanup} uses it when the
- * host calls it.
+ * How long sessions are kept after their last commit, in milliseconds, by status; those of a status that is not listed
+ * are kept forever. Nothing is deleted automatically: {@link Engine.cleanup} uses it when the host calls it.
  */
 export type Retention = Readonly<Partial<Record<Exclude<SessionStatus, "deleted">, number>>>;
 

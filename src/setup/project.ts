@@ -1,15 +1,31 @@
-/** Reads what `phasegate init` must know of a project: its root, its files and how phasegate is installed in it. */
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+/**
+ * Reads what `phasegate init` must know of a project: its root, its files and how phasegate is installed in it; and writes
+ * what a plan changes. Everything is checked before anything is written, each file is replaced as a whole, and if one can't
+ * be written, those before it get back what they had.
+ */
+import { constants } from "node:fs";
+import {
+  access,
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, posix, relative, sep } from "node:path";
-import { isPhasegateError } from "../errors.js";
+import { errnoOf, isPhasegateError, PhasegateError } from "../errors.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
-import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson } from "./checks.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
 import { findJson, jsonProblem } from "./json-text.js";
-import type { FileFact } from "./plan.js";
+import type { FileChange, FileFact, SetupPlan } from "./plan.js";
 import { RECORD_PATH } from "./record.js";
-import type { Starter } from "./wanted.js";
+import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson, type Starter } from "./wanted.js";
 
 /** A configuration has some kB. */
 const FILE_MAX = 4 * 1024 * 1024;
@@ -45,7 +61,7 @@ export async function openProject(folder: string, home = homedir()): Promise<Roo
 }
 
 /** Returns where a path of a piece is: in the project, or in the user's own folder if it begins with `~/`. */
-export function locationOf({ root, home }: Roots, path: string): { readonly base: string; readonly path: string } {
+function locationOf({ root, home }: Roots, path: string): { readonly base: string; readonly path: string } {
   return path.startsWith("~/") ? { base: home, path: path.slice(2) } : { base: root, path };
 }
 
@@ -113,22 +129,35 @@ export async function readCheckFacts({ root }: Roots): Promise<CheckFacts> {
 /** How phasegate is installed in a project. */
 export interface Installed {
   readonly from: "module" | "pnp" | "npx";
+  /** The folder of installed packages, relative to the project. */
+  readonly modules: string;
   /** True if it is installed, and the package is not there that `serve` needs. */
   readonly lacksSdk: boolean;
 }
 
 /** Finds out how phasegate is installed: in node_modules, by yarn without such a folder, or not at all. */
 export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise<Installed> {
-  const modules = join(root, "node_modules");
-  const isThere = await exists(join(modules, "phasegate"));
+  const own = "node_modules";
+  const isThere = await exists(join(root, own, "phasegate"));
   const manifest = packageJson(facts);
   const isListed = ["dependencies", "devDependencies"].some((key) => {
     const packages = manifest?.[key];
     return typeof packages === "object" && packages !== null && "phasegate" in packages;
   });
-  if (!isThere && !isListed) return { from: "npx", lacksSdk: false };
-  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", lacksSdk: false };
-  return { from: "module", lacksSdk: !(await exists(join(modules, "@modelcontextprotocol", "server"))) };
+  if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false };
+  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", modules: own, lacksSdk: false };
+  const modules = isThere ? own : await modulesAbove(root);
+  const found = [own, modules].map((folder) => exists(join(root, folder, "@modelcontextprotocol", "server")));
+  return { from: "module", modules, lacksSdk: !(await Promise.all(found)).includes(true) };
+}
+
+/** Returns the folder of a monorepo in which phasegate is, relative to one of its packages; `node_modules` if there is none. */
+async function modulesAbove(root: string): Promise<string> {
+  let up = "";
+  for (let at = root; dirname(at) !== at; at = dirname(at), up += "../") {
+    if (await exists(join(at, "node_modules", "phasegate"))) return `${up}node_modules`;
+  }
+  return "node_modules";
 }
 
 /** Reads the starters: folders of workflows. Names that begin with a dot are left out. */
@@ -158,4 +187,105 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/**
+ * Writes what a plan changes.
+ * @throws {PhasegateError} `STORAGE_FAILED` if a file has changed since it was read, or can't be written. Then nothing is
+ * changed.
+ */
+export async function applyPlan(roots: Roots, { changes, pending, make, unmake }: SetupPlan): Promise<void> {
+  for (const change of changes) await check(roots, change);
+  const undo: (() => Promise<unknown>)[] = [];
+  const record = changes.find(({ path }) => path === RECORD_PATH);
+  try {
+    if (pending !== undefined && record !== undefined) {
+      await write(roots, RECORD_PATH, pending);
+      undo.push(() => write(roots, RECORD_PATH, record.before));
+    }
+    for (const folder of make) {
+      const path = absolute(roots, folder);
+      await mkdir(path);
+      undo.push(() => rmdir(path));
+    }
+    for (const change of changes) {
+      await write(roots, change.path, change.after);
+      if (change !== record || pending === undefined) undo.push(() => write(roots, change.path, change.before));
+    }
+  } catch (error) {
+    for (const step of undo.reverse()) await step();
+    throw error instanceof PhasegateError
+      ? error
+      : failed("a file or folder can't be changed", errnoOf(error) ?? "unknown", error);
+  }
+  for (const folder of unmake) await removeIfEmpty(absolute(roots, folder));
+}
+
+async function check(roots: Roots, { path, before }: FileChange): Promise<void> {
+  const file = absolute(roots, path);
+  const now = await readFile(file).catch((error: unknown) => {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw failed(`${path} can't be read`, errnoOf(error) ?? "unknown", error);
+  });
+  const isSame = before === undefined ? now === undefined : now?.equals(Buffer.from(before)) === true;
+  if (!isSame) throw failed(`${path} has changed since it was read`, "changed");
+  const folder = await nearest(dirname(before === undefined ? file : await realpath(file)));
+  await access(folder, constants.W_OK).catch((error: unknown) => {
+    throw failed(`the folder of ${path} can't be written to`, errnoOf(error) ?? "unknown", error);
+  });
+}
+
+async function write(roots: Roots, path: string, text: string | undefined): Promise<void> {
+  const file = absolute(roots, path);
+  if (text === undefined) return rm(file);
+  // A link stays a link.
+  const real = await realpath(file).catch(() => file);
+  const mode = await stat(real).then(
+    (found) => found.mode & 0o7777,
+    () => undefined,
+  );
+  const temporary = `${real}.phasegate.tmp`;
+  try {
+    await writeFile(temporary, text, { flag: "wx" });
+    if (mode !== undefined) await chmod(temporary, mode);
+    await rename(temporary, real);
+  } catch (error) {
+    const cause = errnoOf(error) ?? "unknown";
+    const left = `If no other init is running, delete ${path}.phasegate.tmp, which an interrupted one has left, and run it again.`;
+    if (cause === "EEXIST") throw failed(`${path} can't be written`, cause, error, left);
+    await rm(temporary, { force: true });
+    throw failed(`${path} can't be written`, cause, error);
+  }
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((error: unknown) => {
+    if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(errnoOf(error) ?? "")) throw error;
+  });
+}
+
+async function nearest(folder: string): Promise<string> {
+  const isThere = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  return isThere || dirname(folder) === folder ? folder : nearest(dirname(folder));
+}
+
+function absolute(roots: Roots, name: string): string {
+  const { base, path } = locationOf(roots, name);
+  return join(base, path);
+}
+
+function failed(
+  message: string,
+  cause: string,
+  error?: unknown,
+  remedy = "Correct that, and run phasegate init again.",
+) {
+  return new PhasegateError("STORAGE_FAILED", `${message} (${cause}): nothing was changed`, {
+    remedy,
+    details: { operation: "init", cause },
+    cause: error,
+  });
 }

@@ -87,6 +87,11 @@ describe("task-master's tasks.json", () => {
     ['{"a": {"tasks": 1}}', 1, "list of tasks"],
     ['{\n"a": {"tasks": [\n{"id": 1}]}}', 3, "title"],
     ['{\n"tasks": [\n{"id": {}, "title": "a"}]}', 1, "list of tasks"],
+    [
+      '{"a": {"tasks": [\n{"id": 1, "title": "a", "dependencies": [null]}]}}',
+      2,
+      "dependencies.0: Invalid input: expected string or number, received null",
+    ],
   ])("is refused with a line if it cannot be read: %j", (text, line, words) => {
     try {
       taskMasterParser.parse(text, "some.json");

@@ -2,7 +2,6 @@
  * The storage format of a phased session's events. A change that old logs don't match needs a new `SESSION_SCHEMA`, and an
  * upcast in the machine of phased sessions. events.ts says what the members mean.
  */
-
 import * as z from "zod/mini";
 import { signatureSchema } from "../../approval/message.js";
 import { problemSchema } from "../../gate/verdict.js";
@@ -36,6 +35,7 @@ export const snapshotSchema = z.object({
 export const verificationSchema = z.object({
   verifier: z.string(),
   field: text,
+  check: text,
   ok: z.boolean(),
   failed: z.optional(z.literal(true)),
   unrecorded: z.optional(z.literal(true)),
