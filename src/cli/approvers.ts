@@ -133,7 +133,7 @@ function pageUrl(value: string): string {
   const isLocal = url?.protocol === "http:" && /(?:^|\.)localhost$/.test(url.hostname);
   const isSecure = url?.protocol === "https:" && !/^\[|^[0-9.]+$/.test(url.hostname);
   if (url !== undefined && (isLocal || isSecure) && url.search === "" && url.hash === "" && url.username === "") {
-    return url.href.replace(/\/+$/, "");
+    return url.href.endsWith("/") ? url.href.slice(0, -1) : url.href;
   }
   throw new InvalidArgumentError("Give an address like https://gates.example.com or http://localhost:4000.");
 }
