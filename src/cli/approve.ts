@@ -5,6 +5,7 @@
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Command, Option } from "commander";
+import type { Approvers } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
 import { errnoOf } from "../errors.js";
@@ -13,7 +14,7 @@ import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-co
 import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
 import { openSession } from "./state.js";
 import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
-import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { keysOf, openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
 
 interface DecideOptions extends TrustOptions, AttemptLimits {
@@ -118,7 +119,7 @@ async function decide(
 ): Promise<ExitCode> {
   requireHash(decision, options);
   const trust = await readTrust(options);
-  const { by, privateKey } = await signerOf(options, trust.approvers ?? {});
+  const { by, privateKey } = await signerOf(options, trust.approvers);
   // Approving starts the next phase, whose checks may compare files with their state at its start.
   const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
   const { maxAttempts, maxAttemptsTotal } = options;
@@ -162,7 +163,7 @@ interface Signer {
   readonly privateKey?: string;
 }
 
-async function signerOf({ key, by }: DecideOptions, approvers: Readonly<Record<string, string>>): Promise<Signer> {
+async function signerOf({ key, by }: DecideOptions, approvers: Approvers): Promise<Signer> {
   if (key !== undefined) {
     const privateKey = await readSecret(key, "the private key");
     return { by: by ?? nameOf((await readPrivateKey(privateKey)).publicKey, approvers), privateKey };
@@ -188,8 +189,8 @@ function requirePerson({ yes }: DecideOptions, { seen }: WaitingSession, termina
   throw new CommandFailure("no confirmation is possible: this is not a terminal", EXIT.usage, hint);
 }
 
-function nameOf(publicKey: string, approvers: Readonly<Record<string, string>>): string {
-  const name = Object.keys(approvers).find((candidate) => approvers[candidate] === publicKey);
+function nameOf(publicKey: string, approvers: Approvers): string {
+  const name = Object.keys(approvers).find((candidate) => keysOf(approvers, candidate).includes(publicKey));
   if (name !== undefined) return name;
   const hint = `Give --approver NAME=${publicKey}, or --approvers FILE, with the same value as the server.`;
   throw new CommandFailure("this key is not one of the approvers' keys", EXIT.usage, hint);

@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { Command, Option } from "commander";
 import * as z from "zod";
+import type { CounterWarning } from "../approval/guard.js";
 import { waivedText } from "../gate/waivers.js";
 import type { Receipt } from "../log/commit.js";
 import type { ApprovedPass, SessionAudit } from "../phased/approval/ledger.js";
@@ -56,7 +57,7 @@ async function audit(sessionId: string, options: AuditOptions, terminal: Termina
   const trust = await readTrust(options);
   const opened = await openSession(options.state, sessionId, trust);
   const report = await audited(opened, sessionId, receipt).finally(() => opened.engine.close());
-  const isChecked = Object.keys(trust.approvers ?? {}).length > 0;
+  const isChecked = Object.keys(trust.approvers).length > 0;
   if (options.json) printJson(terminal, { sessionId, ...report });
   else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
   if (!report.intact) return EXIT.problems;
@@ -80,23 +81,29 @@ function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): 
   return [
     `${styled(stdout, "green", "intact")}: ${counted(version, "commit")}, the newest is ${hash}`,
     ...report.approvals.map((pass) => `  ${approvalLine(pass, isChecked)}`),
+    ...report.warnings.map((warning) => `${styled(stdout, "yellow", "warning")}: ${warningText(warning)}`),
   ];
 }
 
 function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): string {
-  const { version, at, by, authenticated, distrust } = pass;
+  const { version, at, by, authenticated, distrust, key } = pass;
   const where = "step" in pass ? `step ${printable(pass.step)}` : `phase ${pass.phase}`;
   const waived = "waived" in pass ? (pass.waived ?? []).map((one) => printable(waivedText(one))) : [];
   const isWaiver = "on" in pass && pass.on === "waiver";
   const approved = by === undefined ? "passed without an approval" : `approved by ${printable(by)}`;
   const whose = [...(isWaiver ? [] : [approved]), ...waived].join("; ");
-  const signed = authenticated ? "signed" : "not signed";
+  const signed = authenticated ? (key?.kind === "passkey" ? "signed with a passkey" : "signed") : "not signed";
   const word = isChecked
     ? distrust === undefined
       ? "accepted"
       : `NOT accepted: ${distrust}`
     : "not checked: no approvers given";
   return `${where} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${word}`;
+}
+
+function warningText({ by, key, version, counter, before }: CounterWarning): string {
+  const [now, then] = [`${counter} in commit ${version}`, `${before.counter} in commit ${before.version}`];
+  return `the counter of a passkey of ${printable(by)} (${key}) did not go up: ${now}, ${then}. It may have been copied: ask ${printable(by)} about both approvals.`;
 }
 
 async function readReceipt(file: string, sessionId: string) {

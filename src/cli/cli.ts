@@ -5,7 +5,7 @@
  *
  * - exit-codes.ts: the exit codes, and which error ends with which of them
  * - options.ts: options of several commands, and the checks of their values
- * - trust.ts: options for approvers, the hash key, and what verifiers may run
+ * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
  * - attempts.ts: how attempts at gates are printed, with their evidence
@@ -87,6 +87,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   inspect: async () => (await import("./inspect.js")).inspectCommand,
   graph: async () => (await import("./inspect.js")).graphCommand,
   keygen: async () => (await import("./approve.js")).keygenCommand,
+  approvers: async () => (await import("./approvers.js")).approversCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),
