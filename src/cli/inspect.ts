@@ -12,6 +12,7 @@ import { routedPath } from "../inspector/details.js";
 import { createInspector, type InspectorOptions } from "../inspector/inspector.js";
 import type { EngineOptions } from "../phased/options.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { ApproversFile } from "./approvers-file.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import type { HttpServing } from "./http-server.js";
 import { openLogs } from "./log.js";
@@ -29,7 +30,7 @@ import {
 } from "./options.js";
 import { type OpenedState, openAll } from "./state.js";
 import { print, type Terminal, withoutPasswords } from "./terminal.js";
-import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { openVerifiers, projectOption, readCurrentTrust, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 /** Where workflows are, for commands that show them. */
 interface WorkflowPlaces {
@@ -87,7 +88,9 @@ export function inspectCommand(terminal: Terminal, setExitCode: SetExitCode): Co
 }
 
 async function inspect(options: InspectOptions, terminal: Terminal): Promise<ExitCode> {
-  const trust = await readTrust(options);
+  const logs = openLogs(options.logLevel, terminal, undefined);
+  const report = (err: unknown) => logs.log.warn({ err }, "approvers");
+  const trust = await readCurrentTrust(options, report);
   const { maxAttempts, maxAttemptsTotal, project } = options;
   const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
   const unsigned = options.allowUnsignedApprovals === true;
@@ -98,11 +101,10 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
     limits: { maxAttempts, maxAttemptsTotal },
     allowUnsignedApprovals: unsigned,
   });
-  const logs = openLogs(options.logLevel, terminal, undefined);
   try {
     const serving = await serveInspector(opened, {
       ...{ option: "--port", port: options.port, log: logs.log },
-      ...{ approvers: trust.approvers, hashKey: trust.hashKey, unsigned },
+      ...{ approvers: trust.approvers, approversFile: options.approvers, hashKey: trust.hashKey, unsigned },
       actions: options.allowActions ? HOST_ACTIONS : [],
       title: withoutPasswords(options.state),
     });
@@ -125,6 +127,8 @@ interface Served {
   readonly log: Logger;
   readonly actions?: InspectorOptions["actions"];
   readonly approvers: EngineOptions["approvers"] | undefined;
+  /** The file that invited approvers are added to; nobody can be added if it is missing. */
+  readonly approversFile: string | undefined;
   readonly hashKey: EngineOptions["hashKey"] | undefined;
   readonly unsigned: boolean;
   readonly title: string;
@@ -133,7 +137,7 @@ interface Served {
 /** Serves an inspector on this machine. Its URL has the secret, and is meant for people alone. */
 export async function serveInspector(
   { engine, routed, storage }: Partial<OpenedState> & Pick<OpenedState, "storage">,
-  { option, port, log, actions = [], approvers = {}, hashKey, unsigned, title }: Served,
+  { option, port, log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title }: Served,
 ): Promise<HttpServing> {
   const { listen } = await import("./http-server.js");
   const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
@@ -143,7 +147,8 @@ export async function serveInspector(
     ...(routed === undefined ? {} : { routed }),
     recorded: { storage, ...(hashKey === undefined ? {} : { hashKey }) },
     access: { token },
-    approvers: Object.keys(approvers).map((name) => ({ name, key: "ed25519" })),
+    approvers,
+    ...(approversFile === undefined ? {} : { invitations: new ApproversFile(approversFile) }),
     onError: (err) => log.warn({ err }, "inspector"),
     ...{ actions, unsigned, title },
   });
@@ -152,7 +157,9 @@ export async function serveInspector(
     inspector.close();
     serving.close();
   };
-  return { url: `${serving.url}/#token=${token}`, ended: serving.ended, close };
+  // A name, not an address: passkeys work under names only.
+  const url = `${serving.url.replace("127.0.0.1", "localhost")}/#token=${token}`;
+  return { url, ended: serving.ended, close };
 }
 
 async function sourcesIn({ workflows = [], starters, routed, project }: WorkflowPlaces) {

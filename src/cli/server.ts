@@ -89,7 +89,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
 
 /** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
 async function inspectorOf(
-  { inspector: port, state = "" }: ServeOptions,
+  { inspector: port, state = "", approvers: approversFile }: ServeOptions,
   { approvers, hashKey, allowUnsignedApprovals = false }: Awaited<ReturnType<typeof engineBasis>>,
   served: readonly Served[],
   storage: StorageAdapter | undefined,
@@ -101,7 +101,7 @@ async function inspectorOf(
   const { serveInspector } = await import("./inspect.js");
   const engines = { storage, ...(engine && { engine }), ...(routed && { routed }) };
   const serving = await serveInspector(engines, {
-    ...{ option: "--inspector", port, log, approvers, hashKey, unsigned: allowUnsignedApprovals },
+    ...{ option: "--inspector", port, log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals },
     title: withoutPasswords(state),
   });
   log.info({ url: serving.url }, "inspector");

@@ -1,5 +1,4 @@
 /** One session as the page shows it: phases with their states, attempts, commits, and the way through a routed workflow. */
-import { PhasegateError } from "../errors.js";
 import { draw, type Graph, type NodeState, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
 import type { ListedSession } from "../phased/lists.js";
@@ -10,7 +9,7 @@ import type { SessionCommit } from "../phased/watch.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { FINISH } from "../workflow/routed-definition.js";
 import { differencesOf } from "./differences.js";
-import { evidenceOf, waitingIn, waitingInstance } from "./inbox.js";
+import { evidenceOf, notThere, waitingIn, waitingInstance } from "./inbox.js";
 import type { RecordedReader } from "./sources.js";
 import type {
   AttemptDetail,
@@ -200,12 +199,4 @@ export async function recordedDetail(reader: RecordedReader, summary: ListedSess
   const { head, version, hash, entries } = found;
   const agent = head.agent === undefined ? {} : { agent: head.agent };
   return { kind: "recorded", summary, version, hash, entries, ...agent };
-}
-
-/** Returns the error for what a session does not have. */
-export function notThere(what: string, sessionId: string): PhasegateError<"SESSION_NOT_FOUND"> {
-  return new PhasegateError("SESSION_NOT_FOUND", `session ${sessionId}: ${what}`, {
-    remedy: "Open it from the list of sessions.",
-    details: { sessionId },
-  });
 }

@@ -158,3 +158,11 @@ function noteMissing(): PhasegateError<"INVALID_INPUT"> {
     details: { field: "note", expected: "a text" },
   });
 }
+
+/** Returns the error for what a session does not have. */
+export function notThere(what: string, sessionId: string): PhasegateError<"SESSION_NOT_FOUND"> {
+  return new PhasegateError("SESSION_NOT_FOUND", `session ${sessionId}: ${what}`, {
+    remedy: "Open it from the list of sessions.",
+    details: { sessionId },
+  });
+}

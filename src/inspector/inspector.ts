@@ -6,21 +6,25 @@
  * - wire.ts: every answer and message as a type, for the page and the server
  * - sources.ts: the engines behind it; sessions.ts: lists with filters; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
+ * - passkeys.ts: what approvers sign, and how their passkeys are registered
  * - live.ts: the stream of changes
  * - page-files.ts: the built page; page/: its sources, which run in the browser
  */
 import * as z from "zod/mini";
+import type { Approvers, Invitations } from "../approval/approvers.js";
+import { signatureSchema } from "../approval/message.js";
 import { type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { ListedSession } from "../phased/lists.js";
-import { type Clock, fullClock, systemClock } from "../ports/clock.js";
+import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { parseSessionId } from "../workflow/names.js";
 import { act, type HostAction } from "./actions.js";
-import { attemptOf, attemptsOf, commitsOf, notThere, phasedDetail, recordedDetail, routedDetail } from "./details.js";
+import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
-import { answer, inboxOf } from "./inbox.js";
+import { answer, inboxOf, notThere } from "./inbox.js";
 import { Live } from "./live.js";
 import { pageFile } from "./page-files.js";
+import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
 import { listSessions } from "./sessions.js";
 import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
 import { statisticsOf } from "./statistics.js";
@@ -37,8 +41,10 @@ export interface InspectorOptions extends InspectorSources {
   readonly hosts?: readonly string[];
   /** What people may do besides looking and answering: retry, skip, override, pause, resume, delete. Default: nothing. */
   readonly actions?: readonly HostAction[];
-  /** The names of those who may approve, for the page's list. Default: none, and the page asks for a name. */
-  readonly approvers?: About["approvers"];
+  /** The engines' approvers, for the page's list, and for passkeys. Default: none, and the page asks for a name. */
+  readonly approvers?: Approvers | (() => Approvers);
+  /** Where invitations to register a passkey are kept. Default: nobody can register one. */
+  readonly invitations?: Invitations;
   /** True if the engines accept answers without a signature. Default: false. */
   readonly unsigned?: boolean;
   /** The title of the page. Default: `phasegate`. */
@@ -74,9 +80,14 @@ export function createInspector(options: InspectorOptions): Inspector {
     throw invalid("access.token", `${TOKEN_MIN} characters or more`, "Make it of 32 random bytes.");
   }
   const report = options.onError ?? (() => {});
-  const live = new Live(sources, fullClock(options.clock ?? systemClock), report);
+  const clock = fullClock(options.clock ?? systemClock);
+  const live = new Live(sources, clock, report);
+  const { approvers: given = {} } = options;
+  const approvers = typeof given === "function" ? given : () => given;
+  const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
-  const app: App = { options, sources, live, base, guard: new Guard(options.access, options.hosts) };
+  const guard = new Guard(options.access, options.hosts);
+  const app: App = { options, sources, live, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
       let response: Response;
@@ -98,6 +109,9 @@ interface App {
   readonly live: Live;
   readonly base: string;
   readonly guard: Guard;
+  readonly clock: FullClock;
+  readonly approvers: () => Approvers;
+  readonly registrations: Registrations;
 }
 
 async function answered(app: App, request: Request): Promise<Response> {
@@ -146,8 +160,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
       return workflow === undefined ? refuse(NOT_FOUND) : json(workflow);
     }
     case "sessions": {
-      const now = fullClock(options.clock ?? systemClock).now();
-      if (name === "") return json(await listSessions(sources, filterOf(query), now));
+      if (name === "") return json(await listSessions(sources, filterOf(query), app.clock.now()));
       return session(app, name, part, index, numberIn(query, "cursor"));
     }
     default:
@@ -155,9 +168,9 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
   }
 }
 
-function about({ options, sources }: App): About {
-  const { actions = [], approvers = [], unsigned = false, title = "phasegate" } = options;
-  return { kinds: sources.map(({ kind }) => kind), actions, approvers, unsigned, title };
+function about({ options, sources, approvers }: App): About {
+  const { actions = [], unsigned = false, title = "phasegate" } = options;
+  return { kinds: sources.map(({ kind }) => kind), actions, approvers: approversIn(approvers()), unsigned, title };
 }
 
 async function session(
@@ -203,14 +216,20 @@ async function found({ sources }: App, id: string): Promise<{ readonly kind: Kin
 const loginBody = z.object({ token: z.string().check(z.maxLength(1000)) });
 const name = z.string().check(z.maxLength(200));
 const text = z.string().check(z.maxLength(2000));
-const answerBody = z.object({
-  what: z.enum(["approval", "waiver"]),
+const challenge = {
   decision: z.enum(["approve", "deny"]),
   by: name,
   note: z.optional(text),
   request: name,
+};
+const challengeBody = z.object(challenge);
+const answerBody = z.object({
+  ...challenge,
+  what: z.enum(["approval", "waiver"]),
   evidenceHash: z.optional(name),
+  signature: z.optional(signatureSchema),
 });
+const invitationBody = z.object({ invitation: name, response: z.optional(z.unknown()) });
 const actionBody = z.object({
   action: z.enum(["retry", "skip", "override", "pause", "resume", "delete"]),
   by: name,
@@ -219,7 +238,7 @@ const actionBody = z.object({
 });
 
 async function write(app: App, path: string, request: Request): Promise<Response> {
-  const { guard, base, options } = app;
+  const { guard, base, options, registrations } = app;
   const unsafe = guard.write(request);
   if (unsafe !== undefined) return refuse(unsafe);
   if (path === "login") {
@@ -233,11 +252,24 @@ async function write(app: App, path: string, request: Request): Promise<Response
       });
     return json({ ok: true }, { "set-cookie": cookie });
   }
+  // Who is invited need not know the token: the invitation is a secret of its own.
+  if (path === "passkeys/begin" || path === "passkeys/end") {
+    const { invitation, response } = await bodyOf(request, invitationBody);
+    const place = placeOf(request);
+    const isBegin = path === "passkeys/begin";
+    return json(
+      isBegin ? await registrations.begin(invitation, place) : await registrations.end(invitation, response, place),
+    );
+  }
   const refused = await guard.login(request);
   if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
   const [what, given = "", part] = path.split("/").map(decodeURIComponent);
   if (what !== "sessions") return refuse(NOT_FOUND);
   const id = parseSessionId(given);
+  if (part === "challenge") {
+    const body = await bodyOf(request, challengeBody);
+    return json(await challengeFor(options, app.approvers(), id, body, app.clock));
+  }
   if (part === "answer") return json(await answer(options, id, await bodyOf(request, answerBody)));
   if (part !== "action") return refuse(NOT_FOUND);
   const body = await bodyOf(request, actionBody);

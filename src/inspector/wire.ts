@@ -3,6 +3,8 @@
  * of requests. The page imports these types alone, and none of the engine's code.
  */
 
+import type { ApprovalSignature } from "../approval/message.js";
+import type { RegistrationOptions } from "../approval/passkey.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Drawing } from "../graph/graph.js";
 import type { SessionAudit } from "../phased/approval/ledger.js";
@@ -23,7 +25,7 @@ export interface About {
   /** What the host has switched on of retry, skip, override, pause, resume and delete. */
   readonly actions: readonly ActionBody["action"][];
   /** Who may approve, and with which kind of key. */
-  readonly approvers: readonly { readonly name: string; readonly key: "ed25519" | "passkey" }[];
+  readonly approvers: readonly { readonly name: string; readonly keys: readonly ("ed25519" | "passkey")[] }[];
   /** True if an approval without a signature counts. */
   readonly unsigned: boolean;
   /** What the sessions are stored in, for the title: `.phasegate`, `sqlite:state.db`. */
@@ -279,30 +281,47 @@ export interface StatisticsView {
 /** `GET api/sessions/ID/audit`. */
 export type AuditView = SessionAudit;
 
-/** The body of `POST api/sessions/ID/answer`. */
-export interface AnswerBody {
-  readonly what: "approval" | "waiver";
+/** The body of `POST api/sessions/ID/challenge`. */
+export interface ChallengeBody {
   readonly decision: "approve" | "deny";
   readonly by: string;
   readonly note?: string | undefined;
+  /** The request that the person has seen. */
   readonly request: string;
-  readonly evidenceHash?: string | undefined;
-  /** The signature of `approvalMessage` by the passkey of `by`; missing for an unsigned answer. */
-  readonly signature?: {
-    readonly signedAt: string;
-    readonly value: string;
-    readonly authenticatorData: string;
-    readonly clientData: string;
-  };
 }
 
-/** The body of `POST api/sessions/ID/challenge`: the same without a signature. Its answer. */
+/** Its answer: what the passkey of `by` signs. */
 export interface Challenge {
   readonly signedAt: string;
-  /** In base64url: the digest of the message that is signed. */
+  /** In base64url. */
   readonly challenge: string;
   readonly rpId: string;
+  /** The ids of the person's passkeys, in base64url. */
   readonly credentials: readonly string[];
+}
+
+/** The body of `POST api/sessions/ID/answer`. */
+export interface AnswerBody extends ChallengeBody {
+  readonly what: "approval" | "waiver";
+  readonly evidenceHash?: string | undefined;
+  /** The signature of the challenge; missing for an answer that is not signed. */
+  readonly signature?: ApprovalSignature | undefined;
+}
+
+/** The answer to `POST api/passkeys/begin`, whose body is `{invitation}`. */
+export interface InvitationView {
+  /** The approver whose passkey is registered. */
+  readonly name: string;
+  /** For the browser. */
+  readonly options: RegistrationOptions;
+}
+
+/** The body of `POST api/passkeys/end`. Its answer is `{name}`. */
+export interface RegistrationBody {
+  /** The secret of the invitation. */
+  readonly invitation: string;
+  /** What the browser has answered: `RegistrationResponseJSON`. */
+  readonly response: unknown;
 }
 
 /** The body of `POST api/sessions/ID/action`. */

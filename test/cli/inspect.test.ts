@@ -25,7 +25,7 @@ async function inspect(args: readonly string[], env: Readonly<Record<string, str
     child.stdout.once("data", (chunk) => resolve(String(chunk)));
     child.once("exit", (code) => reject(new Error(`it has ended with ${code}`)));
   });
-  const [, origin = "", token = ""] = /^(http:\/\/127\.0\.0\.1:\d+)\/#token=(\S+)\n$/.exec(printed) ?? [];
+  const [, origin = "", token = ""] = /^(http:\/\/localhost:\d+)\/#token=(\S+)\n$/.exec(printed) ?? [];
   const headers = { "content-type": "application/json", "x-phasegate": "1" };
   const login = await fetch(`${origin}/api/login`, { method: "POST", headers, body: JSON.stringify({ token }) });
   const cookie = (login.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
@@ -55,7 +55,7 @@ describe("phasegate inspect", () => {
       title: state,
       actions: [],
       unsigned: false,
-      approvers: [{ name: "ann", key: "ed25519" }],
+      approvers: [{ name: "ann", keys: ["ed25519"] }],
     });
     expect((await fetch(`${origin}/api/sessions`)).status).toBe(401);
 

@@ -1,0 +1,130 @@
+/**
+ * Passkeys on the page: what an approver signs for an answer, and the registration of a passkey by an invitation. What counts
+ * as a signature is decided in approval/.
+ */
+import type { ApproverKey, Approvers, Invitations, Passkey } from "../approval/approvers.js";
+import type { ApprovalQuestion, WaiverQuestion } from "../approval/message.js";
+import { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOptions } from "../approval/passkey.js";
+import { PhasegateError } from "../errors.js";
+import type { FullClock } from "../ports/clock.js";
+import { notThere } from "./inbox.js";
+import type { InspectorSources } from "./sources.js";
+import type { About, Challenge, ChallengeBody, InvitationView } from "./wire.js";
+
+/** How long a person may take to register a passkey, in milliseconds. */
+const REGISTER_MS = 5 * 60_000;
+/** Registrations that are under way at once; the oldest is given up. */
+const UNDER_WAY = 100;
+
+/** Returns who may approve, and with which kinds of keys. */
+export function approversIn(approvers: Approvers): About["approvers"] {
+  return Object.keys(approvers).map((name) => {
+    const kinds = keysOf(approvers, name).map((key) => (typeof key === "string" ? "ed25519" : "passkey"));
+    return { name, keys: [...new Set(kinds)] };
+  });
+}
+
+function keysOf(approvers: Approvers, name: string): readonly ApproverKey[] {
+  const keys = Object.hasOwn(approvers, name) ? approvers[name] : undefined;
+  if (keys === undefined) return [];
+  return typeof keys === "string" || "kind" in keys ? [keys] : keys;
+}
+
+function passkeysOf(approvers: Approvers, name: string): readonly Passkey[] {
+  return keysOf(approvers, name).filter((key) => typeof key !== "string");
+}
+
+/** Returns what an approver signs with a passkey for an answer to the question that a session asks now. */
+export async function challengeFor(
+  sources: InspectorSources,
+  approvers: Approvers,
+  sessionId: string,
+  { decision, by, note, request }: ChallengeBody,
+  clock: FullClock,
+): Promise<Challenge> {
+  const question = await questionOf(sources, sessionId);
+  if (question?.request !== request) throw notThere("it asks something else by now", sessionId);
+  const [first, ...others] = passkeysOf(approvers, by);
+  if (first === undefined) throw noPasskey(by);
+  const signedAt = new Date(clock.now()).toISOString();
+  const { challenge } = passkeyChallenge(question, { decision, by, note, signedAt });
+  const ids = [first, ...others].filter(({ rpId }) => rpId === first.rpId).map(({ credentialId }) => credentialId);
+  return { signedAt, challenge, rpId: first.rpId, credentials: ids };
+}
+
+async function questionOf(
+  { engine, routed }: InspectorSources,
+  sessionId: string,
+): Promise<ApprovalQuestion | WaiverQuestion | undefined> {
+  const isInstance = (await routed?.listInstances({ idPrefix: sessionId, limit: 1 }))?.items.length === 1;
+  if (isInstance) return (await routed?.status(sessionId))?.awaiting;
+  return (await engine?.getApproval(sessionId)) ?? (await engine?.getWaiver(sessionId));
+}
+
+/** Registers passkeys of invited approvers. */
+export class Registrations {
+  readonly #invitations: Invitations | undefined;
+  readonly #approvers: () => Approvers;
+  readonly #clock: FullClock;
+  /** The challenges that were given out, each for one answer, by the secret of the invitation. */
+  readonly #challenges = new Map<string, { readonly challenge: string; readonly until: number }>();
+
+  constructor(invitations: Invitations | undefined, approvers: () => Approvers, clock: FullClock) {
+    this.#invitations = invitations;
+    this.#approvers = approvers;
+    this.#clock = clock;
+  }
+
+  /** Returns what the browser needs to make a passkey, for whoever has an open invitation. */
+  async begin(secret: string, { rpId }: PasskeyPlace): Promise<InvitationView> {
+    const found = (await this.#invitations?.find(secret)) ?? { state: "unknown" };
+    if (found.state !== "open") throw notOpen(found.state);
+    const { name } = found;
+    const options = await registrationOptions({ name, rpId, known: passkeysOf(this.#approvers(), name) });
+    const oldest = this.#challenges.keys().next();
+    if (this.#challenges.size >= UNDER_WAY && !oldest.done) this.#challenges.delete(oldest.value);
+    this.#challenges.set(secret, { challenge: options.challenge, until: this.#clock.now() + REGISTER_MS });
+    return { name, options };
+  }
+
+  /** Stores the passkey that the browser has made, as a key of the approver. Uses the invitation up. */
+  async end(secret: string, response: unknown, place: PasskeyPlace): Promise<{ readonly name: string }> {
+    const given = this.#challenges.get(secret);
+    this.#challenges.delete(secret);
+    if (this.#invitations === undefined || given === undefined || given.until < this.#clock.now()) {
+      throw notOpen("unknown");
+    }
+    const passkey = await readRegistration(response, { ...place, challenge: given.challenge });
+    return this.#invitations.accept(secret, passkey);
+  }
+}
+
+/** Returns where a page's passkeys are registered: the domain and the origin that its requests come from. */
+export function placeOf(request: Request): PasskeyPlace {
+  const origin = request.headers.get("origin") ?? new URL(request.url).origin;
+  const { hostname } = new URL(origin);
+  if (/^[\d.]+$|^\[/.test(hostname)) throw addressAsName(hostname);
+  return { rpId: hostname, origins: [origin] };
+}
+
+function noPasskey(name: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${name} has no passkey here`, {
+    remedy: "Ask for an invitation: `phasegate approvers invite NAME`. Or sign with `phasegate approve`.",
+    details: { field: "by", expected: "an approver with a passkey" },
+  });
+}
+
+function notOpen(state: string): PhasegateError<"INVALID_INPUT"> {
+  const why = state === "used" ? "was used already" : state === "expired" ? "has expired" : "is not known";
+  return new PhasegateError("INVALID_INPUT", `the invitation ${why}`, {
+    remedy: "Ask for another one: `phasegate approvers invite NAME`.",
+    details: { field: "invitation", expected: "an open invitation" },
+  });
+}
+
+function addressAsName(hostname: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `passkeys need a name, and ${hostname} is an address`, {
+    remedy: "Open the page as http://localhost with the same port.",
+    details: { field: "host", expected: "a name such as localhost" },
+  });
+}
