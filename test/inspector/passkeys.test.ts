@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
+import { createInspector } from "phasegate/inspector";
+import { describe, expect, it } from "vitest";
+import { ApproversFile } from "../../src/cli/approvers-file.js";
+import type { About, Challenge, Inbox, InvitationView } from "../../src/inspector/wire.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { askingFiles } from "../support/approvals.js";
+import { Authenticator, type Lies } from "../support/authenticator.js";
+import { TOKEN } from "./house.js";
+
+const ORIGIN = "http://localhost:7000";
+const HEADERS = { "content-type": "application/json", "x-phasegate": "1", origin: ORIGIN, host: "localhost:7000" };
+
+/** An inspector whose approvers are invited, a session that waits for Ann, and Ann's browser. */
+async function makeDesk() {
+  const file = new ApproversFile(join(await temporaryFolder(), "approvers.json"));
+  const approvers = () =>
+    file.current((error) => {
+      throw error;
+    });
+  const content = new MemoryContent({ sources: { asking: askingFiles } });
+  const storage = new MemoryStorage();
+  const { secret } = await file.invite("ann", 60_000);
+  const engine = createEngine({ storage, content, approvers });
+  const inspector = createInspector({ engine, approvers, invitations: file, access: { token: TOKEN } });
+  const post = async (path: string, body: object, more: Readonly<Record<string, string>> = {}) => {
+    const headers = { ...HEADERS, ...more };
+    const request = new Request(`${ORIGIN}/api/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    const response = await inspector.fetch(request);
+    const answer = await response.json();
+    const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
+    return { status: response.status, answer, cookie };
+  };
+  const { cookie } = await post("login", { token: TOKEN });
+  const get = async (path: string) =>
+    (await inspector.fetch(new Request(`${ORIGIN}/api/${path}`, { headers: { ...HEADERS, cookie } }))).json();
+  const start = async () => {
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    return sessionId;
+  };
+  const device = await Authenticator.make();
+  const register = async (invitation = secret, lies: Lies = {}) => {
+    const begun = await post("passkeys/begin", { invitation });
+    if (begun.status !== 200) return begun;
+    const view: InvitationView = begun.answer;
+    const place = { rpId: "localhost", origin: ORIGIN };
+    const response = device.registration(view.options.challenge, { ...place, ...lies });
+    return post("passkeys/end", { invitation, response });
+  };
+  /** Answers as Ann's browser does. */
+  const answer = async (sessionId: string, decision: "approve" | "deny", lies: Lies = {}, note = "seen") => {
+    const inbox: Inbox = await get("inbox");
+    const waiting = inbox.items.find((item) => item.sessionId === sessionId);
+    const { request = "", evidenceHash = "" } = waiting ?? {};
+    const said = { decision, by: "ann", note, request };
+    const asked = await post(`sessions/${sessionId}/challenge`, said, { cookie });
+    const { challenge, signedAt }: Challenge = asked.answer;
+    const signature = await device.assertion(challenge, { rpId: "localhost", origin: ORIGIN, ...lies });
+    const body = { ...said, what: "approval", evidenceHash, signature: { ...signature, signedAt } };
+    return { body, result: await post(`sessions/${sessionId}/answer`, body, { cookie }) };
+  };
+  return { file, secret, engine, post, get, cookie, start, device, register, answer };
+}
+
+describe("an invitation", () => {
+  it("registers a passkey once, which then approves", async () => {
+    const { engine, get, start, register, answer, secret, post } = await makeDesk();
+    expect(await register()).toMatchObject({ status: 200, answer: { name: "ann" } });
+    expect(((await get("about")) as About).approvers).toEqual([{ name: "ann", keys: ["passkey"] }]);
+    expect(await post("passkeys/begin", { invitation: secret })).toMatchObject({
+      status: 400,
+      answer: { error: { message: "the invitation was used already" } },
+    });
+    const sessionId = await start();
+    expect((await answer(sessionId, "approve")).result).toMatchObject({ status: 200, answer: { status: "passed" } });
+    const audit = await engine.audit(sessionId);
+    expect(audit.approvals).toMatchObject([{ by: "ann", authenticated: true, key: { kind: "passkey" } }]);
+  });
+
+  it("that nobody has given, or for another challenge or page, registers nothing", async () => {
+    const { register, get, post, secret } = await makeDesk();
+    expect(await register("x".repeat(43))).toMatchObject({ status: 400 });
+    for (const lies of [{ challenge: "AAAA" }, { origin: "https://evil.example" }, { verified: false }]) {
+      expect(await register(secret, lies)).toMatchObject({ status: 400 });
+    }
+    const again = await post("passkeys/end", { invitation: secret, response: {} });
+    expect(again).toMatchObject({ status: 400 });
+    expect(((await get("about")) as About).approvers).toEqual([]);
+    const address = await post(
+      "passkeys/begin",
+      { invitation: secret },
+      {
+        host: "127.0.0.1:7000",
+        origin: "http://127.0.0.1:7000",
+      },
+    );
+    expect(address).toMatchObject({ status: 400, answer: { error: { remedy: expect.stringContaining("localhost") } } });
+  });
+});
+
+describe("an answer with a passkey", () => {
+  it("counts for exactly what was signed", async () => {
+    const { start, register, answer, post, cookie } = await makeDesk();
+    await register();
+    const [one, other] = [await start(), await start()];
+    for (const lies of [{ verified: false }, { origin: "https://evil.example" }, { challenge: "AAAA" }]) {
+      expect((await answer(one, "approve", lies)).result).toMatchObject({ status: 403 });
+    }
+    const { body } = await answer(one, "deny", {}, "add the tests");
+    const turned = await post(`sessions/${other}/answer`, { ...body, decision: "approve" }, { cookie });
+    expect(turned.status).toBe(403);
+    expect(await post(`sessions/${other}/answer`, body, { cookie })).toMatchObject({ status: 403 });
+    expect((await answer(other, "approve")).result).toMatchObject({ status: 200 });
+  });
+
+  it("is not asked of somebody without one, or for a request that is answered", async () => {
+    const { start, register, post, cookie, get } = await makeDesk();
+    await register();
+    const sessionId = await start();
+    const [waiting] = ((await get("inbox")) as Inbox).items;
+    const said = { decision: "approve", by: "bob", request: waiting?.request };
+    expect(await post(`sessions/${sessionId}/challenge`, said, { cookie })).toMatchObject({
+      status: 400,
+      answer: { error: { message: "bob has no passkey here" } },
+    });
+    const stale = { ...said, by: "ann", request: "0".repeat(64) };
+    expect(await post(`sessions/${sessionId}/challenge`, stale, { cookie })).toMatchObject({ status: 404 });
+    expect(await post(`sessions/${sessionId}/challenge`, said)).toMatchObject({ status: 401 });
+  });
+});
