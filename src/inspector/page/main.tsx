@@ -4,21 +4,25 @@
  * - state.ts, api.ts, live.ts, router.ts: what all views know; requests; the stream of changes; the URL
  * - text.tsx: text from outside, times; tree.tsx: JSON and differences; view.tsx: parts of all views
  * - sessions.tsx, list.ts: the list of sessions, and how it changes; session.tsx: one session; attempts.tsx, records.tsx,
- *   routed.tsx: its attempts, log and audit; entries of routed and recorded ones; graph.tsx: its drawing
+ *   routed.tsx: its attempts, log and audit, entries of routed and recorded ones; findings.tsx: what gates found; graph.tsx: drawings
  * - inbox.tsx, answer.tsx: what waits for a person, and the answers; actions.tsx: what the host may do
  * - workflows.tsx: workflows; statistics.tsx, plots.ts: figures
  */
 import { useSignal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import type { About, Inbox } from "../wire.js";
+import type { About, Inbox as Items } from "../wire.js";
 import { asFailure, type Failure, get, post } from "./api.js";
+import { Inbox } from "./inbox.js";
 import { connection, onMessage, openStream } from "./live.js";
 import { followLinks, href, place } from "./router.js";
+import { Session } from "./session.js";
 import { Sessions } from "./sessions.js";
 import { about, announcement, login, waitingCount } from "./state.js";
 import { line, number } from "./text.js";
+import { Statistics } from "./statistics.js";
 import { Empty, Failed, Heading } from "./view.js";
+import { Workflow, Workflows } from "./workflows.js";
 
 const VIEWS = [
   ["sessions", "Sessions"],
@@ -30,7 +34,10 @@ const VIEWS = [
 function View() {
   const { segments } = place.value;
   const [what = "sessions", name] = segments;
-  if (what === "sessions") return name === undefined ? <Sessions /> : <Nothing />;
+  if (what === "sessions") return name === undefined ? <Sessions /> : <Session id={name} key={name} />;
+  if (what === "workflows") return name === undefined ? <Workflows /> : <Workflow type={name} key={name} />;
+  if (what === "inbox") return <Inbox />;
+  if (what === "statistics") return <Statistics />;
   return <Nothing />;
 }
 
@@ -132,7 +139,7 @@ async function begin(): Promise<void> {
   login.value = "done";
   openStream(isAllowed);
   const count = async () => {
-    waitingCount.value = (await get<Inbox>("inbox")).items.length;
+    waitingCount.value = (await get<Items>("inbox")).items.length;
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const countSoon = (wait: number) => {
