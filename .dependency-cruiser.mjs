@@ -42,6 +42,11 @@ const MAY_IMPORT = {
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "phased", "routed", "tools", "workspace"],
   http: ["workflow", "routed", "tools"],
+  // Workflows as pictures.
+  graph: ["workflow"],
+  // A page for people, over everything that there is to see.
+  inspector: [...ENGINE, "workspace", "graph"],
+  "inspector/page": ["inspector"],
   // Sets up a project for its clients, for the command line alone.
   setup: ["workflow", "sandbox"],
   // The command line is a host of its own: it chooses the adapters.
@@ -49,13 +54,13 @@ const MAY_IMPORT = {
     ...ENGINE,
     ...["storage/common", "storage/files", "storage/sqlite", "storage/postgres"],
     ...["content", "search", "deciders", "verifiers", "sandbox", "workspace", "testing", "tools", "mcp", "http"],
-    "setup",
+    ...["setup", "graph", "inspector"],
   ],
 };
 
 /** Where `node:` is allowed. What runs in a browser or an edge worker has none of it. */
 const NODE_ROOMS = [
-  "^src/(sandbox|workspace|testing|cli|verifiers|search)/",
+  "^src/(sandbox|workspace|testing|cli|verifiers|search|inspector)/",
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
   "^src/setup/(apply|project)[.]ts$",

@@ -10,6 +10,7 @@ export default defineConfig({
     plan: "src/plan.ts",
     storage: "src/storage.ts",
     fs: "src/fs.ts",
+    inspector: "src/inspector.ts",
     mcp: "src/mcp.ts",
     postgres: "src/postgres.ts",
     rag: "src/rag.ts",

@@ -62,6 +62,7 @@ Examples:
   phasegate sessions --state .phasegate --status active
   phasegate stats --state .phasegate --cursor stats.json
   phasegate show my_workflow_readme_20260101_120000 --state .phasegate
+  phasegate inspect --state .phasegate --workflows workflows --open
   phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json
   phasegate sessions --state .phasegate --stuck --older-than 2d
   phasegate retry my_workflow_readme_20260101_120000 --state .phasegate --by ann --note "the disk was full"
@@ -83,6 +84,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   sessions: async () => (await import("./sessions.js")).sessionsCommand,
   stats: async () => (await import("./stats.js")).statsCommand,
   show: async () => (await import("./show.js")).showCommand,
+  inspect: async () => (await import("./inspect.js")).inspectCommand,
+  graph: async () => (await import("./inspect.js")).graphCommand,
   keygen: async () => (await import("./approve.js")).keygenCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),

@@ -1,14 +1,16 @@
 /**
- * The HTTP server of `serve --http`: it listens on this machine only, with limits on time, size and connections.
- * http/api.ts answers its requests. This file is loaded by `import()`: without `--http`, Node's HTTP is not needed.
+ * An HTTP server that listens on this machine only, with limits on time, size and connections. http/api.ts answers the
+ * requests of `serve --http`, inspector/inspector.ts those of the inspector. This file is loaded by `import()`: without
+ * them, Node's HTTP is not needed.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
-import { createHttpApi, type HttpApi } from "../http/api.js";
+import { createHttpApi } from "../http/api.js";
 import { REFUSALS } from "../http/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { Refusal } from "../tools/routed/refusals.js";
@@ -35,8 +37,13 @@ export interface HttpTimes {
   readonly drain: number;
 }
 
+/** Answers a request. Its signal aborts when the client has gone. Never rejects. */
+type Handler = (request: Request) => Promise<Response>;
+
 /** A server that only this machine can reach. */
 export interface HttpServing {
+  /** Where it listens: `http://127.0.0.1:PORT`. */
+  readonly url: string;
   /** Resolves when every connection is closed; `abandoned` if calls were still under way. */
   readonly ended: Promise<"closed" | "abandoned">;
   /** Accepts no new requests, answers those that were read completely, and ends. */
@@ -44,13 +51,18 @@ export interface HttpServing {
 }
 
 /** Serves routed workflows on 127.0.0.1. Rejects if the port is not available. */
-export async function serveHttp(
-  engine: RoutedEngine,
+export function serveHttp(engine: RoutedEngine, port: number, log: Logger, times: HttpTimes): Promise<HttpServing> {
+  return listen(createHttpApi(engine, { authorize: isLocal }), "--http", port, log, times);
+}
+
+/** Listens on 127.0.0.1. Rejects if the port is not available; `option` is what it was given by. */
+export async function listen(
+  handler: Handler,
+  option: string,
   port: number,
   log: Logger,
   times: HttpTimes,
 ): Promise<HttpServing> {
-  const api = createHttpApi(engine, { authorize: isLocal });
   const server = createServer({
     headersTimeout: times.headers,
     requestTimeout: times.request,
@@ -60,7 +72,7 @@ export async function serveHttp(
   const connections = new Connections(server, times.drain, log);
   server.on("request", (incoming, outgoing) => {
     connections.answering(incoming, outgoing);
-    answer(api, incoming, outgoing).catch((err: unknown) => {
+    answer(handler, incoming, outgoing).catch((err: unknown) => {
       log.warn({ err }, "connection");
       outgoing.destroy();
     });
@@ -72,13 +84,14 @@ export async function serveHttp(
     else refuse(socket, refusalOf(error));
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => reject(portFailure(port, cause))).listen(port, HOST, resolve);
+    server.once("error", (cause) => reject(portFailure(option, port, cause))).listen(port, HOST, resolve);
   });
   // From now on these are connections that could not be accepted, for example because too many files are open.
   server.on("error", (err) => log.warn({ err }, "connection"));
   const address = server.address();
-  log.info({ url: `http://${HOST}:${isAddress(address) ? address.port : port}` }, "listening");
-  return { ended: connections.ended, close: () => connections.end() };
+  const url = `http://${HOST}:${isAddress(address) ? address.port : port}`;
+  log.info({ url }, "listening");
+  return { url, ended: connections.ended, close: () => connections.end() };
 }
 
 /** The connections of a server, with the requests on them that are being answered. */
@@ -139,10 +152,10 @@ class Connections {
   }
 }
 
-function portFailure(port: number, cause: Error): CommandFailure {
+function portFailure(option: string, port: number, cause: Error): CommandFailure {
   const isTaken = errnoOf(cause) === "EADDRINUSE";
   const message = isTaken ? `port ${port} is in use` : `port ${port} is not available`;
-  return new CommandFailure(message, EXIT.environment, "Give another port, or --http 0 for any free one.", {
+  return new CommandFailure(message, EXIT.environment, `Give another port, or ${option} 0 for any free one.`, {
     cause,
   });
 }
@@ -155,16 +168,38 @@ function isLocal(request: Request): true | Response {
   return Response.json({ error_code: "UNAUTHORIZED", message, details }, { status: 403 });
 }
 
-async function answer(api: HttpApi, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(handler: Handler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
   const response = UNKNOWN_METHODS.has(incoming.method ?? "")
     ? Response.json(REFUSALS.noSuchMethod.body, { status: REFUSALS.noSuchMethod.status })
-    : await api(requestOf(incoming, chunks));
+    : await handler(requestOf(incoming, chunks, gone(outgoing)));
   // The request broke off and was refused meanwhile, or the client has disconnected.
   if (!incoming.socket.writable) return;
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.headers.get("content-type")?.startsWith("text/event-stream") === true && response.body !== null) {
+    // The client ends a stream by going away.
+    await pipeline(chunksOf(response.body), outgoing).catch(() => outgoing.destroy());
+    return;
+  }
   outgoing.end(Buffer.from(await response.arrayBuffer()));
   await dropRest(incoming, chunks);
+}
+
+/** Yields the chunks of a stream, which is cancelled when nobody reads them any more. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+  } finally {
+    await reader.cancel();
+  }
+}
+
+/** Returns a signal that aborts when the connection is closed. */
+function gone(outgoing: ServerResponse): AbortSignal {
+  const abort = new AbortController();
+  outgoing.once("close", () => abort.abort());
+  return abort.signal;
 }
 
 /** Reads the rest of a body and drops it, up to a limit: a client reads its answer after it has sent everything. */
@@ -181,15 +216,15 @@ async function dropRest(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Ar
   if (!incoming.complete) incoming.destroy();
 }
 
-function requestOf(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Array>): Request {
+function requestOf(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Array>, signal: AbortSignal): Request {
   const { method = "GET", url = "/", headers } = incoming;
   const sent = new Headers();
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, String(value));
   // Only a path is taken from the client: an absolute URL must not name another server.
   const target = new URL(url.startsWith("/") ? `http://${HOST}${url}` : `http://${HOST}/`);
-  if (METHODS_WITHOUT_BODY.has(method)) return new Request(target, { method, headers: sent });
+  if (METHODS_WITHOUT_BODY.has(method)) return new Request(target, { method, headers: sent, signal });
   // Node requires `duplex`, which the types of browsers do not know.
-  const sending = { method, headers: sent, body: streamOf(chunks), duplex: "half" };
+  const sending = { method, headers: sent, body: streamOf(chunks), duplex: "half", signal };
   return new Request(target, sending);
 }
 

@@ -194,3 +194,10 @@ export function attemptOptions(): Option[] {
     limit("--max-attempts-total <n>", "total failures at one phase before a session fails", "MAX_ATTEMPTS_TOTAL", 12),
   ];
 }
+
+/** Reads the number of a port; 0 stands for any free one. */
+export function port(value: string): number {
+  const number = wholeNumber(0)(value);
+  if (number < 65_536) return number;
+  throw new InvalidArgumentError("It must be less than 65536; 0 picks any free port.");
+}

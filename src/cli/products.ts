@@ -19,7 +19,7 @@ import {
   registerWorkflowTool,
   registerWorkspaceTools,
 } from "../mcp/tools.js";
-import { createEngine } from "../phased/engine.js";
+import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
@@ -79,6 +79,8 @@ export interface ServeOptions extends TrustOptions, VerifierOptions {
   readonly routedTools: "separate" | "single";
   /** The port, if routed workflows are served over HTTP. */
   readonly http?: number;
+  /** The port of the inspector, if it is served as well. */
+  readonly inspector?: number;
   /** Missing if no workspace is served. */
   readonly workspace?: WorkspaceFolders;
 }
@@ -108,6 +110,8 @@ type EngineBasis = Pick<
 export interface Served {
   /** Adds the product's tools to a server. What it returns is disposed of when the server is no longer used. */
   register(server: McpServer): { dispose(): void } | undefined;
+  /** The engine of phased workflows. */
+  readonly engine?: Engine;
   /** The engine that can be served over HTTP. */
   readonly routed?: RoutedEngine;
   /** Ends what the product does by itself, before the storage is closed. */
@@ -169,7 +173,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...absent, ...polling };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
-    return { register: (server) => registerWorkflowTool(server, engine, toolOptions), ...close };
+    return { engine, register: (server) => registerWorkflowTool(server, engine, toolOptions), ...close };
   };
 }
 

@@ -18,12 +18,12 @@ import {
   limit,
   logLevelOption,
   notEmpty,
+  port,
   repeated,
   startersFolder,
   startersOption,
   stateOption,
   toolName,
-  wholeNumber,
 } from "./options.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import type { Terminal } from "./terminal.js";
@@ -207,16 +207,13 @@ function routedOptions(): Option[] {
       .choices(["separate", "single"])
       .default("separate"),
     new Option("--http <port>", "serve routed workflows over HTTP on 127.0.0.1, instead of MCP").argParser(port),
+    new Option("--inspector <port>", "serve a page for people on 127.0.0.1 as well; see `phasegate inspect`").argParser(
+      port,
+    ),
     new Option("--log-dir <dir>", "folder for log files, which are written in addition to stderr")
       .env("ORCHESTRATOR_LOG_DIR")
       .argParser(notEmpty),
   ];
-}
-
-function port(value: string): number {
-  const number = wholeNumber(0)(value);
-  if (number < 65_536) return number;
-  throw new InvalidArgumentError("It must be less than 65536; 0 picks any free port.");
 }
 
 /** Returns the log files that `--log-dir` and the variables name; undefined if none of them is set. */

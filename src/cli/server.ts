@@ -7,12 +7,13 @@ import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { serveOverStdio } from "../mcp/stdio.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
 import { type Logs, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
 import { openState } from "./state.js";
-import type { Terminal } from "./terminal.js";
+import { type Terminal, withoutPasswords } from "./terminal.js";
 
 /** A message carries evidence, and JSON may need six bytes for a character. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
@@ -68,6 +69,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
       const product = await open?.(storage && { ...basis, storage });
       if (product !== undefined) served.push(product);
     }
+    const inspecting = await inspectorOf(options, basis, served, storage, log);
     const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
     const serving =
       http === undefined || routed === undefined
@@ -76,6 +78,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
+    inspecting?.close();
     log.info({ reason }, "stopped");
     const code = reason === "broken" ? EXIT.environment : EXIT.ok;
     return { code, running: reason === "broken" || reason === "abandoned" };
@@ -83,6 +86,27 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     for (const product of served) await product.close?.();
     await storage?.close?.();
   }
+}
+
+/** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
+async function inspectorOf(
+  { inspector: port, state = "" }: ServeOptions,
+  { approvers, hashKey, allowUnsignedApprovals = false }: Awaited<ReturnType<typeof engineBasis>>,
+  served: readonly Served[],
+  storage: StorageAdapter | undefined,
+  log: Logger,
+): Promise<Serving | undefined> {
+  if (port === undefined || storage === undefined) return undefined;
+  const [engine] = served.flatMap((product) => product.engine ?? []);
+  const [routed] = served.flatMap((product) => product.routed ?? []);
+  const { serveInspector } = await import("./inspect.js");
+  const engines = { storage, ...(engine && { engine }), ...(routed && { routed }) };
+  const serving = await serveInspector(engines, {
+    ...{ option: "--inspector", port, log, approvers, hashKey, unsigned: allowUnsignedApprovals },
+    title: withoutPasswords(state),
+  });
+  log.info({ url: serving.url }, "inspector");
+  return serving;
 }
 
 function connect(

@@ -18,7 +18,7 @@ import type { ContentProvider } from "../ports/content-provider.js";
 import type { SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { RoutedNotifications } from "../routed/notifications.js";
-import { createRoutedContext, resolveRoutedOptions } from "../routed/options.js";
+import { createRoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "../routed/options.js";
 import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -121,10 +121,15 @@ async function requireSessions(file: string, where: string): Promise<void> {
 }
 
 /** The approvers, the hash key, the verifiers that record the baseline of a phase, and the number of attempts at a gate. */
-type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers"> & { readonly limits?: Partial<AttemptLimits> };
+type Trust = Pick<EngineOptions, "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals"> & {
+  readonly limits?: Partial<AttemptLimits>;
+};
 
 /** What an engine for a session needs besides: the workflows and plans, for a command that reads plans. */
 type Sources = Partial<Pick<EngineOptions, "content" | "plans">>;
+
+/** The routed workflows, for a command that shows them. */
+type RoutedSources = Partial<Pick<RoutedEngineOptions, "workflows">>;
 
 /** The operator is the host: a server's limit of active sessions is not theirs. */
 const LIMITS = { maxActiveSessions: Number.POSITIVE_INFINITY };
@@ -141,6 +146,27 @@ export async function openPhased(state: string, trust: Trust = {}): Promise<Engi
   return orClosed(storage, async () => createEngine({ storage, content: NO_WORKFLOWS, ...trust }));
 }
 
+/** Engines of all kinds over one state, for a host that looks at all of it. */
+export interface OpenedState {
+  readonly storage: StorageAdapter;
+  readonly engine: Engine;
+  readonly routed: RoutedEngine;
+}
+
+/** Opens engines over all sessions of a state. They start nothing, and decide on no steps. */
+export async function openAll(
+  state: string,
+  { content = NO_WORKFLOWS, plans, workflows = NO_ROUTED, limits: attempts, ...trust }: Trust & Sources & RoutedSources,
+): Promise<OpenedState> {
+  const storage = await openState(state);
+  const limits = { ...LIMITS, ...attempts };
+  return orClosed(storage, () => ({
+    storage,
+    engine: createEngine({ storage, content, limits, ...trust, ...(plans === undefined ? {} : { plans }) }),
+    routed: createRoutedEngine({ storage, workflows, decider: NO_DECIDER, limits, ...trust }),
+  }));
+}
+
 /** Opens an engine that shows a session, or passes a decision to it. It decides on no steps, and starts nothing. */
 export async function openSession(state: string, sessionId: string, trust: Trust = {}): Promise<OpenedSession> {
   parseSessionId(sessionId);
@@ -149,7 +175,7 @@ export async function openSession(state: string, sessionId: string, trust: Trust
 }
 
 /** Closes a storage if what is to use it can't be opened: open connections would keep the process alive. */
-async function orClosed<T>(storage: StorageAdapter, open: () => Promise<T>): Promise<T> {
+async function orClosed<T>(storage: StorageAdapter, open: () => Promise<T> | T): Promise<T> {
   try {
     return await open();
   } catch (error) {

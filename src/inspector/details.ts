@@ -1,6 +1,6 @@
 /** One session as the page shows it: phases with their states, attempts, commits, and the way through a routed workflow. */
 import { PhasegateError } from "../errors.js";
-import { draw, type NodeState, phasedGraph, routedGraph } from "../graph/graph.js";
+import { draw, type Graph, type NodeState, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
 import type { ListedSession } from "../phased/lists.js";
 import type { SessionEvent } from "../phased/state/events.js";
@@ -166,31 +166,31 @@ function noteOf(event: SessionEvent): string | undefined {
 /** Returns a routed session. */
 export async function routedDetail(routed: RoutedEngine, summary: ListedSession): Promise<RoutedDetail> {
   const { sessionId } = summary;
-  const [view, entries, workflows] = [
-    await routed.status(sessionId),
-    await routed.history(sessionId),
-    await routed.listWorkflows(),
-  ];
-  const listing = workflows.find((one) => one.status === "ready" && one.name === view.workflow);
-  const definition = listing?.status === "ready" ? listing.definition : undefined;
-  const steps = entries.flatMap(({ determinedNextStep }) => determinedNextStep ?? []);
-  const first = entries.find(({ stepName }) => stepName !== "")?.stepName ?? view.currentStep;
-  const path = [...(first === undefined || steps[0] === first ? [] : [first]), ...steps];
-  const end = view.status === "COMPLETED" && path.at(-1) !== FINISH ? [FINISH] : [];
-  const graph = routedGraph(definition, { steps: [...path, ...end], failed: view.status === "FAILED" });
+  const [view, entries] = [await routed.status(sessionId), await routed.history(sessionId)];
   const waiting = waitingInstance(view);
   return {
     kind: "routed",
     summary,
     version: view.version,
-    hash: "",
-    drawing: draw(graph),
+    drawing: draw(await routedPath(routed, sessionId)),
     context: view.context,
     entries,
     ...(waiting === undefined ? {} : { awaiting: waiting }),
     ...(view.reason === undefined ? {} : { reason: view.reason }),
     ...(view.unapproved === undefined ? {} : { unapproved: `${view.unapproved.step}: ${view.unapproved.distrust}` }),
   };
+}
+
+/** Returns the way of a routed session over the graph of its workflow, as far as that still exists. */
+export async function routedPath(routed: RoutedEngine, sessionId: string): Promise<Graph> {
+  const [view, entries] = [await routed.status(sessionId), await routed.history(sessionId)];
+  const listing = (await routed.listWorkflows()).find(({ name }) => name === view.workflow);
+  const definition = listing?.status === "ready" ? listing.definition : undefined;
+  const decided = entries.flatMap(({ determinedNextStep }) => determinedNextStep ?? []);
+  const first = entries.find(({ stepName }) => stepName !== "")?.stepName ?? view.currentStep;
+  const steps = [...(first === undefined || decided[0] === first ? [] : [first]), ...decided];
+  const end = view.status === "COMPLETED" && steps.at(-1) !== FINISH ? [FINISH] : [];
+  return routedGraph(definition, { steps: [...steps, ...end], failed: view.status === "FAILED" });
 }
 
 /** Returns a recorded session. */

@@ -8,7 +8,7 @@ const DIFFERENCES_MAX = 200;
 /** Lines around a change that are shown with it. */
 const AROUND = 2;
 /** Texts that differ in more lines are shown whole, one after the other. */
-const EDITS_MAX = 2000;
+const EDITS_MAX = 500;
 
 /** Returns what is not as it was, in the order of the new value; what is gone comes last. */
 export function differencesOf(before: JsonObject, after: JsonObject): readonly Difference[] {

@@ -61,8 +61,8 @@ export type SessionDetail = PhasedDetail | RoutedDetail | RecordedDetail;
 interface Detail {
   readonly summary: ListedSession;
   readonly version: number;
-  /** The receipt: the hash of the last commit. */
-  readonly hash: string;
+  /** The receipt: the hash of the last commit; missing where it is not at hand. */
+  readonly hash?: string;
   /** The gate that was passed with an approval that this host does not accept. */
   readonly unapproved?: string;
 }

@@ -1,0 +1,81 @@
+/** The inspector in a host's own server: on plain Node, and mounted in Hono behind a login of the host's own. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+
+const note = defineWorkflow({
+  type: "write_note",
+  revision: "1",
+  name: "Write a note",
+  description: "One note, in one phase",
+  phases: [{ number: 1, name: "Write", content: "# Write\n\nWrite the note.\n" }],
+});
+const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryContent({ workflows: [note] }) });
+const { sessionId } = await engine.start({ workflowType: "write_note", target: "notes/a.md" });
+
+// #region node
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createInspector } from "phasegate/inspector";
+
+const token = randomBytes(32).toString("base64url");
+const inspector = createInspector({ engine, access: { token } });
+
+async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { method = "GET", url = "/" } = incoming;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
+  const body = method === "POST" ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" as const } : {};
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  const request = new Request(new URL(url, "http://127.0.0.1"), { method, headers, signal: gone.signal, ...body });
+  const response = await inspector.fetch(request);
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  // Piece by piece: the stream of changes ends only when the page is closed.
+  await pipeline(response.body ?? [], outgoing);
+}
+
+const server = createServer((incoming, outgoing) => {
+  answer(incoming, outgoing).catch(() => outgoing.destroy());
+});
+server.listen(0, "127.0.0.1"); // 0: any port that is free
+await once(server, "listening");
+const address = server.address();
+const origin = typeof address === "object" ? `http://127.0.0.1:${address?.port}` : "";
+console.log(`${origin}/#token=${token}`); // for people: who opens it sees everything
+// #endregion node
+
+const login = await fetch(`${origin}/api/login`, {
+  method: "POST",
+  headers: { "content-type": "application/json", "x-phasegate": "1" },
+  body: JSON.stringify({ token }),
+});
+const cookie = login.headers.get("set-cookie")?.split(";")[0] ?? "";
+const { items } = await (await fetch(`${origin}/api/sessions`, { headers: { cookie } })).json();
+assert.equal(items[0].sessionId, sessionId);
+assert.equal((await fetch(`${origin}/api/sessions`)).status, 401);
+inspector.close();
+server.close();
+
+// #region hono
+import { Hono } from "hono";
+
+const app = new Hono();
+const mounted = createInspector({
+  engine,
+  basePath: "/inspector",
+  hosts: ["tools.example.com"],
+  // Your own login: `true`, `false`, or a Response that leads to it.
+  access: { authorize: (request) => request.headers.get("cookie")?.includes("staff=yes") === true },
+});
+app.all("/inspector/*", (context) => mounted.fetch(context.req.raw));
+// #endregion hono
+
+const headers = { host: "tools.example.com" };
+const asked = await app.request("https://tools.example.com/inspector/api/about", { headers });
+assert.equal(asked.status, 401);
+const staff = { headers: { ...headers, cookie: "staff=yes" } };
+assert.equal((await app.request("https://tools.example.com/inspector/api/about", staff)).status, 200);
+mounted.close();

@@ -1,0 +1,231 @@
+/** `phasegate inspect`: serves the page for people on this machine. `phasegate graph`: the same pictures, printed. */
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import process from "node:process";
+import { Command, Option } from "commander";
+import type { Logger } from "pino";
+import { FilePlans, FileTexts } from "../content/file-plans.js";
+import { FileContent } from "../content/files.js";
+import { draw, type Graph, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
+import { HOST_ACTIONS } from "../inspector/actions.js";
+import { routedPath } from "../inspector/details.js";
+import { createInspector, type InspectorOptions } from "../inspector/inspector.js";
+import type { EngineOptions } from "../phased/options.js";
+import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import type { HttpServing } from "./http-server.js";
+import { openLogs } from "./log.js";
+import {
+  attemptOptions,
+  type LogLevel,
+  logLevelOption,
+  notEmpty,
+  port,
+  repeated,
+  requireFolder,
+  startersFolder,
+  startersOption,
+  stateOption,
+} from "./options.js";
+import { type OpenedState, openAll } from "./state.js";
+import { print, type Terminal, withoutPasswords } from "./terminal.js";
+import { openVerifiers, projectOption, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+
+/** Where workflows are, for commands that show them. */
+interface WorkflowPlaces {
+  readonly workflows?: readonly string[];
+  readonly starters?: true;
+  readonly routed?: string;
+  readonly project?: string;
+}
+
+interface InspectOptions extends TrustOptions, WorkflowPlaces {
+  readonly state: string;
+  readonly port: number;
+  readonly open?: true;
+  readonly allowActions?: true;
+  readonly allowUnsignedApprovals?: true;
+  readonly maxAttempts: number;
+  readonly maxAttemptsTotal: number;
+  readonly logLevel: LogLevel;
+}
+
+const HELP = `
+Prints one URL. The secret in it lets whoever opens it see everything and answer what waits; keep it to yourself. It
+changes with every start, unless the variable PHASEGATE_INSPECTOR_TOKEN has one of 32 characters or more.
+
+The page can be reached from this machine only. It changes nothing but the answers that people give, unless
+--allow-actions is given.`;
+
+/** Time limits in milliseconds, as for `serve --http`. */
+const TIMES = { headers: 10_000, request: 60_000, drain: 2000 };
+
+function workflowOptions(): Option[] {
+  return [
+    new Option("--workflows <dir...>", "folders of phased workflows").env("PHASEGATE_WORKFLOWS").argParser(repeated),
+    startersOption(),
+    new Option("--routed <dir>", "folder of routed workflows").env("WORKFLOW_DEFINITIONS_DIR").argParser(notEmpty),
+    projectOption(),
+  ];
+}
+
+/** Creates `phasegate inspect`. */
+export function inspectCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("inspect")
+    .summary("look at sessions and workflows in a browser, and answer what waits for a person")
+    .description("Serves a page for people: sessions as they go on, workflows, figures, and an inbox of what waits.")
+    .addOption(stateOption().makeOptionMandatory());
+  for (const option of [...workflowOptions(), ...trustOptions(), ...attemptOptions()]) command.addOption(option);
+  return command
+    .addOption(new Option("--port <n>", "the port; 0 for any free one").argParser(port).default(0))
+    .option("--open", "open the page in the browser")
+    .option("--allow-actions", "let people retry, skip, override, pause, resume and delete from the page")
+    .option("--allow-unsigned-approvals", "let people approve without a signature; recorded as unsigned")
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (options: InspectOptions) => setExitCode(await inspect(options, terminal)));
+}
+
+async function inspect(options: InspectOptions, terminal: Terminal): Promise<ExitCode> {
+  const trust = await readTrust(options);
+  const { maxAttempts, maxAttemptsTotal, project } = options;
+  const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
+  const unsigned = options.allowUnsignedApprovals === true;
+  const opened = await openAll(options.state, {
+    ...trust,
+    ...(await sourcesIn(options)),
+    verifiers,
+    limits: { maxAttempts, maxAttemptsTotal },
+    allowUnsignedApprovals: unsigned,
+  });
+  const logs = openLogs(options.logLevel, terminal, undefined);
+  try {
+    const serving = await serveInspector(opened, {
+      ...{ option: "--port", port: options.port, log: logs.log },
+      ...{ approvers: trust.approvers, hashKey: trust.hashKey, unsigned },
+      actions: options.allowActions ? HOST_ACTIONS : [],
+      title: withoutPasswords(options.state),
+    });
+    print(terminal, serving.url);
+    if (options.open) openBrowser(serving.url);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => serving.close());
+    await serving.ended;
+    return EXIT.ok;
+  } finally {
+    logs.close();
+    await opened.engine.close();
+  }
+}
+
+/** How an inspector is served. */
+interface Served {
+  /** The option that the port was given by. */
+  readonly option: string;
+  readonly port: number;
+  readonly log: Logger;
+  readonly actions?: InspectorOptions["actions"];
+  readonly approvers: EngineOptions["approvers"] | undefined;
+  readonly hashKey: EngineOptions["hashKey"] | undefined;
+  readonly unsigned: boolean;
+  readonly title: string;
+}
+
+/** Serves an inspector on this machine. Its URL has the secret, and is meant for people alone. */
+export async function serveInspector(
+  { engine, routed, storage }: Partial<OpenedState> & Pick<OpenedState, "storage">,
+  { option, port, log, actions = [], approvers = {}, hashKey, unsigned, title }: Served,
+): Promise<HttpServing> {
+  const { listen } = await import("./http-server.js");
+  const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
+  const token = given === "" ? randomBytes(32).toString("base64url") : given;
+  const inspector = createInspector({
+    ...(engine === undefined ? {} : { engine }),
+    ...(routed === undefined ? {} : { routed }),
+    recorded: { storage, ...(hashKey === undefined ? {} : { hashKey }) },
+    access: { token },
+    approvers: Object.keys(approvers).map((name) => ({ name, key: "ed25519" })),
+    onError: (err) => log.warn({ err }, "inspector"),
+    ...{ actions, unsigned, title },
+  });
+  const serving = await listen((request) => inspector.fetch(request), option, port, log, TIMES);
+  const close = () => {
+    inspector.close();
+    serving.close();
+  };
+  return { url: `${serving.url}/#token=${token}`, ended: serving.ended, close };
+}
+
+async function sourcesIn({ workflows = [], starters, routed, project }: WorkflowPlaces) {
+  const roots = [...workflows, ...(starters ? [startersFolder()] : [])];
+  for (const root of workflows) await requireFolder(root, "the folder of workflows");
+  const folder = routed === undefined ? undefined : await requireFolder(routed, "the folder of routed workflows");
+  return {
+    ...(roots.length === 0 ? {} : { content: new FileContent({ roots }) }),
+    ...(folder === undefined ? {} : { workflows: new RoutedFolders({ source: new FileTexts({ root: folder }) }) }),
+    ...(project === undefined ? {} : { plans: new FilePlans({ root: project }) }),
+  };
+}
+
+/** Opens a URL as the desktop does. What it prints or how it ends is of no interest: the URL is printed as well. */
+function openBrowser(url: string): void {
+  const [command, ...args] =
+    process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
+  const child = spawn(command ?? "", [...args, url], { stdio: "ignore", detached: true });
+  child.on("error", () => {});
+  child.unref();
+}
+
+interface GraphOptions extends TrustOptions, WorkflowPlaces {
+  readonly state?: string;
+  readonly svg?: true;
+}
+
+/** Creates `phasegate graph`. */
+export function graphCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("graph")
+    .summary("print a workflow, or the way of a session through it, as a graph")
+    .description("Prints the graph of a workflow or of a session: Mermaid, or an SVG file.")
+    .argument("<name>", "the type of a workflow, or the id of a session")
+    .addOption(stateOption());
+  for (const option of [...workflowOptions(), ...trustOptions()]) command.addOption(option);
+  return command
+    .option("--mermaid", "as Mermaid; the default")
+    .addOption(new Option("--svg", "as an SVG file").conflicts("mermaid"))
+    .addOption(logLevelOption())
+    .action(async (name: string, options: GraphOptions) => {
+      const graph = await graphOf(name, options);
+      terminal.stdout.write(options.svg ? toSvg(draw(graph)) : toMermaid(graph));
+      setExitCode(EXIT.ok);
+    });
+}
+
+async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
+  const sources = await sourcesIn(options);
+  const phased = (await sources.content?.list())?.find(({ type }) => type === name);
+  if (phased?.status === "ready") return phasedGraph(phased.definition.structure);
+  const routed = (await sources.workflows?.list())?.find((one) => one.name === name);
+  if (routed?.status === "ready") return routedGraph(routed.definition);
+  if (phased !== undefined || routed !== undefined) {
+    throw new CommandFailure(`the workflow ${name} has errors`, EXIT.problems, "See `phasegate validate`.");
+  }
+  const hint = "Give the folder with --workflows, --starters or --routed, or a session's id with --state.";
+  if (options.state === undefined) throw new CommandFailure(`there is no workflow ${name}`, EXIT.problems, hint);
+  const opened = await openAll(options.state, { ...(await readTrust(options)), ...sources });
+  try {
+    return await sessionGraph(opened, name);
+  } finally {
+    await opened.engine.close();
+  }
+}
+
+async function sessionGraph({ engine, routed }: OpenedState, id: string): Promise<Graph> {
+  const { items } = await routed.listInstances({ idPrefix: id, limit: 1 });
+  if (items[0]?.sessionId === id) return routedPath(routed, id);
+  const { structure, currentPhase, completedPhases, skippedPhases, status } = await engine.getState(id);
+  return phasedGraph(structure, (number) => {
+    if (skippedPhases.includes(number)) return "skipped";
+    if (completedPhases.includes(number)) return "done";
+    if (number !== currentPhase) return "ahead";
+    return status === "failed" ? "failed" : "current";
+  });
+}

@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { createEngine, MemoryContent } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import { afterEach, describe, expect, it } from "vitest";
+import type { About, Inbox, SessionList } from "../../src/inspector/wire.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { askingFiles, people } from "../support/approvals.js";
+import { writeFiles } from "../support/write-files.js";
+import { BIN, runBin } from "./bin.js";
+import { GARDENS } from "./routed-folders.js";
+import { run } from "./run-cli.js";
+import { SMALL } from "./workflow-folders.js";
+
+const running: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill("SIGKILL");
+});
+
+/** Starts `phasegate inspect`, and returns its URL, and what asks it as a browser that has logged in. */
+async function inspect(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [BIN, "inspect", ...args], { env: { ...process.env, ...env } });
+  running.push(child);
+  const printed: string = await new Promise((resolve, reject) => {
+    child.stdout.once("data", (chunk) => resolve(String(chunk)));
+    child.once("exit", (code) => reject(new Error(`it has ended with ${code}`)));
+  });
+  const [, origin = "", token = ""] = /^(http:\/\/127\.0\.0\.1:\d+)\/#token=(\S+)\n$/.exec(printed) ?? [];
+  const headers = { "content-type": "application/json", "x-phasegate": "1" };
+  const login = await fetch(`${origin}/api/login`, { method: "POST", headers, body: JSON.stringify({ token }) });
+  const cookie = (login.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+  const get = async <T>(path: string): Promise<T> =>
+    (await fetch(`${origin}/api/${path}`, { headers: { cookie } })).json();
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  return { child, origin, token, cookie, get, ended };
+}
+
+describe("phasegate inspect", () => {
+  it("shows a state to whoever has its URL, as it changes, and ends on SIGTERM", async () => {
+    const folder = await temporaryFolder();
+    const state = join(folder, "state");
+    await writeFiles(join(folder, "workflows"), SMALL);
+    const storage = await FileStorage.open(state);
+    const keys = await people();
+    const content = new MemoryContent({ sources: { asking: askingFiles } });
+    const engine = createEngine({ storage, content, approvers: { ann: keys.ann.publicKey } });
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+
+    const { child, origin, cookie, get, ended } = await inspect([
+      ...["--state", state, "--workflows", join(folder, "workflows")],
+      ...["--approver", `ann=${keys.ann.publicKey}`],
+    ]);
+    expect((await get<SessionList>("sessions")).items).toMatchObject([{ sessionId, status: "active" }]);
+    expect(await get<About>("about")).toMatchObject({
+      title: state,
+      actions: [],
+      unsigned: false,
+      approvers: [{ name: "ann", key: "ed25519" }],
+    });
+    expect((await fetch(`${origin}/api/sessions`)).status).toBe(401);
+
+    const end = new AbortController();
+    const stream = await fetch(`${origin}/api/events`, { headers: { cookie }, signal: end.signal });
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    let text = "";
+    while (!text.includes('"waitsFor":["approval"]')) text += (await reader?.read())?.value ?? "";
+    expect((await get<Inbox>("inbox")).items).toMatchObject([{ sessionId, what: "approval" }]);
+
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+    await expect(reader?.read()).resolves.toMatchObject({ done: true });
+    await storage.close?.();
+  });
+
+  it("reports a state that is missing, a port that is in use, and a token that can be guessed", async () => {
+    const folder = await temporaryFolder();
+    const missing = await runBin(["inspect", "--state", join(folder, "none")]);
+    expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining("none")]);
+    const state = join(folder, "state");
+    await (await FileStorage.open(state)).close?.();
+    const { origin } = await inspect(["--state", state]);
+    const taken = await runBin(["inspect", "--state", state, "--port", new URL(origin).port]);
+    expect([taken.code, taken.stderr]).toEqual([3, expect.stringContaining("--port 0")]);
+    const env = { PHASEGATE_INSPECTOR_TOKEN: "secret" };
+    const short = await runBin(["inspect", "--state", state], { env });
+    expect([short.code, short.stderr]).toEqual([2, expect.stringContaining("32 characters")]);
+  });
+});
+
+describe("phasegate serve --inspector", () => {
+  it("serves the page next to the tools, and its URL is in the log", async () => {
+    const folder = await temporaryFolder();
+    await writeFiles(join(folder, "workflows"), SMALL);
+    const args = ["--workflows", join(folder, "workflows"), "--state", join(folder, "state"), "--inspector", "0"];
+    const child = spawn(process.execPath, [BIN, "serve", ...args]);
+    running.push(child);
+    let log = "";
+    const url: string = await new Promise((resolve) => {
+      child.stderr.on("data", (chunk) => {
+        log += String(chunk);
+        const found = /"url":"([^"]*#token=[^"]*)"/.exec(log)?.[1];
+        if (found !== undefined) resolve(found);
+      });
+    });
+    expect((await fetch(`${new URL(url).origin}/api/sessions`)).status).toBe(401);
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.stdin.end();
+    expect(await ended).toBe(0);
+  });
+});
+
+describe("phasegate graph", () => {
+  it("prints a workflow or a session, as Mermaid or as SVG", async () => {
+    const folder = await temporaryFolder();
+    await writeFiles(join(folder, "phased"), SMALL);
+    await writeFiles(join(folder, "routed"), GARDENS);
+    const places = ["--workflows", join(folder, "phased"), "--routed", join(folder, "routed")];
+    const phased = await run("graph", "small", ...places);
+    expect([phased.code, phased.stdout]).toEqual([0, expect.stringMatching(/^flowchart TD\n {2}n0\["1\. /)]);
+    const routed = await run("graph", "GARDEN", ...places, "--svg");
+    expect([routed.code, routed.stdout]).toEqual([0, expect.stringMatching(/^<svg .*Dig.*<\/svg>\n$/s)]);
+
+    const state = join(folder, "state");
+    const storage = await FileStorage.open(state);
+    const engine = createEngine({ storage, content: new MemoryContent({ sources: { asking: askingFiles } }) });
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    const session = await run("graph", sessionId, "--state", state);
+    expect([session.code, session.stdout]).toEqual([0, expect.stringContaining(":::current")]);
+    await storage.close?.();
+
+    const missing = await run("graph", "none", ...places);
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("--starters")]);
+  });
+});

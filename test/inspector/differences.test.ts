@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { differencesOf } from "../../src/inspector/differences.js";
+
+describe("differences of two submissions", () => {
+  it("name each value that is not as it was", () => {
+    const before = { a: 1, b: { c: [1, 2], d: "x" }, gone: true };
+    const after = { a: 2, b: { c: [1, 3, 4], d: "x" }, e: null };
+    expect(differencesOf(before, after)).toEqual([
+      { path: "a", before: "1", after: "2" },
+      { path: "b.c.1", before: "2", after: "3" },
+      { path: "b.c.2", after: "4" },
+      { path: "e", after: "null" },
+      { path: "gone", before: "true" },
+    ]);
+  });
+
+  it('tell 1 from "1", and a list from an object', () => {
+    expect(differencesOf({ a: 1, b: [1] }, { a: "1", b: { 0: 1 } })).toEqual([
+      { path: "a", before: "1", after: "1" },
+      { path: "b", before: "[1]", after: '{"0":1}' },
+    ]);
+  });
+
+  it("show the changed lines of a long text, and what is around them", () => {
+    const lines = Array.from({ length: 30 }, (_, index) => `line ${index}`);
+    const after = lines.with(15, "changed").join("\n");
+    expect(differencesOf({ text: lines.join("\n") }, { text: after })).toEqual([
+      {
+        path: "text",
+        lines: ["…", " line 13", " line 14", "-line 15", "+changed", " line 16", " line 17", "…"],
+      },
+    ]);
+  });
+
+  it("are none for equal values, and some for others", () => {
+    const value = fc.dictionary(fc.string(), fc.jsonValue());
+    fc.assert(
+      fc.property(value, value, (one, other) => {
+        const [a, b] = [JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other))];
+        expect(differencesOf(a, a)).toEqual([]);
+        expect(differencesOf(a, b).length === 0).toBe(sorted(a) === sorted(b));
+      }),
+    );
+  });
+
+  it("of two texts without a common line, or of very many values, are bounded", () => {
+    const text = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}`).join("\n");
+    const [{ lines = [] } = {}] = differencesOf({ text: text("a") }, { text: text("b") });
+    expect(lines).toHaveLength(40_000);
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, index]));
+    expect(differencesOf({}, many)).toHaveLength(200);
+  });
+});
+
+/** A value as text, whatever the order of its keys. */
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, member) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : member,
+  );
+}

@@ -1,0 +1,126 @@
+import { createInspector } from "phasegate/inspector";
+import { describe, expect, it } from "vitest";
+import { makeHouse, ORIGIN, TOKEN } from "./house.js";
+
+const LOGIN = { method: "POST", body: JSON.stringify({ token: TOKEN }) };
+
+describe("a request", () => {
+  it("under another name is refused, the page itself included", async () => {
+    const { inspector, cookie } = await makeHouse();
+    for (const path of ["", "api/sessions", "page.js"]) {
+      const asked = new Request(`http://127.0.0.1:7000/${path}`, { headers: { host: "evil.example:7000", cookie } });
+      const response = await inspector.fetch(asked);
+      expect([response.status, await response.json()]).toMatchObject([403, { error: { code: "HOST_REFUSED" } }]);
+    }
+  });
+
+  it("of another web page is refused, with the cookie or without", async () => {
+    const { send, cookie, write } = await makeHouse();
+    const others = [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { origin: "http://127.0.0.1:7001" },
+      { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" },
+      { "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" },
+    ];
+    for (const headers of others) {
+      expect((await send("api/sessions", { headers: { ...headers, cookie } })).status).toBe(403);
+      expect((await send("api/login", { ...LOGIN, headers: { ...headers, ...write } })).status).toBe(403);
+    }
+  });
+
+  it("without a login is refused, and so is one with the token in place of the cookie", async () => {
+    const { send, cookie } = await makeHouse();
+    const [name = ""] = cookie.split("=");
+    for (const headers of [{}, { cookie: `${name}=${TOKEN}` }, { cookie: `${name}=` }, { cookie: `x${cookie}` }]) {
+      expect((await send("api/sessions", { headers })).status).toBe(401);
+      expect((await send("api/events", { headers })).status).toBe(401);
+    }
+    expect((await send(`api/sessions?token=${TOKEN}`)).status).toBe(401);
+  });
+
+  it("that changes something needs a header that no form can send, and JSON", async () => {
+    const { send, cookie, write } = await makeHouse();
+    const body = JSON.stringify({});
+    const path = "api/sessions/two_phases_a_20260101_000000/answer";
+    const { "x-phasegate": _, ...json } = write;
+    expect((await send(path, { method: "POST", headers: { ...json, cookie }, body })).status).toBe(403);
+    const form = { ...write, "content-type": "application/x-www-form-urlencoded" };
+    expect((await send(path, { method: "POST", headers: { ...form, cookie }, body })).status).toBe(415);
+    expect((await send(path, { method: "POST", headers: write, body })).status).toBe(401);
+    expect((await send(path, { method: "PUT", headers: { ...write, cookie }, body })).status).toBe(405);
+  });
+
+  it("with a body that is too large or no JSON is refused", async () => {
+    const { send, cookie, write } = await makeHouse();
+    const path = "api/sessions/two_phases_a_20260101_000000/answer";
+    const post = (body: string) => send(path, { method: "POST", headers: { ...write, cookie }, body });
+    for (const body of ["{", "", "[]", `"${"x".repeat(70_000)}"`, "[".repeat(60_000)]) {
+      expect((await post(body)).status).toBe(400);
+    }
+    expect((await send(`api/sessions?text=${"x".repeat(10_000)}`, { headers: { cookie } })).status).toBe(400);
+  });
+});
+
+describe("a login", () => {
+  it("gives a cookie that scripts and other sites can't use, for the right token only", async () => {
+    const { send, write } = await makeHouse();
+    const right = await send("api/login", { ...LOGIN, headers: write });
+    expect(right.headers.get("set-cookie")).toMatch(
+      /^phasegate-[0-9a-f]{8}=[0-9a-f]{56}; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
+    expect(right.headers.get("set-cookie")).not.toContain(TOKEN);
+    for (const token of ["", "x", `${TOKEN} `, null, [TOKEN]]) {
+      const wrong = await send("api/login", { method: "POST", headers: write, body: JSON.stringify({ token }) });
+      expect([400, 401]).toContain(wrong.status);
+      expect(wrong.headers.get("set-cookie")).toBeNull();
+    }
+  });
+
+  it("can be the host's own", async () => {
+    let allowed: boolean | Response = true;
+    const { send } = await makeHouse({ access: { authorize: () => allowed } });
+    expect((await send("api/sessions")).status).toBe(200);
+    allowed = false;
+    expect((await send("api/sessions")).status).toBe(401);
+    allowed = new Response("log in at /login", { status: 302, headers: { location: "/login" } });
+    const elsewhere = await send("api/sessions");
+    expect([elsewhere.status, elsewhere.headers.get("location")]).toEqual([302, "/login"]);
+  });
+
+  it("needs a token that can't be guessed", async () => {
+    const { engine } = await makeHouse();
+    expect(() => createInspector({ engine, access: { token: "secret" } })).toThrow("32 characters");
+    expect(() => createInspector({ access: { token: TOKEN } })).toThrow("engine");
+  });
+});
+
+describe("every answer", () => {
+  it("has headers that allow nothing but the page's own files", async () => {
+    const { send, cookie } = await makeHouse();
+    for (const path of ["api/sessions", "api/nothing", "api/events"]) {
+      const { headers } = await send(path, { headers: { cookie } });
+      expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self';/);
+      expect(headers.get("content-security-policy")).not.toContain("unsafe");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("cache-control")).toBe("no-store");
+    }
+  });
+
+  it("is under the path at which it is mounted, and nowhere else", async () => {
+    const { inspector } = await makeHouse({ basePath: "/tools/inspector/" });
+    const status = async (path: string) => (await inspector.fetch(new Request(`${ORIGIN}${path}`))).status;
+    expect(await status("/tools/inspector/api/about")).toBe(401);
+    expect(await status("/tools/inspectors/api/about")).toBe(404);
+    expect(await status("/api/about")).toBe(404);
+  });
+
+  it("tells nothing of an error from outside phasegate but that it happened", async () => {
+    const { engine, get, errors } = await makeHouse();
+    engine.approvals = () => Promise.reject(new Error("password=secret"));
+    await expect(get("inbox")).rejects.toThrow(/^500 .*The inspector has failed/);
+    await expect(get("inbox")).rejects.not.toThrow("secret");
+    expect(errors).toHaveLength(2);
+  });
+});

@@ -1,0 +1,245 @@
+import { describe, expect, it } from "vitest";
+import type {
+  About,
+  AttemptDetail,
+  AttemptList,
+  CommitList,
+  Inbox,
+  SessionDetail,
+  SessionList,
+  StatisticsView,
+  WorkflowDetail,
+  WorkflowList,
+} from "../../src/inspector/wire.js";
+import { built } from "../support/workflows.js";
+import { makeHouse } from "./house.js";
+
+describe("the list of sessions", () => {
+  it("has sessions of all kinds, newest first, page by page, each once", async () => {
+    const { engine, routed, get } = await makeHouse();
+    const ids: string[] = [];
+    for (let index = 0; index < 7; index += 1) {
+      const phased = await engine.start({ workflowType: "two_phases", target: `src/${index}.ts` });
+      ids.push(phased.sessionId, (await routed.start({ workflow: "GARDEN" })).instanceId);
+    }
+    const found: string[] = [];
+    let cursor = "";
+    do {
+      const page = await get<SessionList>(`sessions?limit=3&cursor=${cursor}`);
+      found.push(...page.items.map(({ sessionId }) => sessionId));
+      cursor = page.cursor ?? "";
+    } while (cursor !== "");
+    expect(found.toSorted()).toEqual(ids.toSorted());
+    expect(await get<SessionList>("sessions?limit=3")).toMatchObject({ total: 14 });
+  });
+
+  it("can be filtered by kind, status, workflow, phase, what it waits for, and text", async () => {
+    const { engine, routed, get } = await makeHouse();
+    const ready = await engine.start({ workflowType: "two_phases", target: "src/ready.ts" });
+    await engine.completePhase(ready.sessionId, { phase: 1, evidence: built });
+    const paused = await engine.start({ workflowType: "two_phases", target: "src/paused.ts" });
+    await engine.pause(paused.sessionId, {});
+    const asking = await engine.start({ workflowType: "asking", target: "src/asking.ts" });
+    await engine.completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
+    const { instanceId } = await routed.start({ workflow: "GARDEN" });
+    const list = async (query: string) =>
+      (await get<SessionList>(`sessions?${query}`)).items.map(({ sessionId }) => sessionId);
+    expect(await list("kind=routed")).toEqual([instanceId]);
+    expect(await list("status=paused")).toEqual([paused.sessionId]);
+    expect(await list("workflow=asking")).toEqual([asking.sessionId]);
+    expect(await list("phase=2")).toEqual([ready.sessionId]);
+    expect(await list("phase=Dig")).toEqual([instanceId]);
+    expect(await list("waiting=any")).toEqual([asking.sessionId]);
+    expect(await list("waiting=host")).toEqual([]);
+    expect(await list("text=PAUSED")).toEqual([paused.sessionId]);
+    expect(await list("stuck=3600")).toEqual([]);
+    await expect(list("stuck=soon")).rejects.toThrow("400");
+    await expect(list("status=lost")).rejects.toThrow("400");
+    await expect(list("cursor=bm90IG91cnM")).rejects.toThrow("400");
+  });
+});
+
+describe("a phased session", () => {
+  it("shows its phases, attempts with what changed, and its log", async () => {
+    const { engine, get } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    await engine.completeTask(sessionId, { phase: 1, task: 1, note: "parsed" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "one\ntwo\n", tests_pass: false } });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "one\nthree\n", tests_pass: true } });
+
+    const detail = await get<SessionDetail>(`sessions/${sessionId}`);
+    expect(detail).toMatchObject({ kind: "phased", workflowName: "Two phases" });
+    expect(detail.kind === "phased" && detail.phases).toMatchObject([
+      { number: 1, state: "done", attempts: 2 },
+      { number: 2, state: "working", attempts: 0 },
+    ]);
+    const attempts = await get<AttemptList>(`sessions/${sessionId}/attempts`);
+    expect(attempts.items.map(({ index, phase, status }) => [index, phase, status])).toEqual([
+      [2, 2, "active"],
+      [1, 1, "completed"],
+      [0, 1, "failed"],
+    ]);
+    expect(await get<AttemptDetail>(`sessions/${sessionId}/attempts/1`)).toMatchObject({
+      evidence: { tests_pass: true },
+      differences: [
+        { path: "summary", lines: [" one", "-two", "+three"] },
+        { path: "tests_pass", before: "false", after: "true" },
+      ],
+    });
+    const log = await get<CommitList>(`sessions/${sessionId}/commits`);
+    expect(log.items.map(({ version, events }) => [version, events[0]])).toEqual([
+      [4, "gate_passed"],
+      [3, "gate_failed"],
+      [2, "task_completed"],
+      [1, "started"],
+    ]);
+    expect(await get(`sessions/${sessionId}/audit`)).toMatchObject({ intact: true });
+    await expect(get(`sessions/${sessionId}/attempts/9`)).rejects.toThrow("404");
+  });
+
+  it("that does not exist is not found", async () => {
+    const { get } = await makeHouse();
+    await expect(get("sessions/two_phases_a_20260101_000000")).rejects.toThrow("404");
+    await expect(get("sessions/..%2F..%2Fetc")).rejects.toThrow("400");
+  });
+});
+
+describe("a routed session", () => {
+  it("shows the way it went over the graph", async () => {
+    const { routed, get } = await makeHouse();
+    const { instanceId } = await routed.start({ workflow: "GARDEN" });
+    await routed.advance(instanceId, { report: { status: "success", details: { depth: 20 } } });
+    const detail = await get<SessionDetail>(`sessions/${instanceId}`);
+    expect(detail).toMatchObject({
+      kind: "routed",
+      entries: [{ stepName: "Dig", determinedNextStep: "Sow" }],
+      drawing: {
+        nodes: [{ id: "Dig", state: "done" }, { id: "Sow", state: "current" }, { id: "*" }],
+        edges: [
+          { from: "Dig", to: "Sow", taken: 1 },
+          { from: "Sow", to: "*" },
+        ],
+      },
+    });
+  });
+});
+
+describe("the inbox", () => {
+  it("has what waits, and takes answers to exactly that", async () => {
+    const { engine, get, post } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    const [waiting] = (await get<Inbox>("inbox")).items;
+    expect(waiting).toMatchObject({
+      what: "approval",
+      sessionId,
+      question: "Is the plan good enough to build?",
+      evidence: { tests_pass: true },
+      approvers: ["ann", "bob"],
+    });
+    const { request = "", evidenceHash = "" } = waiting ?? {};
+    const said = { what: "approval", by: "ann", request, evidenceHash };
+    const other = await post(`sessions/${sessionId}/answer`, {
+      ...said,
+      decision: "approve",
+      evidenceHash: "0".repeat(64),
+    });
+    expect(other.status).toBe(403);
+    const silent = await post(`sessions/${sessionId}/answer`, { ...said, decision: "deny" });
+    expect([silent.status, await silent.json()]).toMatchObject([400, { error: { code: "INVALID_INPUT" } }]);
+    const denied = await post(`sessions/${sessionId}/answer`, { ...said, decision: "deny", note: "add the tests" });
+    expect(await denied.json()).toEqual({ status: "refused" });
+    expect((await get<Inbox>("inbox")).items).toEqual([]);
+
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, more: 1 } });
+    const [again] = (await get<Inbox>("inbox")).items;
+    expect(again).toMatchObject({
+      differences: [{ path: "more", after: "1" }],
+      before: { problems: [{ problem: "denied" }], notes: [{ note: "add the tests" }] },
+    });
+    const approval = { ...said, decision: "approve", request: again?.request, evidenceHash: again?.evidenceHash };
+    expect(await (await post(`sessions/${sessionId}/answer`, approval)).json()).toEqual({ status: "passed" });
+    expect((await engine.getState(sessionId)).currentPhase).toBe(2);
+  });
+
+  it("has requests for waivers, which can be granted", async () => {
+    const { engine, get, post } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    const [waiting] = (await get<Inbox>("inbox")).items;
+    expect(waiting).toMatchObject({
+      what: "waiver",
+      question: "no runner here",
+      fields: [{ name: "tests_pass", text: expect.stringContaining("all of them") }],
+    });
+    const said = { what: "waiver", decision: "approve", by: "ann", request: waiting?.request };
+    expect(await (await post(`sessions/${sessionId}/answer`, said)).json()).toEqual({ status: "granted" });
+    expect((await get<Inbox>("inbox")).items).toEqual([]);
+  });
+});
+
+describe("workflows", () => {
+  it("are listed, and shown with their gates and graphs", async () => {
+    const { get } = await makeHouse();
+    const { items } = await get<WorkflowList>("workflows");
+    expect(items.map(({ type, status }) => [type, status])).toEqual([
+      ["asking", "ready"],
+      ["two_phases", "ready"],
+      ["GARDEN", "ready"],
+    ]);
+    const asking = await get<WorkflowDetail>("workflows/asking");
+    expect(asking.phases[0]?.gate).toEqual([
+      { what: "field", name: "tests_pass", text: "boolean: all of them" },
+      { what: "approval", name: "", text: "Is the plan good enough to build? (ann, bob)" },
+    ]);
+    expect(asking.mermaid).toContain("flowchart TD");
+    await expect(get("workflows/none")).rejects.toThrow("404");
+  });
+});
+
+describe("statistics", () => {
+  it("count sessions by day, and time by phase", async () => {
+    const { engine, get } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    expect(await get<StatisticsView>("statistics")).toMatchObject({
+      workflows: [{ workflowType: "two_phases", phases: [{ phase: 1, completed: 1 }, { phase: 2 }] }],
+      days: [{ started: 1, completed: 0 }],
+      plotted: 1,
+    });
+    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
+    expect(await get<StatisticsView>("statistics?workflow=two_phases")).toMatchObject({ days: [{ completed: 1 }] });
+    expect(await get<StatisticsView>("statistics?workflow=none")).toMatchObject({ workflows: [], days: [] });
+  });
+});
+
+describe("actions of the host", () => {
+  it("are off unless the host allows them", async () => {
+    const { engine, get, post } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    const refused = await post(`sessions/${sessionId}/action`, { action: "delete", by: "ann", note: "old" });
+    expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: "NOT_ALLOWED" } }]);
+    expect((await get<About>("about")).actions).toEqual([]);
+  });
+
+  it("are recorded with who did them, and why", async () => {
+    const actions = ["pause", "resume", "skip", "override", "delete"] as const;
+    const { engine, get, post } = await makeHouse({ actions });
+    const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    const done = async (action: string, more = {}) =>
+      (await post(`sessions/${sessionId}/action`, { action, by: "ann", note: "lunch", ...more })).json();
+    expect(await done("pause")).toEqual({ status: "paused" });
+    expect(await done("resume")).toEqual({ status: "active" });
+    expect(await done("override", { phase: 2 })).toMatchObject({ error: { code: "PHASE_LOCKED" } });
+    expect(await done("skip", { phase: 1 })).toEqual({ status: "active" });
+    expect(await done("retry", { phase: 1 })).toMatchObject({ error: { code: "NOT_ALLOWED" } });
+    expect(await done("pause", { note: " " })).toMatchObject({ error: { code: "INVALID_INPUT" } });
+    const { items } = await get<CommitList>(`sessions/${sessionId}/commits`);
+    expect(items.filter(({ by }) => by === "ann")).toMatchObject([
+      { by: "ann", note: "lunch", events: expect.arrayContaining(["phase_skipped"]) },
+      { by: "ann", note: "lunch", events: ["resumed"] },
+      { by: "ann", note: "lunch", events: ["paused"] },
+    ]);
+    expect(await done("delete")).toEqual({ status: "deleted" });
+  });
+});

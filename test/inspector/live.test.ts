@@ -1,0 +1,141 @@
+import { MemoryStorage } from "phasegate";
+import { describe, expect, it } from "vitest";
+import type { LiveMessage } from "../../src/inspector/wire.js";
+import { built } from "../support/workflows.js";
+import { makeHouse, ORIGIN } from "./house.js";
+
+type House = Awaited<ReturnType<typeof makeHouse>>;
+
+/** Opens a stream, and returns what reads its messages. */
+async function open({ inspector, cookie }: House, lastId?: string) {
+  const end = new AbortController();
+  const headers = { cookie, ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
+  const response = await inspector.fetch(new Request(`${ORIGIN}/api/events`, { headers, signal: end.signal }));
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  let lastSeen = "";
+  /** Returns the next message; undefined at the end of the stream. */
+  const next = async (): Promise<LiveMessage | undefined> => {
+    for (;;) {
+      const at = text.indexOf("\n\n");
+      if (at === -1) {
+        const part = await reader?.read();
+        if (part === undefined || part.done) return undefined;
+        text += part.value;
+        continue;
+      }
+      const block = text.slice(0, at);
+      text = text.slice(at + 2);
+      lastSeen = /^id: (.*)$/m.exec(block)?.[1] ?? lastSeen;
+      const data = /^data: (.*)$/m.exec(block)?.[1];
+      if (data !== undefined) return JSON.parse(data);
+    }
+  };
+  return { next, close: () => end.abort(), lastSeen: () => lastSeen };
+}
+
+describe("the stream of changes", () => {
+  it("tells of each session that changes, as it is then", async () => {
+    const house = await makeHouse();
+    const page = await open(house);
+    const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    expect(await page.next()).toMatchObject({ type: "session", version: 1, session: { sessionId, current: 1 } });
+    await house.engine.completePhase(sessionId, { phase: 1, evidence: built });
+    expect(await page.next()).toMatchObject({ type: "session", version: 2, session: { sessionId, current: 2 } });
+    await house.engine.deleteSession(sessionId, {});
+    expect(await page.next()).toEqual({ type: "gone", sessionId });
+    const { instanceId } = await house.routed.start({ workflow: "GARDEN" });
+    expect(await page.next()).toMatchObject({ type: "session", session: { sessionId: instanceId, kind: "routed" } });
+    house.inspector.close();
+    expect(await page.next()).toBeUndefined();
+  });
+
+  it("has one watcher on the storage for each kind of session, and none when nobody looks", async () => {
+    const storage = new MemoryStorage();
+    let [watching, most] = [0, 0];
+    const { watch } = storage;
+    storage.watch = (query, options) => {
+      watching += 1;
+      most = Math.max(most, watching);
+      options.signal.addEventListener("abort", () => {
+        watching -= 1;
+      });
+      return watch.call(storage, query, options);
+    };
+    const house = await makeHouse({}, storage);
+    const pages = await Promise.all(Array.from({ length: 50 }, () => open(house)));
+    const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    for (const page of pages) expect(await page.next()).toMatchObject({ session: { sessionId } });
+    expect([watching, most]).toEqual([3, 3]);
+    for (const page of pages) page.close();
+    await expect.poll(() => watching).toBe(0);
+  });
+
+  it("gives a page that comes back what it has missed, each message once", async () => {
+    const house = await makeHouse();
+    const [first, other] = [await open(house), await open(house)];
+    const start = async () => (await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" })).sessionId;
+    const one = await start();
+    expect(await first.next()).toMatchObject({ session: { sessionId: one } });
+    first.close();
+    const two = await start();
+    expect(await other.next()).toMatchObject({ session: { sessionId: one } });
+    expect(await other.next()).toMatchObject({ session: { sessionId: two } });
+    const again = await open(house, first.lastSeen());
+    expect(await again.next()).toMatchObject({ session: { sessionId: two } });
+    const three = await start();
+    expect(await again.next()).toMatchObject({ session: { sessionId: three } });
+    house.inspector.close();
+  });
+
+  it("tells a page that was away too long, or knew another server, to read everything anew", async () => {
+    const house = await makeHouse();
+    const page = await open(house, "another-7");
+    expect(await page.next()).toEqual({ type: "reset" });
+    await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    expect(await page.next()).toMatchObject({ type: "session" });
+    page.close();
+    const back = await open(house, page.lastSeen());
+    expect(await back.next()).toEqual({ type: "reset" });
+    house.inspector.close();
+  });
+
+  it("begins again after a failure of the storage, and says so", async () => {
+    const storage = new MemoryStorage();
+    const { watch } = storage;
+    let fails = 3;
+    storage.watch = (query, options) => {
+      if (fails > 0) {
+        fails -= 1;
+        throw new Error("the disk has gone");
+      }
+      return watch.call(storage, query, options);
+    };
+    const clock = {
+      now: Date.now,
+      after: (milliseconds: number, callback: () => void) => {
+        const timer = setTimeout(callback, milliseconds / 50);
+        return () => clearTimeout(timer);
+      },
+    };
+    const house = await makeHouse({ clock }, storage);
+    const page = await open(house);
+    for (let resets = 0; resets < 3; resets += 1) expect(await page.next()).toEqual({ type: "reset" });
+    expect(house.errors.length).toBeGreaterThanOrEqual(3);
+    const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    expect(await page.next()).toMatchObject({ session: { sessionId } });
+    house.inspector.close();
+  });
+
+  it("reads everything anew if many sessions change at once", async () => {
+    const house = await makeHouse();
+    const page = await open(house);
+    const starts = Array.from({ length: 60 }, (_, index) =>
+      house.engine.start({ workflowType: "two_phases", target: `src/${index}.ts` }),
+    );
+    await Promise.all(starts);
+    expect(await page.next()).toEqual({ type: "reset" });
+    house.inspector.close();
+  });
+});
