@@ -103,7 +103,7 @@ function Facts({ detail }: { readonly detail: SessionDetail }) {
         <dt>Version</dt>
         <dd>
           {version}
-          {hash !== "" && (
+          {hash !== undefined && (
             <>
               {" "}
               <code title={hash}>{hash.slice(0, 10)}</code>

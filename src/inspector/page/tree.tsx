@@ -131,10 +131,9 @@ function Lines({ lines }: { readonly lines: readonly string[] }) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled with the keyboard */}
       <pre class="lines" tabIndex={0}>
         {lines.slice(0, shown.value).map((text, index) => {
-          const Tag = { "+": "ins", "-": "del" }[text[0] ?? ""] ?? "span";
           const part = text.length > LINE_MAX ? `${visible(text.slice(0, LINE_MAX))}…` : visible(text);
-          // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one text
-          return <Tag key={index}>{part}</Tag>;
+          if (text.startsWith("+")) return <ins key={index}>{part}</ins>;
+          return text.startsWith("-") ? <del key={index}>{part}</del> : <span key={index}>{part}</span>;
         })}
       </pre>
       {left > 0 && (
