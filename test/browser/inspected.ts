@@ -51,7 +51,12 @@ const tests: Verifier = {
     const ok = evidence.commit !== "red";
     const output = ok
       ? ["✓ 214 tests", "all green"]
-      : ["✗ parser > reads a table", "  expected 3 rows, got 2", "  at test/parser.test.ts:41:7", "1 failed, 213 passed"];
+      : [
+          "✗ parser > reads a table",
+          "  expected 3 rows, got 2",
+          "  at test/parser.test.ts:41:7",
+          "1 failed, 213 passed",
+        ];
     return { ok, message: ok ? "the tests pass" : "1 test fails", ran: "npm test", exit: ok ? 0 : 1, output };
   },
 };
@@ -60,8 +65,18 @@ const support = defineRoutedWorkflow({
   name: "SUPPORT",
   goal: "A customer whose question is answered, or who has their money back.",
   steps: [
-    { name: "Read", guidance: "If it is about money, Refund. If not, Answer.", instructions: "Read the ticket.", next: ["Refund", "Answer"] },
-    { name: "Answer", guidance: "If the customer is content, FINISH. If not, Read.", instructions: "Answer it.", next: ["Read", "FINISH"] },
+    {
+      name: "Read",
+      guidance: "If it is about money, Refund. If not, Answer.",
+      instructions: "Read the ticket.",
+      next: ["Refund", "Answer"],
+    },
+    {
+      name: "Answer",
+      guidance: "If the customer is content, FINISH. If not, Read.",
+      instructions: "Answer it.",
+      next: ["Read", "FINISH"],
+    },
     { name: "Refund", guidance: "FINISH.", instructions: "Pay it back.", next: ["Answer", "FINISH"] },
   ],
 });
@@ -69,7 +84,11 @@ const support = defineRoutedWorkflow({
 /** Goes the way that the report names. */
 const decider = {
   async decide({ report }: { readonly report?: { readonly message?: string } }) {
-    return { nextStep: report?.message ?? "FINISH", contextUpdates: { language: "en" }, reasoning: "The report says so." };
+    return {
+      nextStep: report?.message ?? "FINISH",
+      contextUpdates: { language: "en" },
+      reasoning: "The report says so.",
+    };
   },
 };
 
@@ -163,9 +182,7 @@ async function serve(
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) outgoing.end();
   else {
-    await response.body
-      .pipeTo(Writable.toWeb(outgoing))
-      .catch(() => outgoing.destroy());
+    await response.body.pipeTo(Writable.toWeb(outgoing)).catch(() => outgoing.destroy());
   }
 }
 
@@ -203,8 +220,15 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   await submit(waiting, 1, UNDERSTOOD);
   await submit(waiting, 2, PLANNED);
   const asked = await engine.getApproval(waiting);
-  await engine.deny(waiting, { by: "bob", note: "Say how you find the others.", evidenceHash: asked?.evidenceHash ?? "" });
-  await submit(waiting, 2, { ...PLANNED, plan: "1. Show it with a test\n2. Read to the end\n3. Search for `split` in src" });
+  await engine.deny(waiting, {
+    by: "bob",
+    note: "Say how you find the others.",
+    evidenceHash: asked?.evidenceHash ?? "",
+  });
+  await submit(waiting, 2, {
+    ...PLANNED,
+    plan: "1. Show it with a test\n2. Read to the end\n3. Search for `split` in src",
+  });
 
   const waiver = await begin("src/legacy/driver.c");
   await submit(waiver, 1, UNDERSTOOD);
@@ -231,7 +255,13 @@ export async function populate({ engine, routed, recorder }: Inspected) {
   const recorded = "intake-20261123-a1b2";
   await recorder.open(recorded, { workflow: "intake", agent: "alex", inputs: { client: "Ann" }, acts: [] });
   await recorder.record(recorded, { type: "read", path: "workflows/intake/instructions.md", bytes: 1841 });
-  await recorder.record(recorded, { type: "saved", path: "out/report.md", bytes: 532, hash: "0".repeat(64), replaced: false });
+  await recorder.record(recorded, {
+    type: "saved",
+    path: "out/report.md",
+    bytes: 532,
+    hash: "0".repeat(64),
+    replaced: false,
+  });
   await recorder.complete(recorded, "completed", "The report is written.");
 
   return { fresh, refused, waiting, waiver, done, paused, instance, recorded };

@@ -14,7 +14,11 @@ type Action = ActionBody["action"];
 /** The words of each action: its button, its question, and what it does. */
 const WORDS: Readonly<Record<Action, readonly [button: string, question: string, text: string]>> = {
   retry: ["Retry", "Retry the phase?", "The session goes on at this phase, with attempts granted anew."],
-  skip: ["Skip", "Skip the phase?", "The session goes on at the next phase. This one counts as skipped, without evidence."],
+  skip: [
+    "Skip",
+    "Skip the phase?",
+    "The session goes on at the next phase. This one counts as skipped, without evidence.",
+  ],
   override: ["Override", "Override the gate?", "The phase counts as done, although its gate has not passed."],
   pause: ["Pause", "Pause the session?", "The agent can do nothing on it until it is resumed."],
   resume: ["Resume", "Resume the session?", "The agent can go on."],

@@ -23,6 +23,11 @@ async function sign(_sessionId: string, _answer: AnswerBody): Promise<AnswerBody
 /** What a person has to see before an answer. */
 export function Matter({ waiting }: { readonly waiting: Waiting }) {
   const { what, question, fields = [], differences, evidence, verification, warnings, before } = waiting;
+  const { problems = [], notes = [] } = before ?? {};
+  // A denial is a note and a problem of the same words.
+  const found = notes.some(({ event }) => event === "denied")
+    ? problems.filter(({ problem }) => problem !== "denied")
+    : problems;
   return (
     <div class="parts">
       <blockquote class="question">
@@ -64,11 +69,11 @@ export function Matter({ waiting }: { readonly waiting: Waiting }) {
           <Tree value={evidence} />
         </section>
       )}
-      {before !== undefined && before.problems.length + before.notes.length > 0 && (
+      {found.length + notes.length > 0 && (
         <section>
           <h3>The attempt before</h3>
-          {before.problems.length > 0 && <Problems items={before.problems} />}
-          {before.notes.length > 0 && <Notes items={before.notes} />}
+          {found.length > 0 && <Problems items={found} />}
+          {notes.length > 0 && <Notes items={notes} />}
         </section>
       )}
     </div>
@@ -185,7 +190,15 @@ export function NameField({ names }: { readonly names: readonly string[] }) {
 }
 
 /** What a session waits for, on its own page. With `answer` in the URL it gets the focus. */
-export function WaitingNow({ waiting, isWanted, onDone }: { readonly waiting: Waiting; readonly isWanted: boolean; readonly onDone: () => void }) {
+export function WaitingNow({
+  waiting,
+  isWanted,
+  onDone,
+}: {
+  readonly waiting: Waiting;
+  readonly isWanted: boolean;
+  readonly onDone: () => void;
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (!isWanted) return;

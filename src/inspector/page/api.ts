@@ -42,7 +42,8 @@ async function request<T>(path: string, options: RequestInit): Promise<T> {
   }
   if (response.status === 401) login.value = "needed";
   const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
-  if (!isJson) throw new Failure(response.status, { code: "NOT_JSON", message: `The server answers ${response.status}.` });
+  if (!isJson)
+    throw new Failure(response.status, { code: "NOT_JSON", message: `The server answers ${response.status}.` });
   if (response.ok) return response.json();
   const { error }: ApiError = await response.json();
   throw new Failure(response.status, error);

@@ -8,21 +8,29 @@ import { counted, duration, Line, Long, State, Time } from "./text.js";
 import { Differences, Tree } from "./tree.js";
 import { Empty, Loading } from "./view.js";
 
-interface Names {
+interface Context {
   /** The names of phases by number. */
   readonly names: ReadonlyMap<number, string>;
+  /** The phase whose attempt waits for a person. */
+  readonly waitingPhase: number | undefined;
 }
 
 /** The tab of attempts. */
-export function Attempts({ id, version, names }: Names & { readonly id: string; readonly version: number }) {
-  const { items, ...pages } = usePages<AttemptLine, AttemptList>(`sessions/${id}/attempts`, version, ({ index }) => index);
+export function Attempts({ id, version, ...context }: Context & { readonly id: string; readonly version: number }) {
+  const { items, ...pages } = usePages<AttemptLine, AttemptList>(
+    `sessions/${id}/attempts`,
+    version,
+    ({ index }) => index,
+  );
   if (pages.isEmpty) return <Empty>There are no attempts.</Empty>;
+  // One on which nothing was submitted yet has nothing to show.
+  const first = items.find(({ status, phase }) => status !== "active" || phase === context.waitingPhase);
   return (
     <>
       <ol class="attempts" aria-label="Attempts, newest first">
-        {items.map((attempt, place) => (
+        {items.map((attempt) => (
           <li key={attempt.index}>
-            <Attempt id={id} version={version} attempt={attempt} names={names} isFirst={place === 0} />
+            <Attempt id={id} version={version} attempt={attempt} isFirst={attempt === first} {...context} />
           </li>
         ))}
       </ol>
@@ -32,7 +40,11 @@ export function Attempts({ id, version, names }: Names & { readonly id: string; 
 }
 
 /** The state of an attempt, and its word. */
-function stateOf({ status, problems, verification, notes }: AttemptLine): readonly [string, string] {
+function stateOf(
+  { status, problems, verification, notes }: AttemptLine,
+  isWaiting: boolean,
+): readonly [string, string] {
+  if (status === "active" && isWaiting) return ["waiting", "waiting"];
   if (status === "completed") return ["passed", "passed"];
   if (status === "failed") {
     const isDenied = notes?.some(({ event }) => event === "denied") === true && verification === undefined;
@@ -42,17 +54,17 @@ function stateOf({ status, problems, verification, notes }: AttemptLine): readon
   return [status, status];
 }
 
-interface AttemptProps extends Names {
+interface AttemptProps extends Context {
   readonly id: string;
   readonly version: number;
   readonly attempt: AttemptLine;
   readonly isFirst: boolean;
 }
 
-function Attempt({ id, version, attempt, names, isFirst }: AttemptProps) {
+function Attempt({ id, version, attempt, names, waitingPhase, isFirst }: AttemptProps) {
   const isOpen = useSignal(isFirst);
   const { phase, startedAt, durationSeconds, problems = [] } = attempt;
-  const [state, word] = stateOf(attempt);
+  const [state, word] = stateOf(attempt, attempt.phase === waitingPhase);
   return (
     <details
       class="attempt"
@@ -87,7 +99,15 @@ function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "a
     <div class="parts">
       {reason !== undefined && (
         <section>
-          <h3>Reason{by !== undefined && <> given by <Line text={by} max={80} /></>}</h3>
+          <h3>
+            Reason
+            {by !== undefined && (
+              <>
+                {" "}
+                given by <Line text={by} max={80} />
+              </>
+            )}
+          </h3>
           <Long text={reason} />
         </section>
       )}

@@ -42,7 +42,10 @@ export function Verifications({ items }: { readonly items: readonly Verification
         {({ verifier, field, ok, failed, unrecorded, message, ran, exit, output, at }, index) => (
           <li key={index}>
             <p>
-              <State of={ok ? "ok" : "failed"} word={ok ? "passed" : failed ? "not possible" : unrecorded ? "no snapshot" : "failed"} />{" "}
+              <State
+                of={ok ? "ok" : "failed"}
+                word={ok ? "passed" : failed ? "not possible" : unrecorded ? "no snapshot" : "failed"}
+              />{" "}
               <strong>
                 <Line text={verifier} />
               </strong>

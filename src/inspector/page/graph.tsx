@@ -11,7 +11,13 @@ function cut(text: string): string {
 }
 
 /** The drawing. What it shows stands as a list next to it, for those who can't see it. */
-export function Picture({ drawing: { width, height, nodes, edges }, label }: { readonly drawing: Drawing; readonly label: string }) {
+export function Picture({
+  drawing: { width, height, nodes, edges },
+  label,
+}: {
+  readonly drawing: Drawing;
+  readonly label: string;
+}) {
   const nameOf = new Map(nodes.map(({ id, label }) => [id, visible(label)]));
   return (
     <>
@@ -19,7 +25,16 @@ export function Picture({ drawing: { width, height, nodes, edges }, label }: { r
       <section class="picture" tabIndex={0} aria-label={label}>
         <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-hidden="true">
           <defs>
-            <marker id="end" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">
+            <marker
+              id="end"
+              viewBox="0 0 10 10"
+              refX="9"
+              refY="5"
+              markerUnits="userSpaceOnUse"
+              markerWidth="9"
+              markerHeight="9"
+              orient="auto"
+            >
               <path d="M0 0L10 5L0 10z" />
             </marker>
           </defs>

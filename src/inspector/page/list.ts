@@ -30,7 +30,9 @@ const AGAIN_MAX = 1000;
 
 /** Returns the query of a filter, without its first `?`. */
 export function queryOf(query: URLSearchParams): string {
-  return new URLSearchParams(FILTERS.flatMap((key) => (query.get(key) ? [[key, query.get(key) ?? ""]] : []))).toString();
+  return new URLSearchParams(
+    FILTERS.flatMap((key) => (query.get(key) ? [[key, query.get(key) ?? ""]] : [])),
+  ).toString();
 }
 
 /** Begins a list, or reads it anew up to as many rows as it has; what is shown stays until then. */
@@ -59,7 +61,8 @@ export async function readMore(): Promise<void> {
   try {
     const page = await pageOf(before);
     const now = listed.peek();
-    if (now.query === before.query && now.cursor === before.cursor) listed.value = { ...joined(now, page), isReading: false };
+    if (now.query === before.query && now.cursor === before.cursor)
+      listed.value = { ...joined(now, page), isReading: false };
   } catch (error) {
     const now = listed.peek();
     if (now.query === before.query) listed.value = { ...now, isReading: false, error: asFailure(error) };
@@ -94,7 +97,8 @@ export function applyMessage(message: LiveMessage): number {
   }
   const id = message.type === "gone" ? message.sessionId : message.session.sessionId;
   const at = before.rows.findIndex(({ sessionId }) => sessionId === id);
-  const session = message.type === "session" && isMatch(message.session, filterOf(before.query)) ? message.session : undefined;
+  const session =
+    message.type === "session" && isMatch(message.session, filterOf(before.query)) ? message.session : undefined;
   const { total } = before;
   if (session === undefined) {
     if (at === -1) return 0;
@@ -109,7 +113,11 @@ export function applyMessage(message: LiveMessage): number {
   // Older than everything that was read: it comes with a later page.
   if (place === -1 && before.cursor !== undefined) return 0;
   const index = place === -1 ? before.rows.length : place;
-  listed.value = { ...before, rows: before.rows.toSpliced(index, 0, session), total: total === undefined ? total : total + 1 };
+  listed.value = {
+    ...before,
+    rows: before.rows.toSpliced(index, 0, session),
+    total: total === undefined ? total : total + 1,
+  };
   return 1;
 }
 
@@ -118,7 +126,10 @@ function filterOf(query: string): SessionFilter {
 }
 
 /** Returns true if a session that has just changed belongs to a list, as the server decides it. */
-function isMatch(session: ListedSession, { kind, status, workflow, phase, waiting, stuck, text }: SessionFilter): boolean {
+function isMatch(
+  session: ListedSession,
+  { kind, status, workflow, phase, waiting, stuck, text }: SessionFilter,
+): boolean {
   const { sessionId, workflowType, target, current, waitsFor = [] } = session;
   return (
     stuck === undefined &&

@@ -19,8 +19,8 @@ import { followLinks, href, place } from "./router.js";
 import { Session } from "./session.js";
 import { Sessions } from "./sessions.js";
 import { about, announcement, login, waitingCount } from "./state.js";
-import { line, number } from "./text.js";
 import { Statistics } from "./statistics.js";
+import { line, number } from "./text.js";
 import { Empty, Failed, Heading } from "./view.js";
 import { Workflow, Workflows } from "./workflows.js";
 
@@ -89,12 +89,12 @@ function Login() {
     <main id="main" class="login">
       <h1>Log in</h1>
       <p>
-        This page shows what agents do, so it asks who you are. Open the URL that the inspector has printed when it started: it
-        ends with <code>#token=</code> and a secret.
+        This page shows what agents do, so it asks who you are. Open the URL that the inspector has printed when it
+        started: it ends with <code>#token=</code> and a secret.
       </p>
       <p>
-        If that URL leads here, the inspector was started again since, and has printed a new one. Under a server of your own, log
-        in there.
+        If that URL leads here, the inspector was started again since, and has printed a new one. Under a server of your
+        own, log in there.
       </p>
     </main>
   );

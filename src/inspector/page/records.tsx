@@ -17,8 +17,14 @@ interface PageOf<Item> {
  * Reads a list page by page, newest first. A new version of the session brings its newest items; those that were read before
  * stay.
  */
-export function usePages<Item, Page extends PageOf<Item>>(path: string, version: number, keyOf: (item: Item) => number) {
-  const state = useSignal<{ items: readonly Item[]; cursor?: string | undefined; total?: number; error?: Failure }>({ items: [] });
+export function usePages<Item, Page extends PageOf<Item>>(
+  path: string,
+  version: number,
+  keyOf: (item: Item) => number,
+) {
+  const state = useSignal<{ items: readonly Item[]; cursor?: string | undefined; total?: number; error?: Failure }>({
+    items: [],
+  });
   const isReading = useSignal(false);
   const read = async (cursor: string | undefined, isNewest: boolean, signal?: AbortSignal) => {
     isReading.value = true;
@@ -59,7 +65,11 @@ export function usePages<Item, Page extends PageOf<Item>>(path: string, version:
 
 /** The tab of commits. */
 export function Log({ id, version }: { readonly id: string; readonly version: number }) {
-  const { items, more } = usePages<CommitLine, CommitList>(`sessions/${id}/commits`, version, (commit) => commit.version);
+  const { items, more } = usePages<CommitLine, CommitList>(
+    `sessions/${id}/commits`,
+    version,
+    (commit) => commit.version,
+  );
   return (
     <>
       <table class="log" aria-label="Commits, newest first">
@@ -106,7 +116,10 @@ const DISTRUST: Readonly<Record<string, string>> = {
 
 /** The tab of the audit, which reads the whole log. */
 export function Audit({ id, version }: { readonly id: string; readonly version: number }) {
-  const state = useSignal<{ version: number; report?: Partial<AuditView> & Pick<AuditView, "intact" | "versions">; error?: Failure } | undefined>(undefined);
+  const state = useSignal<
+    | { version: number; report?: Partial<AuditView> & Pick<AuditView, "intact" | "versions">; error?: Failure }
+    | undefined
+  >(undefined);
   const isRunning = useSignal(false);
   const run = async () => {
     isRunning.value = true;
@@ -120,7 +133,9 @@ export function Audit({ id, version }: { readonly id: string; readonly version: 
   const { report, error } = state.value ?? {};
   return (
     <>
-      <p>The audit reads the whole log, checks that each commit follows the one before, and checks every approval again.</p>
+      <p>
+        The audit reads the whole log, checks that each commit follows the one before, and checks every approval again.
+      </p>
       <button type="button" onClick={run} disabled={isRunning.value}>
         {isRunning.value ? "Reading the log…" : report === undefined ? "Run the audit" : "Run it again"}
       </button>
@@ -155,7 +170,10 @@ function Approvals({ items }: { readonly items: AuditView["approvals"] }) {
     <ul class="approvals">
       {items.map(({ on, phase, by, at, version, authenticated, distrust }) => (
         <li key={`${version} ${on}`}>
-          <State of={distrust === undefined ? "ok" : "failed"} word={distrust === undefined ? "accepted" : "not accepted"} />{" "}
+          <State
+            of={distrust === undefined ? "ok" : "failed"}
+            word={distrust === undefined ? "accepted" : "not accepted"}
+          />{" "}
           {phase !== undefined && `Phase ${phase}: `}
           {on ?? "approval"} by {by === undefined ? "nobody" : <Line text={by} max={80} />},{" "}
           {authenticated ? "signed" : "not signed"}

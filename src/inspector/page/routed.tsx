@@ -16,7 +16,12 @@ export function Routed({ detail }: { readonly detail: RoutedDetail }) {
       label="Parts of the session"
       tabs={{
         Entries: <Entries detail={detail} />,
-        Graph: <Picture drawing={drawing} label="Steps, and the path taken" />,
+        Graph: (
+          <>
+            <Picture drawing={drawing} label="Steps, and the path taken" />
+            <Path detail={detail} />
+          </>
+        ),
         Context: <Tree value={context} />,
         Audit: <Audit id={summary.sessionId} version={version} />,
       }}
@@ -35,8 +40,45 @@ function Entries({ detail: { entries } }: { readonly detail: RoutedDetail }) {
   );
 }
 
+/** The way that the session went, and why. */
+function Path({ detail: { entries } }: { readonly detail: RoutedDetail }) {
+  const steps = entries.filter(({ determinedNextStep }) => determinedNextStep !== undefined);
+  return (
+    <ol class="notes" aria-label="The path taken, oldest first">
+      <Some items={steps} what="step">
+        {({ version, stepName, determinedNextStep = "", decision }) => (
+          <li key={version}>
+            <p>
+              <Line text={stepName === "" ? "Start" : stepName} max={80} /> →{" "}
+              <strong>
+                <Line text={determinedNextStep} max={80} />
+              </strong>
+            </p>
+            {decision?.reasoning !== undefined && (
+              <blockquote>
+                <Long text={decision.reasoning} />
+              </blockquote>
+            )}
+          </li>
+        )}
+      </Some>
+    </ol>
+  );
+}
+
 function RoutedEntry({ entry }: { readonly entry: RoutedDetail["entries"][number] }) {
-  const { timestamp, stepName, report, outcomeStatus, determinedNextStep, decision, problems, verification, reason, by } = entry;
+  const {
+    timestamp,
+    stepName,
+    report,
+    outcomeStatus,
+    determinedNextStep,
+    decision,
+    problems,
+    verification,
+    reason,
+    by,
+  } = entry;
   return (
     <li>
       <p class="entry-head">
@@ -81,7 +123,11 @@ function RoutedEntry({ entry }: { readonly entry: RoutedDetail["entries"][number
   );
 }
 
-function Decision({ decision: { contextUpdates, milliseconds, usage, notes = [] } }: { readonly decision: NonNullable<RoutedDetail["entries"][number]["decision"]> }) {
+function Decision({
+  decision: { contextUpdates, milliseconds, usage, notes = [] },
+}: {
+  readonly decision: NonNullable<RoutedDetail["entries"][number]["decision"]>;
+}) {
   const { model, inputTokens, outputTokens } = usage ?? {};
   return (
     <>

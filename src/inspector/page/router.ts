@@ -73,7 +73,11 @@ export function followLinks(): void {
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
     const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
     if (!(link instanceof HTMLAnchorElement) || !isPlain || link.target !== "" || event.defaultPrevented) return;
-    if (link.origin !== location.origin || !link.pathname.startsWith(base) || link.getAttribute("href")?.startsWith("#"))
+    if (
+      link.origin !== location.origin ||
+      !link.pathname.startsWith(base) ||
+      link.getAttribute("href")?.startsWith("#")
+    )
       return;
     event.preventDefault();
     go(link.href);

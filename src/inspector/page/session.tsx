@@ -10,7 +10,7 @@ import { Audit, Log } from "./records.js";
 import { Recorded, Routed } from "./routed.js";
 import { href, place } from "./router.js";
 import { announce } from "./state.js";
-import { Ago, counted, duration, Line, line, Long, State, Time } from "./text.js";
+import { Ago, counted, duration, Line, Long, line, State, Time } from "./text.js";
 import { Tree } from "./tree.js";
 import { Copy, Heading, Loading, Tabs } from "./view.js";
 
@@ -21,7 +21,9 @@ export function Session({ id }: { readonly id: string }) {
   const session = useData<SessionDetail>(`sessions/${encodeURIComponent(id)}`, isAbout);
   const { data } = session;
   const title = data === undefined ? id : data.summary.target === "" ? id : data.summary.target;
-  const now = data && `${data.summary.status}, ${String(data.summary.current)}${data.summary.waitsFor ? `, waits for ${data.summary.waitsFor.join(", ")}` : ""}`;
+  const now =
+    data &&
+    `${data.summary.status}, ${String(data.summary.current)}${data.summary.waitsFor ? `, waits for ${data.summary.waitsFor.join(", ")}` : ""}`;
   useEffect(() => {
     if (now !== undefined) announce(line(now));
   }, [now]);
@@ -38,8 +40,15 @@ export function Session({ id }: { readonly id: string }) {
                 A gate was passed with an approval that this host does not accept: {line(detail.unapproved, 1000)}
               </p>
             )}
-            {detail.kind === "routed" && detail.reason !== undefined && <p class="notice">{line(detail.reason, 1000)}</p>}
-            {detail.kind === "phased" && detail.notices.map((text) => <p class="notice" key={text}>{line(text, 1000)}</p>)}
+            {detail.kind === "routed" && detail.reason !== undefined && (
+              <p class="notice">{line(detail.reason, 1000)}</p>
+            )}
+            {detail.kind === "phased" &&
+              detail.notices.map((text) => (
+                <p class="notice" key={text}>
+                  {line(text, 1000)}
+                </p>
+              ))}
             {detail.kind !== "recorded" && detail.awaiting !== undefined && (
               <WaitingNow
                 waiting={detail.awaiting}
@@ -122,7 +131,7 @@ function Facts({ detail }: { readonly detail: SessionDetail }) {
 }
 
 function Phased({ detail }: { readonly detail: PhasedDetail }) {
-  const { summary, version, phases, drawing, options, plan } = detail;
+  const { summary, version, phases, drawing, options, plan, awaiting } = detail;
   const { sessionId: id } = summary;
   const names = new Map(phases.map(({ number, name }) => [number, name]));
   return (
@@ -146,7 +155,7 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
         <Tabs
           label="Parts of the session"
           tabs={{
-            Attempts: <Attempts id={id} version={version} names={names} />,
+            Attempts: <Attempts id={id} version={version} names={names} waitingPhase={awaiting?.phase} />,
             Log: <Log id={id} version={version} />,
             Audit: <Audit id={id} version={version} />,
             Graph: <Picture drawing={drawing} label="Phases, and how far the session is" />,
@@ -160,7 +169,8 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
 function Phase({ phase }: { readonly phase: PhaseLine }) {
   const { number, name, state, waived, tasks, attempts, startedAt, completedAt } = phase;
   const isNow = ["working", "refused", "waiting", "paused", "failed"].includes(state);
-  const spent = startedAt !== undefined && completedAt !== undefined ? Date.parse(completedAt) - Date.parse(startedAt) : undefined;
+  const spent =
+    startedAt !== undefined && completedAt !== undefined ? Date.parse(completedAt) - Date.parse(startedAt) : undefined;
   const done = tasks.filter(({ state }) => state === "done").length;
   return (
     <li class={`phase phase-${state}`} aria-current={isNow ? "step" : undefined}>

@@ -185,7 +185,11 @@ function Rows() {
   if (rows.length === 0) return <NoRows />;
   return (
     <>
-      <table class="sessions" aria-label="Sessions, newest first" aria-rowcount={cursor === undefined ? rows.length + 1 : -1}>
+      <table
+        class="sessions"
+        aria-label="Sessions, newest first"
+        aria-rowcount={cursor === undefined ? rows.length + 1 : -1}
+      >
         <thead>
           <tr>
             <th scope="col">Status</th>
@@ -292,7 +296,12 @@ function moveFocus(event: KeyboardEvent): void {
 function NoRows() {
   const { cursor, isReading, error, query, broken } = listed.value;
   if (error !== undefined) return <Failed error={error} reload={() => readList(query)} />;
-  if (isReading) return <p class="loading" role="status">Reading the sessions…</p>;
+  if (isReading)
+    return (
+      <p class="loading" role="status">
+        Reading the sessions…
+      </p>
+    );
   if (cursor !== undefined) {
     return (
       <Empty>

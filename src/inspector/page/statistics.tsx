@@ -12,7 +12,9 @@ import { Empty, Heading, Loading } from "./view.js";
 /** The view of figures. They are read when it is opened, and when asked to. */
 export function Statistics() {
   const workflow = place.value.query.get("workflow") ?? "";
-  const statistics = useData<StatisticsView>(`statistics${workflow === "" ? "" : `?workflow=${encodeURIComponent(workflow)}`}`);
+  const statistics = useData<StatisticsView>(
+    `statistics${workflow === "" ? "" : `?workflow=${encodeURIComponent(workflow)}`}`,
+  );
   return (
     <>
       <Heading title="Statistics" />
@@ -32,8 +34,8 @@ export function Statistics() {
             <>
               {unapproved > 0 && (
                 <p class="notice">
-                  {counted(unapproved, "session")} passed a gate with an approval that this host does not accept. Each counts as
-                  it was before that gate.
+                  {counted(unapproved, "session")} passed a gate with an approval that this host does not accept. Each
+                  counts as it was before that gate.
                 </p>
               )}
               <Days days={days} plotted={plotted} />
@@ -86,13 +88,16 @@ function Days({ days, plotted }: Pick<StatisticsView, "days" | "plotted">) {
               </tr>
             </thead>
             <tbody>
-              {days.toReversed().slice(0, 366).map(({ day, started, completed }) => (
-                <tr key={day}>
-                  <th scope="row">{day}</th>
-                  <td>{number(started)}</td>
-                  <td>{number(completed)}</td>
-                </tr>
-              ))}
+              {days
+                .toReversed()
+                .slice(0, 366)
+                .map(({ day, started, completed }) => (
+                  <tr key={day}>
+                    <th scope="row">{day}</th>
+                    <td>{number(started)}</td>
+                    <td>{number(completed)}</td>
+                  </tr>
+                ))}
             </tbody>
           </table>
         </div>
@@ -152,9 +157,7 @@ function PhaseRow({ of: phase }: { readonly of: PhaseStatistics }) {
       <td>{number(passed)}</td>
       <td>
         {number(failed)}
-        {failed > 0 && (
-          <meter min={0} max={1} value={share} aria-label={`${Math.round(share * 100)} % of attempts`} title={`${Math.round(share * 100)} % of attempts`} />
-        )}
+        {failed > 0 && <span class="quiet"> ({Math.round(share * 100)} %)</span>}
       </td>
       <td>{number(denied)}</td>
       <td>{waivers.requested === 0 ? "–" : `${waivers.granted} of ${waivers.requested}`}</td>

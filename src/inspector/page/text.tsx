@@ -7,7 +7,8 @@ import type { ComponentChildren } from "preact";
 import { now } from "./state.js";
 
 /** Control characters; and those that are invisible or change the direction of the text around them. */
-const HIDDEN = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+const HIDDEN =
+  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 
 /** Makes hidden characters visible: ␛ for escape, [U+202E] for a mark. A carriage return before a line feed is none. */
 export function visible(text: string): string {
@@ -28,7 +29,15 @@ export function line(text: string, max = LINE_MAX): string {
 }
 
 /** A text from outside in one line. */
-export function Line({ text, max, code = false }: { readonly text: string; readonly max?: number; readonly code?: boolean }) {
+export function Line({
+  text,
+  max,
+  code = false,
+}: {
+  readonly text: string;
+  readonly max?: number;
+  readonly code?: boolean;
+}) {
   const shown = line(text, max);
   return code ? <code dir="auto">{shown}</code> : <bdi>{shown}</bdi>;
 }
@@ -142,7 +151,7 @@ const UNITS = [
 export function duration(seconds: number): string {
   const at = UNITS.findIndex(([, size]) => seconds >= size);
   const [unit, size] = UNITS[at] ?? ["s", 1];
-  if (unit === "s") return `${seconds < 10 && seconds % 1 !== 0 ? seconds.toFixed(1) : Math.floor(seconds)} s`;
+  if (unit === "s") return seconds > 0 && seconds < 1 ? "under 1 s" : `${Math.floor(seconds)} s`;
   const whole = Math.floor(seconds / size);
   const [next, nextSize] = UNITS[at + 1] ?? ["", 1];
   const rest = next === "" || whole >= 10 ? 0 : Math.floor((seconds % size) / nextSize);

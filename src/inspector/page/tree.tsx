@@ -16,7 +16,13 @@ export function Tree({ value }: { readonly value: JsonObject }) {
   return <Members members={members} depth={0} />;
 }
 
-function Members({ members, depth }: { readonly members: readonly (readonly [string, JsonValue])[]; readonly depth: number }) {
+function Members({
+  members,
+  depth,
+}: {
+  readonly members: readonly (readonly [string, JsonValue])[];
+  readonly depth: number;
+}) {
   return (
     <ul class="tree">
       <Some items={members} what="member">

@@ -15,7 +15,10 @@ export function Heading({ title, children }: { readonly title: string; readonly 
   const text = line(title, 120);
   const { pathname } = location;
   useEffect(() => {
-    document.title = [text, about.value.title].filter(Boolean).map((part) => line(part)).join(" – ");
+    document.title = [text, about.value.title]
+      .filter(Boolean)
+      .map((part) => line(part))
+      .join(" – ");
   }, [text, about.value.title]);
   useEffect(() => {
     if (shownPath !== pathname) heading.current?.focus({ preventScroll: true });
@@ -52,7 +55,13 @@ export function Loading<T>({
 }
 
 /** An error: what is wrong, and what to do. */
-export function Failed({ error, reload }: { readonly error: Error & { readonly remedy?: string | undefined }; readonly reload?: () => void }) {
+export function Failed({
+  error,
+  reload,
+}: {
+  readonly error: Error & { readonly remedy?: string | undefined };
+  readonly reload?: () => void;
+}) {
   return (
     <div class="notice notice-bad" role="alert">
       <p>
@@ -74,7 +83,13 @@ export function Empty({ children }: { readonly children: ComponentChildren }) {
 }
 
 /** Tabs; the chosen one stands in the query as `tab`. Arrow keys move between them. */
-export function Tabs({ tabs, label }: { readonly tabs: Readonly<Record<string, ComponentChildren>>; readonly label: string }) {
+export function Tabs({
+  tabs,
+  label,
+}: {
+  readonly tabs: Readonly<Record<string, ComponentChildren>>;
+  readonly label: string;
+}) {
   const names = Object.keys(tabs);
   const wanted = place.value.query.get("tab")?.toLowerCase();
   const chosen = names.find((name) => name.toLowerCase() === wanted) ?? names[0] ?? "";
@@ -86,7 +101,8 @@ export function Tabs({ tabs, label }: { readonly tabs: Readonly<Record<string, C
   const onKeyDown = ({ key }: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
     const at = names.indexOf(chosen);
-    const next = key === "Home" ? names[0] : key === "End" ? names.at(-1) : step && names.at((at + step) % names.length);
+    const next =
+      key === "Home" ? names[0] : key === "End" ? names.at(-1) : step && names.at((at + step) % names.length);
     if (typeof next === "string") choose(next);
   };
   return (

@@ -128,7 +128,11 @@ const WORDS: Readonly<Record<GateLine["what"], string>> = {
   open: "open",
 };
 
-function Definition({ phase: { number, name, tasks, gate, documents } }: { readonly phase: WorkflowDetail["phases"][number] }) {
+function Definition({
+  phase: { number, name, tasks, gate, documents },
+}: {
+  readonly phase: WorkflowDetail["phases"][number];
+}) {
   return (
     <li>
       <h3 class="phase-name">
