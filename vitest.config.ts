@@ -40,6 +40,8 @@ export default defineConfig(({ mode }) => {
   if (mode === "browser") {
     const outputFile = { json: "coverage/browser-results.json" };
     return {
+      resolve,
+      plugins: [asHostsLoad],
       test: {
         include: IN_BROWSER,
         testTimeout: 300_000,

@@ -120,7 +120,13 @@ export async function inspect({ storage = new MemoryStorage(), ...more }: Inspec
     half_done: BROKEN,
   };
   const content = new MemoryContent({ sources });
-  const engine = createEngine({ storage, content, verifiers: { tests }, allowUnsignedApprovals: true });
+  const engine = createEngine({
+    storage,
+    content,
+    verifiers: { tests },
+    limits: { maxActiveSessions: 100_000 },
+    allowUnsignedApprovals: true,
+  });
   const routed = createRoutedEngine({ storage, workflows: routedWorkflows(support), decider });
   const recorder = new Recorder({ storage, clock: { now: () => Date.now(), newId: () => crypto.randomUUID() } });
   const errors: unknown[] = [];

@@ -1,6 +1,6 @@
 /** What waits for a person, with all that the person has to see; and the answer. */
 import { signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { About, AnswerBody, Waiting } from "../wire.js";
 import { asFailure, type Failure, post } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
@@ -170,13 +170,14 @@ export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; rea
 /** Who it is: one of some names, or any name. */
 export function NameField({ names }: { readonly names: readonly string[] }) {
   const own = ownName.value;
+  const id = useId();
   return (
-    <label>
-      <span>Your name</span>
+    <div class="field">
+      <label for={id}>Your name</label>
       {names.length === 0 ? (
-        <input name="by" required maxLength={200} defaultValue={own} autocomplete="name" />
+        <input id={id} name="by" required maxLength={200} defaultValue={own} autocomplete="name" />
       ) : (
-        <select name="by" required defaultValue={names.includes(own) ? own : ""}>
+        <select id={id} name="by" required defaultValue={names.includes(own) ? own : ""}>
           <option value="">Choose…</option>
           {names.map((name) => (
             <option value={name} key={name} selected={name === own}>
@@ -185,7 +186,7 @@ export function NameField({ names }: { readonly names: readonly string[] }) {
           ))}
         </select>
       )}
-    </label>
+    </div>
   );
 }
 

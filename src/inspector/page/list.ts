@@ -35,21 +35,23 @@ export function queryOf(query: URLSearchParams): string {
   ).toString();
 }
 
-/** Begins a list, or reads it anew up to as many rows as it has; what is shown stays until then. */
+/** The query that is read: what is shown may still answer the one before. */
+let wanted = "";
+
+/** Begins a list, or reads it anew up to as many rows as it has. What is shown stays until then. */
 export async function readList(query: string): Promise<void> {
+  wanted = query;
   const before = listed.peek();
-  const isSame = before.query === query;
-  listed.value = isSame ? { ...before, isReading: true, error: undefined } : { ...NOTHING, query };
-  const wanted = isSame ? Math.min(before.rows.length, AGAIN_MAX) : 0;
+  const rows = before.query === query ? Math.min(before.rows.length, AGAIN_MAX) : 0;
+  listed.value = { ...before, isReading: true, error: undefined };
   let read: Listed = { ...NOTHING, query };
   try {
     do {
       read = joined(read, await pageOf(read));
-    } while (read.rows.length < wanted && read.cursor !== undefined && listed.peek().query === query);
-    if (listed.peek().query === query) listed.value = { ...read, isReading: false };
+    } while (read.rows.length < rows && read.cursor !== undefined && wanted === query);
+    if (wanted === query) listed.value = { ...read, isReading: false };
   } catch (error) {
-    const now = listed.peek();
-    if (now.query === query) listed.value = { ...now, isReading: false, error: asFailure(error) };
+    if (wanted === query) listed.value = { ...NOTHING, query, isReading: false, error: asFailure(error) };
   }
 }
 
@@ -61,11 +63,10 @@ export async function readMore(): Promise<void> {
   try {
     const page = await pageOf(before);
     const now = listed.peek();
-    if (now.query === before.query && now.cursor === before.cursor)
+    if (wanted === before.query && now.cursor === before.cursor)
       listed.value = { ...joined(now, page), isReading: false };
   } catch (error) {
-    const now = listed.peek();
-    if (now.query === before.query) listed.value = { ...now, isReading: false, error: asFailure(error) };
+    if (wanted === before.query) listed.value = { ...listed.peek(), isReading: false, error: asFailure(error) };
   }
 }
 
@@ -92,7 +93,7 @@ function joined(before: Listed, page: SessionList): Listed {
 export function applyMessage(message: LiveMessage): number {
   const before = listed.peek();
   if (message.type === "reset") {
-    readList(before.query);
+    readList(wanted);
     return 0;
   }
   const id = message.type === "gone" ? message.sessionId : message.session.sessionId;

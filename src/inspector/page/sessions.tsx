@@ -21,8 +21,7 @@ const AROUND = 12;
 export function Sessions() {
   const query = queryOf(place.value.query);
   useEffect(() => {
-    if (listed.peek().query !== query || listed.peek().rows.length === 0) readList(query);
-    else if (!listed.peek().isReading) readList(query);
+    readList(query);
   }, [query]);
   const { total, rows, cursor } = listed.value;
   const shown = total === undefined ? `${number(rows.length)}${cursor === undefined ? "" : "+"}` : number(total);
@@ -223,7 +222,7 @@ function Rows() {
 
 /** Stands for rows that are not in the document. */
 function Space({ rows, height }: { readonly rows: number; readonly height: number }) {
-  return rows === 0 ? null : <tr class="space" aria-hidden="true" style={{ height: `${rows * height}px` }} />;
+  return rows === 0 ? null : <tr class="space" style={{ height: `${rows * height}px` }} />;
 }
 
 /** Applies messages to the list. Rows that come in above the screen do not move what is on it. */

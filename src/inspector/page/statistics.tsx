@@ -117,7 +117,7 @@ function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: 
         </span>
       </h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
-      <div class="scroll" tabIndex={0} role="group" aria-label={`Phases of ${workflowType.slice(0, 100)}`}>
+      <section class="scroll" tabIndex={0} aria-label={`Phases of ${workflowType.slice(0, 100)}`}>
         <table class="figures">
           <thead>
             <tr>
@@ -138,7 +138,7 @@ function OneWorkflow({ of: { workflowType, sessions, phases } }: { readonly of: 
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </section>
   );
 }

@@ -6,14 +6,13 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { now } from "./state.js";
 
-/** Control characters; and those that are invisible or change the direction of the text around them. */
-const HIDDEN =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+/** Control characters; and those that are invisible, or change the direction of the text around them. */
+const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Makes hidden characters visible: ␛ for escape, [U+202E] for a mark. A carriage return before a line feed is none. */
 export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(HIDDEN, (character) => {
-    const code = character.charCodeAt(0);
+    const code = character.codePointAt(0) ?? 0;
     if (code < 0x20) return String.fromCharCode(0x2400 + code);
     return code === 0x7f ? "␡" : `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
   });
