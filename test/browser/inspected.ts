@@ -1,7 +1,7 @@
 /** An inspector behind a real server, with engines of all kinds and sessions in every state. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createEngine, MemoryContent, MemoryStorage, type StorageAdapter } from "phasegate";
 import { createInspector, type InspectorOptions } from "phasegate/inspector";
 import { createRoutedEngine, defineRoutedWorkflow, type RoutedEngine, routedWorkflows } from "phasegate/routed";
@@ -186,10 +186,8 @@ async function serve(
     }),
   );
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (response.body === null) outgoing.end();
-  else {
-    await response.body.pipeTo(Writable.toWeb(outgoing)).catch(() => outgoing.destroy());
-  }
+  // Piece by piece: the stream of changes ends only when the page is closed.
+  await pipeline(response.body ?? [], outgoing).catch(() => outgoing.destroy());
 }
 
 export const UNDERSTOOD = {

@@ -62,9 +62,9 @@ function Request({ waiting, isFirst, onDone }: RequestProps) {
         <summary>
           <State of="waiting" word={what} />
           <span>
-            <strong>
+            <h2>
               <Line text={target === "" ? sessionId : target} max={120} />
-            </strong>{" "}
+            </h2>{" "}
             <span class="quiet">
               <Line text={workflowType} max={80} />, phase {phase} <Line text={phaseName} max={80} />
               <WhoMay waiting={waiting} />

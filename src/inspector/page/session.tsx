@@ -1,4 +1,5 @@
 /** One session: what it is, where it stands, what it waits for; phased ones with their phases as a timeline. */
+import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { LiveMessage, PhasedDetail, PhaseLine, SessionDetail } from "../wire.js";
 import { Actions } from "./actions.js";
@@ -6,6 +7,7 @@ import { WaitingNow } from "./answer.js";
 import { useData } from "./api.js";
 import { Attempts } from "./attempts.js";
 import { Picture } from "./graph.js";
+import { onMessage } from "./live.js";
 import { Audit, Log } from "./records.js";
 import { Recorded, Routed } from "./routed.js";
 import { href, place } from "./router.js";
@@ -17,7 +19,15 @@ import { Copy, Heading, Loading, Tabs } from "./view.js";
 /** The view of one session. */
 export function Session({ id }: { readonly id: string }) {
   const isAbout = (message: LiveMessage) =>
-    message.type === "reset" || (message.type === "gone" ? message.sessionId : message.session.sessionId) === id;
+    message.type === "reset" || (message.type === "session" && message.session.sessionId === id);
+  const isGone = useSignal(false);
+  useEffect(
+    () =>
+      onMessage((message) => {
+        isGone.value ||= message.type === "gone" && message.sessionId === id;
+      }),
+    [id, isGone],
+  );
   const session = useData<SessionDetail>(`sessions/${encodeURIComponent(id)}`, isAbout);
   const { data } = session;
   const title = data === undefined ? id : data.summary.target === "" ? id : data.summary.target;
@@ -33,6 +43,11 @@ export function Session({ id }: { readonly id: string }) {
       <Loading of={session} what="the session">
         {(detail) => (
           <>
+            {isGone.value && (
+              <p class="notice notice-bad" role="alert">
+                This session is gone, or can’t be shown any more. What you see is how it was.
+              </p>
+            )}
             <Facts detail={detail} />
             <Actions detail={detail} onDone={session.reload} />
             {detail.unapproved !== undefined && (
