@@ -63,7 +63,7 @@ const NODE_ROOMS = [
   "^src/(sandbox|workspace|testing|cli|verifiers|search|inspector)/",
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
-  "^src/setup/(apply|project)[.]ts$",
+  "^src/setup/project[.]ts$",
 ];
 
 /** The files of a module, without those of the modules within it. */

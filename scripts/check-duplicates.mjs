@@ -17,7 +17,7 @@ const TABLES = new Map([
   ["workspace/tools/sessions.ts", "the tools and what they take"],
   ["rules/compile.ts", "types and functions, in words"],
   ["cli/log.ts", "the level of each notification"],
-  ["tools/errors.ts", "the error codes on the wire"],
+  ["tools/dispatch.ts", "the error codes on the wire"],
   ["tools/phased/table.ts", "an action and what runs it, line by line"],
   ["tools/routed/calls.ts", "the names of tools"],
   ["http/routes.ts", "the routes"],

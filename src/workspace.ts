@@ -32,8 +32,7 @@ export {
 export type { WorkflowSummary } from "./workspace/preload/find.js";
 export type { MissingFile, PreloadedFile, PreloadRole } from "./workspace/preload/parts.js";
 export type { PreloadedSteps, PreloadedWorkflow } from "./workspace/preload/preload-workflow.js";
-export type { WorkspaceFolders } from "./workspace/roots/folders.js";
-export type { Location, VariableValue } from "./workspace/roots/paths.js";
+export type { Location, VariableValue, WorkspaceFolders } from "./workspace/roots/paths.js";
 export type { SessionFigures } from "./workspace/session/keeper.js";
 export {
   RECORDED_SESSIONS,

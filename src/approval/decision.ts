@@ -2,7 +2,6 @@
  * Checks a person's decision: the gate must allow the person, and the signature must be by the key that the host
  * has for that name.
  */
-
 import type { ErrorDetails, PhasegateError } from "../errors.js";
 import { isSignedBy, keyIdOf } from "./keys.js";
 import {

@@ -3,7 +3,6 @@
  * the store (`phasegate approve` takes keys on its command line); its approvals do not count here. Logs are
  * read only where a gate requires an approval.
  */
-
 import type { PhasegateError } from "../errors.js";
 import { type AuditReport, type Current, LogFold, type Receipt, type Recorded } from "../log/commit.js";
 import type { Kernel } from "../log/log.js";

@@ -2,7 +2,6 @@
  * Ed25519 keys and signatures by Web Crypto. Every supported runtime has it, its native code is better
  * reviewed than any package, and there is nothing to load.
  */
-
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { PhasegateError } from "../errors.js";

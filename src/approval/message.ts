@@ -6,7 +6,6 @@
  * - decision.ts: which decisions count
  * - guard.ts: which approvals in a log count, and when a session is behind one that does not
  */
-
 import * as z from "zod/mini";
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import { systemClock } from "../ports/clock.js";

@@ -1,7 +1,7 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
- * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore` in backup.ts, `compact`
- * in repair.ts); the other files have what several of them share:
+ * subcommand is in the file of its name (`keygen`, `waive`, `deny` and `audit` in approve.ts, `restore`, `repair` and
+ * `compact` in backup.ts, `gate` in validate.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, and which error ends with which of them
  * - options.ts: options of several commands, and the checks of their values
@@ -14,7 +14,7 @@
  * - find-workflows.ts: reads the workflows in a folder, for `validate` and `gate freeze`
  * - new-texts.ts: the texts that `new` writes
  * - doctor-clients.ts, doctor-checks.ts: what `doctor` reads and checks; mcp-probe.ts: starts a server, and lists its tools
- * - transfer-lines.ts: the file format of `export` and `import`
+ * - export.ts: also the file format of `export` and `import`
  * - server.ts: runs what `serve` serves; http-server.ts: over HTTP; products.ts: phased, routed and workspace
  * - log.ts: the log of `serve`
  */
@@ -79,7 +79,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   new: async () => (await import("./new.js")).newCommand,
   doctor: async () => (await import("./doctor.js")).doctorCommand,
   validate: async () => (await import("./validate.js")).validateCommand,
-  gate: async () => (await import("./gate.js")).gateCommand,
+  gate: async () => (await import("./validate.js")).gateCommand,
   plan: async () => (await import("./plan.js")).planCommand,
   sessions: async () => (await import("./sessions.js")).sessionsCommand,
   stats: async () => (await import("./stats.js")).statsCommand,
@@ -98,14 +98,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
   cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
-  audit: async () => (await import("./audit.js")).auditCommand,
+  audit: async () => (await import("./approve.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
   export: async () => (await import("./export.js")).exportCommand,
   import: async () => (await import("./import.js")).importCommand,
   backup: async () => (await import("./backup.js")).backupCommand,
   restore: async () => (await import("./backup.js")).restoreCommand,
-  compact: async () => (await import("./repair.js")).compactCommand,
-  repair: async () => (await import("./repair.js")).repairCommand,
+  compact: async () => (await import("./backup.js")).compactCommand,
+  repair: async () => (await import("./backup.js")).repairCommand,
 };
 
 /** Loads the command that is asked for: all of them take several times as long. Only help and mistakes need them all. */

@@ -12,6 +12,7 @@ import type { Piece } from "../setup/pieces.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { ServerCommand } from "./mcp-probe.js";
 import { serveOptions } from "./serve.js";
+import type { TrustOptions, VerifierOptions } from "./trust.js";
 
 /** A file in which a client looks for MCP servers. */
 interface ClientFile {
@@ -46,19 +47,12 @@ export interface ConfiguredServer {
 }
 
 /** The options of `phasegate serve` that `doctor` looks at. */
-export interface ServedOptions {
+export interface ServedOptions extends TrustOptions, VerifierOptions {
   readonly workflows?: readonly string[];
   readonly routed?: string;
   readonly includeRoot?: readonly string[];
   readonly state?: string;
-  readonly project?: string;
-  readonly approver?: Readonly<Record<string, string>>;
-  readonly approvers?: string;
-  readonly hashKeyFile?: string;
   readonly allowUnsignedApprovals?: true;
-  readonly allowCommand?: Readonly<Record<string, string>>;
-  readonly allowHost?: readonly string[];
-  readonly allowEnv?: readonly string[];
 }
 
 /** The configurations of a project. */

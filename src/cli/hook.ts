@@ -1,6 +1,7 @@
 /**
  * `phasegate hook stop`: reminds an agent that is about to end of the session that it works on, once. Whatever fails here,
- * the agent may end: a client must never be held up by its reminder.
+ * the agent may end: a client must never be held up by its reminder. Each client has its own words for "this agent goes on
+ * only because the hook asked it to"; then, and whenever a run has not ended by itself, the hook is silent.
  */
 import { createReadStream } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
@@ -11,10 +12,9 @@ import { Command, Option } from "commander";
 import { checkedPage, type ListedSession } from "../phased/lists.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { findProject } from "../setup/project.js";
-import { type Ending, goOnAnswer, HOOK_CLIENTS, type HookClient, readEnding } from "../setup/stop-hook.js";
 import { STATE } from "../setup/wanted.js";
 import { createWorkflowTool } from "../tools/phased/workflow-tool.js";
-import { isJsonObject } from "../workflow/json.js";
+import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { logLevelOption, notEmpty } from "./options.js";
 import { createLooker, openState, sessionIn } from "./state.js";
@@ -179,4 +179,65 @@ async function isNews(
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, `${JSON.stringify([...known, now].slice(-REMEMBERED_MAX), null, 1)}\n`);
   return true;
+}
+
+/** The clients that ask a hook before an agent ends. */
+const HOOK_CLIENTS = ["claude", "gemini", "cursor"] as const;
+/** One of these clients. */
+type HookClient = (typeof HOOK_CLIENTS)[number];
+
+/** An agent that is about to end, and may be asked to go on. */
+interface Ending {
+  /** The folder that the agent works in; undefined if the client does not say. */
+  readonly folder: string | undefined;
+  /** The client's id of the conversation. */
+  readonly conversation: string;
+  /** The file with the conversation so far; undefined if there is none. */
+  readonly transcript: string | undefined;
+}
+
+/** Reads what a client has sent. Undefined if there is nothing to say, whatever the session is like. */
+function readEnding(client: HookClient, input: string): Ending | undefined {
+  const sent = parsed(input);
+  if (sent === undefined || !MAY_GO_ON[client](sent)) return undefined;
+  const [workspace] = Array.isArray(sent.workspace_roots) ? sent.workspace_roots : [];
+  return {
+    folder: textOf(client === "cursor" ? workspace : sent.cwd),
+    conversation: textOf(client === "cursor" ? sent.conversation_id : sent.session_id) ?? "",
+    transcript: textOf(sent.transcript_path),
+  };
+}
+
+/** Whether a client asks about the end of an agent that has not been asked to go on before. */
+const MAY_GO_ON: Readonly<Record<HookClient, (sent: JsonObject) => boolean>> = {
+  claude: (sent) => sent.hook_event_name === "Stop" && sent.stop_hook_active !== true,
+  gemini: (sent) => sent.hook_event_name === "AfterAgent" && sent.stop_hook_active !== true,
+  // A run that a person has stopped, or that has failed, is not "completed".
+  cursor: (sent) => sent.hook_event_name === "stop" && sent.status === "completed" && (sent.loop_count ?? 0) === 0,
+};
+
+/** Returns the answer by which a client lets its agent go on with a text. */
+function goOnAnswer(client: HookClient, text: string): JsonObject {
+  switch (client) {
+    case "claude":
+      return { decision: "block", reason: text };
+    case "gemini":
+      return { decision: "deny", reason: text };
+    case "cursor":
+      return { followup_message: text };
+  }
+}
+
+function parsed(input: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(input.startsWith("\ufeff") ? input.slice(1) : input);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    // No client sends this: then there is nobody to answer.
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -3,15 +3,13 @@
  * requests of `serve --http`, inspector/inspector.ts those of the inspector. This file is loaded by `import()`: without
  * them, Node's HTTP is not needed.
  */
-
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "pino";
 import { errnoOf } from "../errors.js";
-import { createHttpApi } from "../http/api.js";
-import { REFUSALS } from "../http/request.js";
+import { createHttpApi, REFUSALS } from "../http/api.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { Refusal } from "../tools/routed/refusals.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";

@@ -17,6 +17,7 @@ import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-ad
 import { matchesQuery } from "../storage/common/session-query.js";
 import type { SessionId } from "../workflow/names.js";
 import { EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { checkHeader, KINDS, type Line, type LinesEnd, notImported, readLine, splitLines } from "./export.js";
 import {
   choiceOf,
   type FilterOptions,
@@ -28,7 +29,6 @@ import {
 } from "./options.js";
 import { openState } from "./state.js";
 import { counted, print, printable, type Terminal } from "./terminal.js";
-import { checkHeader, KINDS, type Line, type LinesEnd, notImported, readLine, splitLines } from "./transfer-lines.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
 
 interface ImportOptions extends FilterOptions {

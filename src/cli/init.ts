@@ -1,12 +1,11 @@
 /** `phasegate init`: adds phasegate to a project and to its agents' clients; updates that, and takes it out again. */
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { applyPlan } from "../setup/apply.js";
-import { findChecks, splitCommand } from "../setup/checks.js";
+import { differenceOf } from "../setup/changes.js";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
-import { differenceOf } from "../setup/difference.js";
 import { type Mode, planSetup, type SetupPlan } from "../setup/plan.js";
 import {
+  applyPlan,
   detectClients,
   findProject,
   type Installed,
@@ -19,7 +18,16 @@ import {
   readStarters,
 } from "../setup/project.js";
 import { type Choices, parseRecord, RECORD_PATH, type SetupRecord } from "../setup/record.js";
-import { type Launcher, pathsOf, STATE, type Starter, WORKFLOWS, wantedPieces } from "../setup/wanted.js";
+import {
+  findChecks,
+  type Launcher,
+  pathsOf,
+  STATE,
+  type Starter,
+  splitCommand,
+  WORKFLOWS,
+  wantedPieces,
+} from "../setup/wanted.js";
 import { isJsonObject } from "../workflow/json.js";
 import {
   CommandFailure,

@@ -21,7 +21,7 @@ import {
 } from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
-import type { StepDecider } from "../ports/step-decider.js";
+import type { StepDecider } from "../routed/decision/request.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { Action } from "../tools/phased/actions.js";

@@ -2,7 +2,6 @@
  * Runs what `serve` serves: opens the storage and the products, connects them to a client, and ends in order when the
  * client or a signal ends it. This file is loaded by `import()`, since it needs the MCP SDK.
  */
-
 import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";

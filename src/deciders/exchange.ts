@@ -1,5 +1,4 @@
 /** One request to a model: the exchange for logs with secrets redacted, the failures, and the wait before a retry. */
-
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import { systemClock } from "../ports/clock.js";
 import type { DecisionRequest } from "../routed/decision/request.js";

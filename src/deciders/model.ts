@@ -7,7 +7,6 @@
  * - gemini.ts, ai-sdk.ts, sampling.ts: one client each
  * - linear.ts: deciders without a model
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { systemClock } from "../ports/clock.js";
 import { buildDecisionPrompt, type DecisionPrompt } from "../routed/decision/prompt.js";

@@ -2,7 +2,6 @@
  * Claims with a proof. Where the host wants them, a required boolean that neither a verifier nor an approval backs is
  * submitted as `{claim: true, proof: "where it can be seen"}`. The gate, its rules and later phases see the claim alone.
  */
-
 import { visibleText } from "../workflow/field-types.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";

@@ -2,7 +2,6 @@
  * Refuses evidence that is unsafe or too large. Evidence from outside is copied while it is checked, so that
  * each value is read only once: what was checked is what is kept.
  */
-
 import { PhasegateError } from "../errors.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import { RESERVED, shown } from "../workflow/names.js";

@@ -3,7 +3,6 @@
  * are inserted as text and never parsed again, so that evidence and options can't change a command or a pattern. Also
  * fills the options of a session into its texts.
  */
-
 import { PhasegateError } from "../errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";

@@ -2,7 +2,6 @@
  * Describes what a gate expects, as a JSON Schema, an example and field names. Only as much as the gate's
  * `reveal` setting allows is described.
  */
-
 import { exampleOf } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type {

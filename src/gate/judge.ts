@@ -3,7 +3,6 @@
  * come first; verifiers, which may be slow, run only for evidence without other problems. Rules are compiled once for all
  * gates with the same content.
  */
-
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldGate, GateDefinition } from "../workflow/structure.js";

@@ -3,7 +3,6 @@
  * every item of the validation gate by its number or its text. A checkbox that is ticked in the plan's file
  * is not a claim. A claim of a task that is noted as given up is refused.
  */
-
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { PlanGate } from "../workflow/structure.js";

@@ -2,7 +2,6 @@
  * Runs the rules of a gate. Loaded on demand, since it imports the rule language. A rule that can't be
  * compiled or evaluated is a problem, never an error: the gate stays shut.
  */
-
 import { boundedRule, type RuleOutcome } from "../rules/compile.js";
 import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";

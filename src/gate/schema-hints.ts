@@ -2,7 +2,6 @@
  * Reads the JSON Schemas of gates for hints about what evidence should be: the schema at a path, what it expects in a few
  * words, and an example.
  */
-
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { listOf, schemasIn, targetOf } from "../workflow/json-schema.js";
 import { sampleBy } from "../workflow/schema-sample.js";

@@ -3,7 +3,6 @@
  * everything else of the gate stays as it is. The gate in the definition is never changed: evidence is checked against a
  * copy.
  */
-
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { FieldGate, GateDefinition, PlanGate, SchemaGate, VerifyDefinition } from "../workflow/structure.js";

@@ -6,7 +6,6 @@
  * - machine.ts: a repeated key gets the first answer; a session remembers its last 16 keys, and the one it began with; how
  *   old formats are read. A refused call leaves no commit, so its repetition is carried out
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type Clock, type FullClock, fullClock, pause } from "../ports/clock.js";
 import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";

@@ -3,7 +3,6 @@
  * idempotency keys. Logs stay readable by every later version: old formats are converted step by step when
  * they are read; what is stored never changes, since its hash covers it.
  */
-
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";

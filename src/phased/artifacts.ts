@@ -2,7 +2,6 @@
  * Values in a session's log, such as evidence and artifacts: inline, or by digest as a payload when they are large.
  * A value that JSON would change can't be stored. Payloads are checked against their digest when they are loaded.
  */
-
 import { hashEvidence } from "../approval/message.js";
 import { checkPayload, tampered } from "../log/commit.js";
 import { digest, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";

@@ -3,7 +3,6 @@
  * resume, retry, rollback, override, skip, migrate and delete. Each first checks that the phase it will return can be
  * read: otherwise the call would change the session and then fail.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -15,8 +14,7 @@ import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { type PhasedSession, requireEvent } from "./pinned.js";
-import { requireWorkflow } from "./start.js";
-import { requireRules } from "./start-options.js";
+import { requireRules, requireWorkflow } from "./start.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";

@@ -1,10 +1,8 @@
 /**
- * Submits evidence to the gate of the current phase. Order: safety of the evidence, state, earlier
- * approvals, schema or fields and rules, then verifiers, and a person's approval last. After a conflict
- * with another writer the verdict is reused if nothing that it depends on has changed: verifiers may be
- * slow or not repeatable.
+ * Submits evidence to the gate of the current phase. Order: safety of the evidence, state, earlier approvals, schema or
+ * fields and rules, then verifiers, and a person's approval last. After a conflict with another writer the verdict is
+ * reused if nothing that it depends on has changed: verifiers may be slow or not repeatable.
  */
-
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hashEvidence } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";

@@ -3,7 +3,6 @@
  * that are due are first written into its plan. A session that passed a gate with an approval that this host does not accept
  * is shown as it was before that gate, and refuses commands.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { askForProofs } from "../gate/backed-claims.js";
 import { waive } from "../gate/waivers.js";
@@ -176,9 +175,8 @@ const TICKS_DUE = Symbol("ticks due");
 const SNAPSHOTS_DUE = Symbol("snapshots due");
 
 /**
- * Executes a command, and writes due ticks into the session's plan before and after it. Throws
- * `APPROVAL_REFUSED` if the command, or the repeated answer, is behind an approval that this host does not
- * accept.
+ * Executes a command, and writes due ticks into the session's plan before and after it. Throws `APPROVAL_REFUSED` if
+ * the command, or the repeated answer, is behind an approval that this host does not accept.
  */
 export function execute(
   context: EngineContext,

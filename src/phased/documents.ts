@@ -5,7 +5,6 @@
  * other spelling of a path leads anywhere. Every path of a file must be allowed: a link to a text of a later phase is
  * refused like the text itself.
  */
-
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { fillOptions } from "../gate/fill-params.js";
 import type { Content, WorkflowDocument } from "../ports/content-provider.js";

@@ -2,7 +2,6 @@
  * What the operations of an engine share, and the list of workflows. A host's content provider may return
  * anything, so every listing is checked: a broken workflow never hides the others.
  */
-
 import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { FullClock } from "../ports/clock.js";
@@ -102,8 +101,7 @@ export class WorkflowList {
   }
 
   /**
-   * Lists all workflows by type; broken ones with their diagnostics. Rejects if the provider's `list` or
-   * `types` does.
+   * Lists all workflows by type; broken ones with their diagnostics. Rejects if the provider's `list` or `types` does.
    */
   async all(): Promise<readonly WorkflowListing[]> {
     if (this.#content.types === undefined) {

@@ -1,5 +1,4 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
-
 import type { Receipt } from "../log/commit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
@@ -126,10 +125,9 @@ export class Engine {
   }
 
   /**
-   * Yields commits of sessions as any process appends them, from the call on: each at least once, those of
-   * one session in order, each checked against its hash. Ends when the signal aborts, or with `break`.
-   * Omits commits of a session that passed a gate with an approval that this host does not accept; these
-   * are reported to `security` listeners.
+   * Yields commits of sessions as any process appends them, from the call on: each at least once, those of one session
+   * in order, each checked against its hash. Ends when the signal aborts, or with `break`. Omits commits of a session
+   * that passed a gate with an approval that this host does not accept; these are reported to `security` listeners.
    * @throws {PhasegateError} `UNSUPPORTED` when the storage can't be watched.
    * @throws {PhasegateError} `TAMPERED` when a commit is not what was written.
    */

@@ -2,7 +2,6 @@
  * The answer to a submission, computed from its commit, so that a repeated call gets the same one; and what
  * rules can read in addition to the evidence.
  */
-
 import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { type AttemptLimits, attemptsLeft } from "../gate/judge.js";

@@ -1,10 +1,8 @@
 /**
- * Lists of sessions, and the deletion of stale ones. No hash covers the summaries that a storage lists and filters
- * by, so each session on a page is read from its log, and omitted if it does not match the query after all. One
- * that can't be shown is reported as broken and never hides the others. Nothing is deleted unless the host calls
- * `cleanup`.
+ * Lists of sessions, and the deletion of stale ones. No hash covers the summaries that a storage lists and filters by,
+ * so each session on a page is read from its log, and omitted if it does not match the query after all. One that can't
+ * be shown is reported as broken and never hides the others. Nothing is deleted unless the host calls `cleanup`.
  */
-
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Page, SessionQuery, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -87,10 +85,7 @@ export async function withTotal(storage: StorageAdapter, query: SessionQuery, pa
   return page;
 }
 
-/**
- * Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or
- * `APPROVAL_REFUSED`.
- */
+/** Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
 export async function lookAtSession(context: EngineContext, id: SessionId): Promise<ListedSession | undefined> {
   const session = await context.kernel.newest(id);
   if (session === undefined) return undefined;
@@ -217,15 +212,9 @@ function matches(summary: SessionSummary, { status, workflowType, target, update
 
 /** Selects the sessions to delete. */
 export interface CleanupRequest {
-  /**
-   * Only sessions without a commit for this long, in milliseconds. Default: the engine's `retention`, else
-   * 7 days.
-   */
+  /** Only sessions without a commit for this long, in milliseconds. Default: the engine's `retention`, else 7 days. */
   readonly olderThan?: number;
-  /**
-   * Only sessions in one of these states. Default: those in the engine's `retention`, or all if it has
-   * none.
-   */
+  /** Only sessions in one of these states. Default: those in the engine's `retention`, or all if it has none. */
   readonly status?: readonly Exclude<SessionStatus, "deleted">[];
   /** The name of the person or program that asks for it: recorded with each deletion. None if missing. */
   readonly operator?: string;
@@ -321,10 +310,7 @@ async function isStaleNow(context: EngineContext, sessionId: SessionId, stale: S
   return session !== undefined && session !== false && isStale(session, stale);
 }
 
-/**
- * Writes the tombstone; returns false if the session is gone, or was changed after it was found to be
- * stale.
- */
+/** Writes the tombstone; returns false if the session is gone, or was changed after it was found to be stale. */
 async function writeTombstone(
   context: EngineContext,
   sessionId: SessionId,

@@ -2,7 +2,6 @@
  * Checks logs before they are copied or imported: each commit must be intact and follow the one before it.
  * What is wrong with one session is a refusal of that session; anything else is an error of the whole copy.
  */
-
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { checkPayload, checkSummary, type Receipt, readCommit, shortened, tampered } from "../log/commit.js";
 import type { Machine } from "../log/machine.js";

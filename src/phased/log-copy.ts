@@ -2,7 +2,6 @@
  * Copies logs of sessions between storages, commit by commit, until a whole pass finds nothing new. What
  * the target has of a session must be the beginning of the source's log.
  */
-
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, StorageAdapter } from "../ports/storage-adapter.js";
@@ -50,17 +49,11 @@ export interface CopyOptions extends SessionChoice {
    * use. Default 5.
    */
   readonly passes?: number;
-  /**
-   * Kinds of sessions in addition to phased ones: `ROUTED_SESSIONS` of `phasegate/routed`. Others are
-   * refused.
-   */
+  /** Kinds of sessions in addition to phased ones: `ROUTED_SESSIONS` of `phasegate/routed`. Others are refused. */
   readonly kinds?: readonly SessionKind[];
   /** Called after each session. If it throws, the copy ends. */
   readonly onProgress?: (progress: CopyProgress) => void;
-  /**
-   * Ends the copy between two commits, with the signal's reason. What was copied stays, and another call
-   * continues.
-   */
+  /** Ends the copy between two commits, with the signal's reason. What was copied stays, and another call continues. */
   readonly signal?: AbortSignal;
 }
 
@@ -86,10 +79,7 @@ export interface CopyReport {
   readonly bytes: number;
   /** The sessions that were not copied, or not completely. */
   readonly refused: readonly RefusedSession[];
-  /**
-   * True if the last pass found nothing new. If false, the source was in use to the end: copy again when it
-   * is not.
-   */
+  /** True if the last pass found nothing new. If false, the source was in use to the end: copy again when it is not. */
   readonly caughtUp: boolean;
 }
 

@@ -1,5 +1,4 @@
 /** The notifications of an engine. They come at most once and after the commit; the log is the record. */
-
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { Notifier } from "../runtime/notifier.js";
@@ -135,10 +134,7 @@ export interface EngineNotifications {
     /** The session that the call names; missing if it names none. */
     readonly sessionId?: string;
   };
-  /**
-   * A refusal with security relevance: a path out of the root, a tampered log, unsafe evidence, a forged
-   * approval.
-   */
+  /** A refusal with security relevance: a path out of the root, a tampered log, unsafe evidence, a forged approval. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
   /**
    * A failure that no caller can fix: of the storage, the workflows' files, a port or a listener of the

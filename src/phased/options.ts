@@ -1,5 +1,4 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
-
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
@@ -46,9 +45,8 @@ export const LIVING = ["active", "paused", "completed", "failed"] as const satis
 export type LivingStatus = (typeof LIVING)[number];
 
 /**
- * How long sessions are kept after their last commit, in milliseconds, by status; those of a status that is
- * not listed are kept forever. Nothing is deleted automatically: {@link Engine.cleanup} uses it when the
- * host calls it.
+ * How long sessions are kept after their last commit, in milliseconds, by status; those of a status that is not listed
+ * are kept forever. Nothing is deleted automatically: {@link Engine.cleanup} uses it when the host calls it.
  */
 export type Retention = Readonly<Partial<Record<Exclude<SessionStatus, "deleted">, number>>>;
 
@@ -91,9 +89,8 @@ export interface EngineOptions {
   /** Turns every session's log into an HMAC chain; a string is encoded as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /**
-   * The people who may approve at gates that require it: Ed25519 public keys by name, each 32 bytes as
-   * `ed25519:` and base64url. Keep an approver's key until the sessions that were approved with it are
-   * completed.
+   * The people who may approve at gates that require it: Ed25519 public keys by name, each 32 bytes as `ed25519:` and
+   * base64url. Keep an approver's key until the sessions that were approved with it are completed.
    */
   readonly approvers?: Readonly<Record<string, string>>;
   /** Also accepts unsigned approvals; they are recorded as such. Default: false. */

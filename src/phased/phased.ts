@@ -1,7 +1,6 @@
 /**
- * The operations on phased sessions, loaded by `import()` with the first call of an engine: a host that
- * only defines workflows, reads plans or checks gates never loads them. The entry file of this folder; what is decided
- * where:
+ * The operations on phased sessions, loaded by `import()` with the first call of an engine: a host that only defines
+ * workflows, reads plans or checks gates never loads them. The entry file of this folder; what is decided where:
  * - engine.ts, session.ts, session-decisions.ts: the public methods; options.ts: the options and limits of an engine, and their defaults
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows and which phases may be read (state/commands.ts)
@@ -18,7 +17,7 @@
  *   (sync.ts, rebuild.ts, compare.ts, match.ts), which ticks are written (ticks.ts, tick-text.ts), and what is shown of it
  *   (view.ts)
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
- *   checked; start-options.ts: which options a start can have, and that the workflow's rules can run
+ *   checked: also its options, and that the workflow's rules can run
  * - commands.ts: every command but a start and a submission, such as rollback and pause
  * - refusals.ts: which refused steps are notified and recorded
  * - artifacts.ts: accepted evidence, and when it is stored as a payload; notifications.ts: what hosts are told
@@ -30,7 +29,6 @@
  *   sessions are copied to another storage
  * - engine-context.ts: what all operations of an engine share
  */
-
 import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";

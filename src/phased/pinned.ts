@@ -3,7 +3,6 @@
  * editing a workflow never changes the gates of a session under way. Also the machine of phased sessions
  * for the log, and the artifacts: the accepted evidence of completed phases.
  */
-
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";

@@ -3,7 +3,6 @@
  * not the current one. The host is notified of each; the log keeps each distinct one of a visit to a phase, up to a limit,
  * so that a flood of refused calls does not make it grow.
  */
-
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
 import { isStepAhead } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";

@@ -1,5 +1,4 @@
 /** The part of a session in which an agent asks a person, and a person decides: approvals and waivers. */
-
 import type { SessionId } from "../workflow/names.js";
 import type { ApprovalRequest } from "./approval/ledger.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";

@@ -1,5 +1,4 @@
 /** A handle on one session of an engine: the public operations without a session id. */
-
 import { checkEvidenceSafety, type EvidenceLimits, type SafeEvidence } from "../gate/evidence.js";
 import type { Receipt } from "../log/commit.js";
 import type { Operations } from "../runtime/operations.js";
@@ -90,8 +89,7 @@ export class Session<
    * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
    * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
    * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
-   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
-   *   open.
+   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is open.
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
    */
   task(phase: Phase, task: number): Promise<TaskView> {
@@ -123,8 +121,7 @@ export class Session<
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
    *   is not the current one.
    * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
-   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
-   *   open.
+   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is open.
    * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
    * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
    */
@@ -253,8 +250,7 @@ export class Session<
    * `host` by default; an agent's retries are limited.
    * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed and no snapshot is missing, or the
    *   session is neither active nor failed.
-   * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal`
-   *   failures.
+   * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal` failures.
    * @throws {PhasegateError} `SESSION_LIMIT` when the session has failed, and `limits.maxActiveSessions` are active.
    * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
    *   is not the current one.

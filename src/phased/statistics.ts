@@ -3,7 +3,6 @@
  * cursor keeps of each session (the tally in state/tally.ts), and sums that up. So the numbers are always those of
  * the sessions that the storage has now, whether they are computed at once or step by step.
  */
-
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { SessionLog } from "../log/log.js";

@@ -2,7 +2,6 @@
  * What a session shows: phases, tasks and state. An agent can read the current phase and earlier ones
  * only, and nothing behind an approval that this host does not accept.
  */
-
 import type { Content } from "../ports/content-provider.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { JsonObject } from "../workflow/json.js";

@@ -1,5 +1,4 @@
 /** Watches commits of sessions as any process appends them; each is checked before it is returned. */
-
 import { PhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import type { Operations } from "../runtime/operations.js";

@@ -1,8 +1,6 @@
 /**
- * Where workflows, the texts of their phases, and plans come from. `content/` has implementations for files
- * and memory.
+ * Where workflows, the texts of their phases, and plans come from. `content/` has implementations for files and memory.
  */
-
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
@@ -74,17 +72,15 @@ export interface WorkflowDocument {
 /** Provides workflow definitions and their texts. */
 export interface ContentProvider {
   /**
-   * Returns the types of all workflows. For a provider whose definitions may fail one by one: an engine
-   * then lists by `types` and `definition`, each with its own deadline, so that a definition that hangs or
-   * throws affects only itself. Without this method the engine calls `list`, which one hanging definition
-   * can block.
+   * Returns the types of all workflows. For a provider whose definitions may fail one by one: an engine then lists by
+   * `types` and `definition`, each with its own deadline, so that a definition that hangs or throws affects only
+   * itself. Without this method the engine calls `list`, which one hanging definition can block.
    */
   types?(): Promise<readonly string[]>;
   /** Returns all workflows by type: valid ones, and broken ones with their diagnostics. */
   list(): Promise<readonly WorkflowListing[]>;
   /**
-   * Returns a definition: the newest, or the given revision if the provider still has it. Undefined if
-   * there is none.
+   * Returns a definition: the newest, or the given revision if the provider still has it. Undefined if there is none.
    * @throws {PhasegateError} `DEFINITION_INVALID` when the definition is broken.
    */
   definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined>;

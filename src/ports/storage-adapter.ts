@@ -5,7 +5,6 @@
  * A storage of this package has a folder `storage/NAME/`, an entry point `NAME.ts` and an entry in the table of
  * `cli/state.ts`, and runs the contract in `test/testing/`.
  */
-
 import type { SessionId } from "../workflow/names.js";
 
 /** The states of every kind of session. `deleted` is the state of a tombstone. */
@@ -72,10 +71,7 @@ export interface Commit {
   readonly payloads?: readonly Payload[];
 }
 
-/**
- * Selects sessions and a page of them. Filters are combined with *and*; a missing filter matches
- * everything.
- */
+/** Selects sessions and a page of them. Filters are combined with *and*; a missing filter matches everything. */
 export interface SessionQuery {
   /** Only sessions in one of these states. */
   readonly status?: readonly SessionStatus[];
@@ -139,8 +135,7 @@ export interface RepairReport {
 }
 
 /**
- * Stores sessions as append-only logs with compare-and-set. An adapter knows nothing of phases, keys or
- * retries.
+ * Stores sessions as append-only logs with compare-and-set. An adapter knows nothing of phases, keys or retries.
  * - `append` is all or nothing, and durable (as `capabilities.durability` says) once it resolves.
  * - The caller owns what a call returns: changing it changes nothing that is stored. The caller also owns
  *   the arguments: an adapter that waits before it uses them copies them first.
@@ -198,10 +193,7 @@ export interface StorageAdapter {
    * after a crash, never too low.
    */
   countActive(upTo: number): Promise<number>;
-  /**
-   * Removes a session, after its tombstone commit. Its id can never be used again. No error if it does not
-   * exist.
-   */
+  /** Removes a session, after its tombstone commit. Its id can never be used again. No error if it does not exist. */
   remove(id: SessionId): Promise<void>;
   /**
    * Yields each new commit, of any process, whose own summary matches the query: at least once, those of one session in
@@ -223,9 +215,8 @@ export interface StorageAdapter {
    */
   hint?(id: SessionId): Promise<number>;
   /**
-   * Yields all sessions that `list` omits because their summary can't be read; reading one gives the
-   * reason. Omitted by an adapter whose sessions can't be damaged. Used by operations on all sessions, such
-   * as a copy.
+   * Yields all sessions that `list` omits because their summary can't be read; reading one gives the reason. Omitted by
+   * an adapter whose sessions can't be damaged. Used by operations on all sessions, such as a copy.
    */
   damaged?(): AsyncIterable<SessionId>;
   /** Returns the space that a session takes, without reading its commits; undefined if it does not exist. */

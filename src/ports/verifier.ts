@@ -1,12 +1,10 @@
 /** Verifiers: checks of evidence against reality. `verifiers/` has implementations. */
-
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 
 /** The input of a verifier. */
 export interface VerifyRequest {
   /**
-   * The gate's params for this check: paths, patterns, arguments. Placeholders such as `{target_file}` are
-   * filled in.
+   * The gate's params for this check: paths, patterns, arguments. Placeholders such as `{target_file}` are filled in.
    */
   readonly params: JsonObject;
   /** The value of the evidence field that names the verifier; missing where the gate itself names it. */
@@ -53,19 +51,13 @@ export interface VerifyResult {
   readonly exit?: number;
   /** SHA-256 of the output or the content. */
   readonly digest?: string;
-  /**
-   * The first lines of the output; if there are more, `…` and the last ones, since summaries are at the
-   * end.
-   */
+  /** The first lines of the output; if there are more, `…` and the last ones, since summaries are at the end. */
   readonly output?: readonly string[];
 }
 
 /** Checks evidence against reality. A host registers verifiers by name; a gate names them. */
 export interface Verifier {
-  /**
-   * Names params that are code, such as patterns and rules. No placeholder is filled in, in them or below
-   * them.
-   */
+  /** Names params that are code, such as patterns and rules. No placeholder is filled in, in them or below them. */
   readonly verbatim?: readonly string[];
   /**
    * Checks params when a definition is loaded.

@@ -10,12 +10,11 @@ import { keyedRequest } from "../log/machine.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
 import { parseSessionId, shown } from "../workflow/names.js";
-import { singleLine } from "../workflow/report.js";
+import { singleLine } from "../workflow/object-reader.js";
 import { stepsMeant } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
-import { answerAfter, decidePending } from "./decide.js";
+import { answerAfter, decidePending, judgeReport } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
-import { judgeReport } from "./judge.js";
 import type { RoutedContext } from "./options.js";
 import { type PendingDecision, type PinnedStep, type ReportFacts, type RoutedCommand, stepOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
@@ -211,10 +210,7 @@ function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateErr
   });
 }
 
-/**
- * The sender of the report that was decided gets its answer; any other report is on a step behind the
- * current one.
- */
+/** The sender of the report that was decided gets its answer; any other report is on a step behind the current one. */
 async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport) {
   const { answered } = session.head;
   if (answered?.digest !== handed.digest) throw decidedFirst(session);

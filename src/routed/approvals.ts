@@ -1,9 +1,7 @@
 /**
  * The approvals in the log of a routed session: what a step's gate asks a person, and which steps were left with an
- * answer. Each is checked with the keys of this host, since another process may have written the log with other
- * keys.
+ * answer. Each is checked with the keys of this host, since another process may have written the log with other keys.
  */
-
 import type { ApprovalOptions, Distrust } from "../approval/decision.js";
 import { type ApprovalGuard, type ApprovalReading, distrustOf, passOf } from "../approval/guard.js";
 import { approvalRefused, hashEvidence } from "../approval/message.js";

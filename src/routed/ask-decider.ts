@@ -3,14 +3,13 @@
  * the context must stay bounded JSON. An unusable answer is asked for once more with the problem; after
  * that, and after the deadline, it is `DECIDER_FAILED`, so that an instance never hangs.
  */
-
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { FullClock } from "../ports/clock.js";
-import type { StepDecider } from "../ports/step-decider.js";
 import type { JsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import { FINISH, matchName, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
+import type { StepDecider } from "./decision/request.js";
 import {
   type DeciderAnswer,
   type DecisionRequest,
@@ -73,9 +72,8 @@ export async function askDecider(
 const DEPTH_MAX = 32;
 
 /**
- * Returns a context with updates merged in by key, and the updates as they were read. Throws
- * `INVALID_INPUT` for anything but plain, finite JSON, for keys that reach a prototype, and for a context
- * that would be too large.
+ * Returns a context with updates merged in by key, and the updates as they were read. Throws `INVALID_INPUT` for
+ * anything but plain, finite JSON, for keys that reach a prototype, and for a context that would be too large.
  */
 export function mergeContext(
   context: JsonObject,

@@ -1,7 +1,6 @@
 /**
  * The operations that move an instance without a report: start, suspend, cancel, retry, delete, and a person's
- * decision. Everything that can fail is done before anything is written, except the decider's choice of the first
- * step.
+ * decision. Everything that can fail is done before anything is written, except the decider's choice of the first step.
  */
 import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
@@ -14,8 +13,7 @@ import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
-import { answerAfter, decidePending } from "./decide.js";
-import { beginStep } from "./judge.js";
+import { answerAfter, beginStep, decidePending } from "./decide.js";
 import type { RoutedContext } from "./options.js";
 import { type RoutedCommand, type RoutedStructure, structureOf } from "./state/events.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
@@ -101,8 +99,7 @@ async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedReq
 }
 
 /**
- * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or
- * asks again.
+ * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or asks again.
  */
 async function decidedFirst(context: RoutedContext, started: RoutedCommit & { readonly replayed: boolean }) {
   if (started.head.pending === undefined) return started;

@@ -1,17 +1,31 @@
 /**
  * Has the pending report of a session decided. The decider is asked once at a time per report; concurrent
  * calls wait for its answer. A failure of the decider or of the workflow's texts is recorded before it is
- * thrown.
+ * thrown. Before that, a report's details go to the gate of its step, by the same rules as the evidence of a phase: rules
+ * first, verifiers only if nothing else is wrong.
  */
-
+import { hashEvidence } from "../approval/message.js";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
-import { singleLine } from "../workflow/report.js";
+import { type Judged, judge } from "../gate/judge.js";
+import type { Snapshot, Verification } from "../phased/state/events.js";
+import { beginPhase } from "../phased/verify/snapshots.js";
+import { verifyEvidence } from "../phased/verify/verify.js";
+import type { Payload } from "../ports/storage-adapter.js";
+import type { JsonObject } from "../workflow/json.js";
+import { singleLine } from "../workflow/object-reader.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
+import type { FieldGate } from "../workflow/structure.js";
 import { askDecider, type Decided } from "./ask-decider.js";
 import type { DecisionRequest, StepReport } from "./decision/request.js";
-import { beginStep } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import { allowedNext, type PendingDecision, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
+import {
+  allowedNext,
+  type PendingDecision,
+  type PinnedStep,
+  type RoutedHead,
+  type RoutedStructure,
+  stepOf,
+} from "./state/events.js";
 import type { RoutedEntry } from "./state/history.js";
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 
@@ -172,10 +186,7 @@ function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
   });
 }
 
-/**
- * Returns the step that a client means, by its name in the definition; the client's own text if there is
- * none.
- */
+/** Returns the step that a client means, by its name in the definition; the client's own text if there is none. */
 function assumedStepOf(assumed: string, steps: readonly RoutedStep[]): string {
   const line = singleLine(assumed);
   const [meant = line, ...others] = stepsMeant(line, steps);
@@ -230,4 +241,62 @@ async function recordFailure(
 
 function isPending(head: RoutedHead | undefined, { version }: PendingDecision): boolean {
   return head?.status === "RUNNING" && head.pending?.version === version;
+}
+
+/** The verdict of a step's gate on a report. */
+interface JudgedReport extends Judged<Verification> {
+  /** The hash that an approval is bound to. */
+  readonly evidenceHash: string;
+}
+
+/** Takes a report's details to its step's gate. Steps count as phases by their position, from 1. */
+export async function judgeReport(
+  context: RoutedContext,
+  session: RoutedSession,
+  structure: RoutedStructure,
+  { name, gate }: PinnedStep & { readonly gate: FieldGate },
+  evidence: JsonObject,
+): Promise<JudgedReport> {
+  const { enforcement } = context.options;
+  const phase = { number: numberOf(structure, name), gate };
+  const facts = { id: session.sessionId, workflowType: structure.name, target: "", phase: phase.number };
+  const judged = await judge(gate, evidence, {
+    enforcement,
+    surroundings: () => ({ session: { ...facts, attempt: session.head.attempts + 1 } }),
+    verify: () => verifyEvidence(verifyContext(context), verified(session), {}, phase, evidence),
+  });
+  return { ...judged, evidenceHash: hashEvidence(evidence) };
+}
+
+/** The session of the step. */
+interface Owner {
+  readonly sessionId: RoutedSession["sessionId"];
+  readonly version: number;
+  readonly head: { readonly workflow: string; readonly attempts: number; readonly baseline?: number | undefined };
+}
+
+/** Takes the snapshots of a step, if its gate needs any. */
+export async function beginStep(
+  context: RoutedContext,
+  session: Owner,
+  structure: RoutedStructure,
+  name: string,
+): Promise<{ readonly snapshots?: readonly Snapshot[]; readonly payloads: readonly Payload[] }> {
+  const gate = stepOf(structure, name)?.gate;
+  if (gate === undefined) return { payloads: [] };
+  const phases = [{ number: numberOf(structure, name), gate }];
+  return (await beginPhase(verifyContext(context), verified(session), { phases, isStep: true }, 0)) ?? { payloads: [] };
+}
+
+function numberOf({ steps }: RoutedStructure, name: string): number {
+  return steps.findIndex((step) => step.name === name) + 1;
+}
+
+function verifyContext({ options, kernel, beginnings, notifications }: RoutedContext) {
+  return { options, kernel, beginnings, notifications };
+}
+
+function verified<O extends Owner>({ head, ...session }: O) {
+  const { workflow, baseline } = head;
+  return { ...session, head: { workflowType: workflow, target: "", baseline } };
 }

@@ -4,8 +4,7 @@
  *   (apply-event.ts), the format of the log (machine.ts)
  * - options.ts: options with their defaults, and what the operations share; types.ts: requests and results
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
- * - judge.ts: a report must pass its step's gate before the decider is asked
- * - decide.ts: the decider is asked once per report, and which of its failures are recorded
+ * - decide.ts: a report must pass its step's gate; then the decider is asked once, and which of its failures are recorded
  * - ask-decider.ts: which answers of a decider are accepted, and when an answer completes the instance
  * - approvals.ts: which approvals in a log count
  * - commands.ts: start, suspend, cancel, retry, delete, and a person's decision
@@ -13,7 +12,6 @@
  * - notifications.ts: what the host is told after a commit
  * - decision/: the question to a decider within its size limit (prompt.ts), and how its answer is read (request.ts)
  */
-
 import { isPhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
 import type { Keyed } from "../phased/commands.js";
@@ -54,13 +52,12 @@ import {
 } from "./views.js";
 
 /**
- * Runs routed workflows: after each report a decider chooses the next step, within the transitions and
- * gates of the workflow. The engine has no state of its own that matters: any number of engines may use one
- * storage, and a report is stored before the decider is asked. Methods reject with a `PhasegateError`.
- * Every method may reject with `BUSY` (more than `limits.maxConcurrent` operations), `STORAGE_FAILED`,
- * `TAMPERED` (a log is not what was written), `FORMAT_TOO_NEW` or `INTERNAL`. Methods that take an
- * instance's id reject with `SESSION_NOT_FOUND` if it does not exist, and with `APPROVAL_REFUSED` if it
- * passed a gate with an approval that this host does not accept.
+ * Runs routed workflows: after each report a decider chooses the next step, within the transitions and gates of the
+ * workflow. The engine has no state of its own that matters: any number of engines may use one storage, and a report is
+ * stored before the decider is asked. Methods reject with a `PhasegateError`. Every method may reject with `BUSY` (more
+ * than `limits.maxConcurrent` operations), `STORAGE_FAILED`, `TAMPERED` (a log is not what was written),
+ * `FORMAT_TOO_NEW` or `INTERNAL`. Methods that take an instance's id reject with `SESSION_NOT_FOUND` if it does not
+ * exist, and with `APPROVAL_REFUSED` if it passed a gate with an approval that this host does not accept.
  */
 export class RoutedEngine {
   readonly #context: RoutedContext;

@@ -1,5 +1,4 @@
 /** The notifications of a routed engine. They come at most once and after the commit; the log is the record. */
-
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { Notifier } from "../runtime/notifier.js";

@@ -16,9 +16,9 @@ import {
 import { Beginnings } from "../phased/verify/beginnings.js";
 import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
 import type { RoutedSource } from "../ports/content-provider.js";
-import type { StepDecider } from "../ports/step-decider.js";
 import { RecentMap } from "../runtime/cache.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
+import type { StepDecider } from "./decision/request.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
 import type { RoutedHead, RoutedStructure } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
@@ -180,10 +180,7 @@ const KEPT = 256;
 /** A report, its decision, and as many other events between two reports. */
 const COMMITS_PER_ENTRY = 4;
 
-/**
- * The last entries of sessions' histories, so that a decider's question does not read the whole log each
- * time.
- */
+/** The last entries of sessions' histories, so that a decider's question does not read the whole log each time. */
 export class Histories {
   readonly #kernel: RoutedKernel;
   readonly #shown: number;
@@ -234,10 +231,7 @@ export class Histories {
 /** Limits how many structures are cached. */
 const STRUCTURES_KEPT = 256;
 
-/**
- * The structures that sessions are bound to, from their first commits: editing a workflow changes none of
- * them.
- */
+/** The structures that sessions are bound to, from their first commits: editing a workflow changes none of them. */
 export class PinnedStructures {
   readonly #kernel: RoutedKernel;
   readonly #known = new RecentMap<string, RoutedStructure>(STRUCTURES_KEPT);

@@ -1,5 +1,4 @@
 /** The requests and results of routed engines. */
-
 import type { ApprovalPass, Unapproved } from "../approval/guard.js";
 import type { ApprovalRequested } from "../approval/message.js";
 import type { Problem } from "../gate/verdict.js";
@@ -56,8 +55,7 @@ export interface GateRefusal {
 }
 
 /**
- * An approval that an instance waits for: the input of `signApproval`. Steps count as phases by their
- * position, from 1.
+ * An approval that an instance waits for: the input of `signApproval`. Steps count as phases by their position, from 1.
  */
 export interface RoutedQuestion extends ApprovalRequested {
   /** The step's name. */
@@ -108,9 +106,8 @@ export interface RoutedView {
   /** The approval that the instance waits for, if it does. */
   readonly awaiting?: RoutedQuestion;
   /**
-   * The step that the log shows as passed with an approval that this host does not accept. Everything else
-   * here is the instance before that: what follows it in the log does not count. Missing at hosts without
-   * approvers.
+   * The step that the log shows as passed with an approval that this host does not accept. Everything else here is the
+   * instance before that: what follows it in the log does not count. Missing at hosts without approvers.
    */
   readonly unapproved?: UnapprovedStep;
   /** The operations that are possible now. */

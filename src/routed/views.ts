@@ -46,18 +46,14 @@ export async function acceptedState<S extends RoutedSession>(
   return { session: await context.kernel.at(session.sessionId, unapproved.version - 1), unapproved };
 }
 
-/**
- * Returns true if a step with an approval that does not count has not been left yet: the person can be
- * asked again.
- */
+/** Returns true if a step with an approval that does not count has not been left yet: the person can be asked again. */
 export function isStillThere({ version }: UnapprovedStep, { head }: RoutedSession): boolean {
   return version > (head.answered?.version ?? 0);
 }
 
 /**
- * Decides a command on an instance and writes the outcome. Throws `SESSION_NOT_FOUND`, and
- * `APPROVAL_REFUSED` if the instance is behind an approval that this host does not accept, unless `mayUndo`
- * says that the command revokes it.
+ * Decides a command on an instance and writes the outcome. Throws `SESSION_NOT_FOUND`, and `APPROVAL_REFUSED` if the
+ * instance is behind an approval that this host does not accept, unless `mayUndo` says that the command revokes it.
  */
 export function executeOn(
   context: RoutedContext,
@@ -95,10 +91,7 @@ export function executeOn<Answer>(
   );
 }
 
-/**
- * Returns the summary of an instance for a list; undefined if it is gone. Throws `TAMPERED` or
- * `APPROVAL_REFUSED`.
- */
+/** Returns the summary of an instance for a list; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
 export async function lookAtInstance(context: RoutedContext, id: SessionId): Promise<ListedSession | undefined> {
   const session = await context.kernel.newest(id);
   if (session === undefined) return undefined;

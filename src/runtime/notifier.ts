@@ -3,7 +3,6 @@
  * A listener that fails stops neither the others nor the call. The table of error codes decides who is notified
  * of an error: the caller alone, listeners of `security`, or listeners of `internalError`.
  */
-
 import { EventEmitter } from "eventemitter3";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../errors.js";
 
@@ -77,10 +76,7 @@ export class Notifier<Names extends Failures> {
 /** Who is notified of an error in addition to the caller. */
 type Audience = "caller" | "guard" | "operator";
 
-/**
- * Codes that are reported to the caller alone. The compiler requires every new code to be here or in
- * `AUDIENCES`.
- */
+/** Codes that are reported to the caller alone. The compiler requires every new code to be here or in `AUDIENCES`. */
 type CallerOnly =
   | "INVALID_INPUT"
   | "CURSOR_INVALID"

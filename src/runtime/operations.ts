@@ -2,7 +2,6 @@
  * The wrapper around every operation of an engine or a workspace: a limit on how many run at once, metrics, and
  * one class of errors. A foreign error of a port becomes `INTERNAL`, so that its text never reaches an agent.
  */
-
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import type { FullClock } from "../ports/clock.js";
 

@@ -1,7 +1,9 @@
 /**
- * The errors of the sandbox. A message names the path as it was given, relative to the root, and never the root's
- * location.
+ * What the sandbox says. Its errors name a path as it was given, relative to the root, and never the root's location. From
+ * other texts that agents read, absolute paths are removed. Programs write the same path in many ways: as a URI, escaped for
+ * JSON or a shell, with another Unicode normal form, with backslashes. All of them are removed.
  */
+import { resolve } from "node:path";
 import { errnoOf, PhasegateError } from "../errors.js";
 import { shown } from "../workflow/names.js";
 
@@ -79,4 +81,90 @@ export function claimBlocked(name: string, reason: string): PhasegateError<"STOR
 export function isMissing(error: unknown): boolean {
   const code = errnoOf(error);
   return code === "ENOENT" || code === "ENOTDIR";
+}
+
+const FILE_URI = String.raw`(?:file:(?:[\\/]|%(?:25){0,3}2f){0,6}(?:localhost)?)?`;
+// All repetitions are bounded: texts are long and may be crafted to cause catastrophic backtracking.
+const SEPARATOR = String.raw`(?:\\{0,4}/{1,4}|\\{1,4}u00(?:2f|5c)|\\{1,8}|%(?:25){0,3}(?:2f|5c))`;
+const DRIVE = /^([a-z]):(?=[\\/]|$)/i;
+const ENTITIES: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
+/** On macOS these folders are links into /private, and programs name them with and without it. */
+const PRIVATE = /^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/;
+
+/**
+ * Returns a function that removes folders from a text, however they are written: a path inside one becomes relative
+ * to it, and the folder itself becomes `.`. The folders are absolute, or relative to the working folder.
+ */
+export function withoutFolders(folders: readonly string[]): (text: string) => string {
+  const given = folders.filter((folder) => folder !== "");
+  const absolute = given.map((folder) => (DRIVE.test(folder) ? folder : resolve(folder)));
+  const places = [...new Set(absolute.map((folder) => folder.normalize("NFC").replace(PRIVATE, "")))];
+  // The longest first: one may be inside another. The root of the disk cannot be told from other paths.
+  const patterns = places.filter((place) => partsOf(place).length > 0).sort((one, other) => other.length - one.length);
+  if (patterns.length === 0) return (text) => text;
+  const place = new RegExp(`${FILE_URI}(?:${patterns.map(spellingsOf).join("|")})(${SEPARATOR})?`, "giu");
+  return (text) => text.replace(place, (_, separator: string | undefined) => (separator === undefined ? "." : ""));
+}
+
+/** Returns a pattern for all ways to write a path. */
+function spellingsOf(place: string): string {
+  const drive = DRIVE.exec(place)?.[1];
+  const parts = partsOf(place).map((part) => [...part].map(spelledCharacter).join(""));
+  if (drive === undefined) {
+    // A short name in the middle of another path is not this folder.
+    const alone = parts.length === 1 ? String.raw`(?<![\p{L}\p{N}_.-])` : "";
+    return `${alone}(?:${SEPARATOR}private)?${parts.map((part) => SEPARATOR + part).join("")}`;
+  }
+  // Shells on Windows have /c/ for C:\, and long paths there begin with \\?\.
+  const first = `(?:(?:[\\\\/]{2,8}[?.][\\\\/]{1,4})?${drive}${spelledCharacter(":")}|${SEPARATOR}${drive})`;
+  return (
+    first +
+    parts
+      .slice(1)
+      .map((part) => SEPARATOR + part)
+      .join("")
+  );
+}
+
+function partsOf(place: string): string[] {
+  return place.split(/[\\/]/).filter((part) => part !== "");
+}
+
+function spelledCharacter(char: string): string {
+  // No format escapes these.
+  if (/^[\p{L}\p{N}_-]$/u.test(char) && char < "\u0080") return literal(char);
+  const apart = char.normalize("NFD");
+  const spellings = new Set([spelledAs(char), ...(apart === char ? [] : [[...apart].map(spelledAs).join("")])]);
+  return `(?:${[...spellings].join("|")})`;
+}
+
+/** Returns a pattern for one code point, literal and in all usual escapes. */
+function spelledAs(char: string): string {
+  const bytes = [...new TextEncoder().encode(char)];
+  const units = Array.from({ length: char.length }, (_, index) => char.charCodeAt(index));
+  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
+  const code = codeOf(char);
+  const ways = [
+    (char < "\u0080" ? String.raw`\\{0,4}` : "") + literal(char),
+    bytes.map((byte) => `%(?:25){0,3}${hex(byte, 2)}`).join(""),
+    bytes.map((byte) => String.raw`\\{1,4}x${hex(byte, 2)}`).join(""),
+    bytes.map((byte) => String.raw`\\{1,4}${byte.toString(8).padStart(3, "0")}`).join(""),
+    units.map((unit) => String.raw`\\{1,4}u${hex(unit, 4)}`).join(""),
+    String.raw`\\{1,4}u\{0{0,4}${code.toString(16)}\}`,
+    `&#0{0,4}(?:${code}|x0{0,4}${code.toString(16)});`,
+    ...(ENTITIES[char] === undefined ? [] : [`&${ENTITIES[char]};`]),
+    // Encodings without this character show question marks.
+    ...(char < "\u0080" ? [] : [String.raw`\ufffd{1,4}`, String.raw`\?{1,4}`]),
+  ];
+  return `(?:${ways.join("|")})`;
+}
+
+function literal(char: string): string {
+  return `\\u{${codeOf(char).toString(16)}}`;
+}
+
+/** Returns the number of a code point. */
+function codeOf(char: string): number {
+  // The parts of a string are never empty, which the type doesn't say: NaN would match nothing.
+  return Number(char.codePointAt(0));
 }

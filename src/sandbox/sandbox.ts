@@ -11,8 +11,7 @@
  * - replace.ts: a replacement is compare-and-swap by SHA-256; a claim file admits one writer at a time.
  * - save.ts: a save never writes through a link or to a file with several hard links.
  * - save.ts: new folders are made one level at a time, in a parent that is held open.
- * - refusals.ts: the errors of the sandbox.
- * - without-folder.ts: absolute paths are removed from texts that agents read.
+ * - refusals.ts: the errors of the sandbox; absolute paths are removed from texts that agents read.
  */
 import { lstat, realpath } from "node:fs/promises";
 import { posix } from "node:path";

@@ -3,8 +3,7 @@
  * - rag-content.ts: which chunks are the text of a phase, and that no text of another phase gets through
  * - retriever.ts: OramaRetriever: when files are checked, and when the index is saved
  * - source-files.ts: which files are searched, and which phase and task each belongs to
- * - sync.ts: only changed files are read, split and embedded again; tags of sections
- * - chunks.ts: where Markdown is split
+ * - sync.ts: only changed files are read, split and embedded again; where Markdown is split; tags of sections
  * - chunk-index.ts: ranking by words and vectors; filters are exact
  * - text-index.ts: words, stems and weights of fields
  * - index-file.ts: a saved index is used only if its format, settings and digest match

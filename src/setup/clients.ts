@@ -3,9 +3,9 @@
  * from and in which form, which file it gives its agents to read, and the hook by which it asks before an agent ends.
  */
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import type { TextTable } from "./appended-text.js";
 import { findJson, jsonProblem } from "./json-text.js";
 import type { Piece } from "./pieces.js";
-import type { TextTable } from "./toml-text.js";
 
 /** The name of the server in every configuration. */
 const SERVER_NAME = "phasegate";

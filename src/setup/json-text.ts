@@ -5,7 +5,7 @@
  */
 import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode, visit } from "jsonc-parser";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
-import type { Insertion } from "./cuts.js";
+import type { Insertion } from "./changes.js";
 
 /** Where a value is: the keys that lead to it. The value of an `item` is an element of the list at the keys. */
 export interface JsonPlace {

@@ -3,9 +3,26 @@
  * file of TOML, or a block between marks. For each kind this file says how a piece is found, added, replaced and removed.
  * Everything here is pure: texts in, texts out. Texts come without a byte order mark.
  */
-
 import { canonicalJson, digest, type JsonObject, type JsonValue } from "../workflow/json.js";
-import type { Insertion } from "./cuts.js";
+import {
+  addBlock,
+  addToml,
+  COMMENT_MARKS,
+  findBlock,
+  findToml,
+  MARKDOWN_MARKS,
+  type Marks,
+  markProblem,
+  removeBlock,
+  removeToml,
+  replaceBlock,
+  replaceToml,
+  type TextTable,
+  tableLines,
+  tomlProblem,
+  written,
+} from "./appended-text.js";
+import type { Insertion } from "./changes.js";
 import {
   addJson,
   findJson,
@@ -15,18 +32,6 @@ import {
   removeJson,
   replaceJson,
 } from "./json-text.js";
-import {
-  addBlock,
-  COMMENT_MARKS,
-  findBlock,
-  MARKDOWN_MARKS,
-  type Marks,
-  markProblem,
-  removeBlock,
-  replaceBlock,
-  written,
-} from "./marked-text.js";
-import { addToml, findToml, removeToml, replaceToml, type TextTable, tableLines, tomlProblem } from "./toml-text.js";
 
 /** Where a piece is. A path is relative to the project's root, or begins with `~/`. */
 export type Place =

@@ -9,16 +9,14 @@
  * - A file that can't be changed safely is refused, with what to add by hand; the others are planned.
  *
  * This is the entry file of the folder. What is decided where:
- * - wanted.ts: which pieces a project should have, and the command that starts the server
+ * - wanted.ts: which pieces a project should have, and the commands that start the server and check the project
  * - clients.ts: where each client reads what from, and in which form
- * - checks.ts: which command checks the project
- * - pieces.ts: how a piece is found, added, replaced and removed; json-text.ts, toml-text.ts, marked-text.ts for each form
- * - cuts.ts: what has to be cut out to undo an addition to the letter
+ * - pieces.ts: how a piece is found, added, replaced and removed; json-text.ts and appended-text.ts for each form
+ * - changes.ts: what has to be cut out to undo an addition to the letter, and what `--dry-run` shows
  * - record.ts: what is remembered of what was written
- * - project.ts reads files, and apply.ts writes them: everything else is pure
- * - difference.ts: what `--dry-run` shows; stop-hook.ts: what clients say before an agent ends
+ * - project.ts reads and writes files: everything else is pure
  */
-import { type Cuts, cutAll, insertAll, movedCuts, resizedCuts } from "./cuts.js";
+import { type Cuts, cutAll, insertAll, movedCuts, resizedCuts } from "./changes.js";
 import {
   addPiece,
   byHand,

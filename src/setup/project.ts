@@ -1,15 +1,31 @@
-/** Reads what `phasegate init` must know of a project: its root, its files and how phasegate is installed in it. */
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+/**
+ * Reads what `phasegate init` must know of a project: its root, its files and how phasegate is installed in it; and writes
+ * what a plan changes. Everything is checked before anything is written, each file is replaced as a whole, and if one can't
+ * be written, those before it get back what they had.
+ */
+import { constants } from "node:fs";
+import {
+  access,
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, posix, relative, sep } from "node:path";
-import { isPhasegateError } from "../errors.js";
+import { errnoOf, isPhasegateError, PhasegateError } from "../errors.js";
 import { openSandbox, type Sandbox } from "../sandbox/sandbox.js";
-import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson } from "./checks.js";
 import { CLIENT_IDS, CLIENTS, type ClientId } from "./clients.js";
 import { findJson, jsonProblem } from "./json-text.js";
-import type { FileFact } from "./plan.js";
+import type { FileChange, FileFact, SetupPlan } from "./plan.js";
 import { RECORD_PATH } from "./record.js";
-import type { Starter } from "./wanted.js";
+import { CHECK_FILES, type CheckFacts, LOCK_FILES, packageJson, type Starter } from "./wanted.js";
 
 /** A configuration has some kB. */
 const FILE_MAX = 4 * 1024 * 1024;
@@ -45,7 +61,7 @@ export async function openProject(folder: string, home = homedir()): Promise<Roo
 }
 
 /** Returns where a path of a piece is: in the project, or in the user's own folder if it begins with `~/`. */
-export function locationOf({ root, home }: Roots, path: string): { readonly base: string; readonly path: string } {
+function locationOf({ root, home }: Roots, path: string): { readonly base: string; readonly path: string } {
   return path.startsWith("~/") ? { base: home, path: path.slice(2) } : { base: root, path };
 }
 
@@ -158,4 +174,90 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/**
+ * Writes what a plan changes.
+ * @throws {PhasegateError} `STORAGE_FAILED` if a file has changed since it was read, or can't be written. Then nothing is
+ * changed.
+ */
+export async function applyPlan(roots: Roots, { changes, make, unmake }: SetupPlan): Promise<void> {
+  for (const change of changes) await check(roots, change);
+  const undo: (() => Promise<unknown>)[] = [];
+  try {
+    for (const folder of make) {
+      const path = absolute(roots, folder);
+      await mkdir(path);
+      undo.push(() => rmdir(path));
+    }
+    for (const change of changes) {
+      await write(roots, change.path, change.after);
+      undo.push(() => write(roots, change.path, change.before));
+    }
+  } catch (error) {
+    for (const step of undo.reverse()) await step();
+    throw failed("can't be written", errnoOf(error) ?? "unknown", error);
+  }
+  for (const folder of unmake) await removeIfEmpty(absolute(roots, folder));
+}
+
+async function check(roots: Roots, { path, before }: FileChange): Promise<void> {
+  const file = absolute(roots, path);
+  const now = await readFile(file).catch((error: unknown) => {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw failed(`${path} can't be read`, errnoOf(error) ?? "unknown", error);
+  });
+  const isSame = before === undefined ? now === undefined : now?.equals(Buffer.from(before)) === true;
+  if (!isSame) throw failed(`${path} has changed since it was read`, "changed");
+  const folder = await nearest(dirname(before === undefined ? file : await realpath(file)));
+  await access(folder, constants.W_OK).catch((error: unknown) => {
+    throw failed(`the folder of ${path} can't be written to`, errnoOf(error) ?? "unknown", error);
+  });
+}
+
+async function write(roots: Roots, path: string, text: string | undefined): Promise<void> {
+  const file = absolute(roots, path);
+  if (text === undefined) return rm(file);
+  // A link stays a link.
+  const real = await realpath(file).catch(() => file);
+  const mode = await stat(real).then(
+    (found) => found.mode & 0o7777,
+    () => undefined,
+  );
+  const temporary = `${real}.phasegate.tmp`;
+  try {
+    await writeFile(temporary, text, { flag: "wx" });
+    if (mode !== undefined) await chmod(temporary, mode);
+    await rename(temporary, real);
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((error: unknown) => {
+    if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(errnoOf(error) ?? "")) throw error;
+  });
+}
+
+async function nearest(folder: string): Promise<string> {
+  const isThere = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  return isThere || dirname(folder) === folder ? folder : nearest(dirname(folder));
+}
+
+function absolute(roots: Roots, name: string): string {
+  const { base, path } = locationOf(roots, name);
+  return join(base, path);
+}
+
+function failed(message: string, cause: string, error?: unknown): PhasegateError<"STORAGE_FAILED"> {
+  return new PhasegateError("STORAGE_FAILED", `${message} (${cause}): nothing was changed`, {
+    remedy: "Correct that, and run phasegate init again.",
+    details: { operation: "init", cause },
+    cause: error,
+  });
 }

@@ -2,7 +2,6 @@
  * Pages of texts, of lists, and of whole answers. Nothing is dropped: every page except the last has the cursor of
  * the next one.
  */
-
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { revisionOf } from "../workflow/json.js";
@@ -142,10 +141,7 @@ const cursorSchema = z.tuple([
   z.optional(z.string()),
 ]);
 
-/**
- * Returns the answer's own cursor in a cursor into the JSON of a whole answer; undefined for any other
- * cursor.
- */
+/** Returns the answer's own cursor in a cursor into the JSON of a whole answer; undefined for any other cursor. */
 export function readJsonCursor(cursor: string): { readonly inner: string | undefined } | undefined {
   const parsed = cursorSchema.safeParse(readCursor(cursor)).data;
   return parsed?.[0] === "json" ? { inner: parsed[3] } : undefined;

@@ -2,14 +2,12 @@
  * The tool through which agents search texts. By default it hides the texts of phases and tasks: otherwise
  * an agent could read phases that are ahead of it.
  */
-
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { action, type Failure, readCall } from "./dispatch.js";
 import { pageItems } from "./pages.js";
 import { errorAnswer } from "./phased/refusals.js";
-import { type Fault, fieldNames, unknownField } from "./request.js";
-import { compact, maxCharsFor, type WireObject } from "./wire.js";
+import { compact, type Fault, fieldNames, maxCharsFor, unknownField, type WireObject } from "./wire.js";
 
 /** The options of a search tool. */
 export interface SearchToolOptions {

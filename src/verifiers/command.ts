@@ -2,7 +2,6 @@
  * The verifier `command`, and the list of executables that a host allows. Names are looked up outside the project,
  * where an agent can't replace them.
  */
-
 import { constants } from "node:fs";
 import { access, realpath, stat } from "node:fs/promises";
 import { basename, delimiter, dirname, isAbsolute, join } from "node:path";

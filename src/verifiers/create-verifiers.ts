@@ -2,14 +2,13 @@
  * Creates the built-in verifiers of a project. This is the entry file of the folder.
  *
  * What is decided where:
- * - file-exists.ts, lines.ts, markdown-headings.ts, json-value.ts: checks of files
- * - line-exists.ts: which places in files count as named; plan-parses.ts: which files are plans
+ * - file-exists.ts, lines.ts, json-value.ts: checks of files, and which places in files count as named
+ * - markdown.ts: which headings count, and which files are plans
  * - changed-since-phase-start.ts: which changes count as work; unchanged-since-phase-start.ts: what counts as a change
  *   at all; named-files.ts: which files both compare
  * - command.ts, run-process.ts: which commands run, with which environment and limits
  * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
- * - git-since.ts: what has changed, or is uncommitted, since a phase was entered
- * - git-refs.ts: tags, and the files that differ between two commits
+ * - git-changes.ts: tags, the files that differ between two commits, and what has changed since a phase was entered
  * - http-ok.ts: which servers may be called
  * - subject.ts: which path is checked, and how texts appear in results
  * - define-verifier.ts: which errors of a verifier are problems at the gate, and rules in the parameters of verifiers
@@ -17,20 +16,18 @@
 import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
 import type { Verifier } from "../ports/verifier.js";
+import { withoutFolders } from "../sandbox/refusals.js";
 import { openSandbox } from "../sandbox/sandbox.js";
-import { withoutFolders } from "../sandbox/without-folder.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
 import { loadVerifierRules } from "./define-verifier.js";
 import { directoryExists, fileContains, fileExists, fileMatches } from "./file-exists.js";
 import { gitClean, gitCommitExists } from "./git.js";
-import { gitChanges, gitTagExists } from "./git-refs.js";
-import { gitChangedSincePhaseStart, gitCleanSincePhaseStart } from "./git-since.js";
+import { gitChangedSincePhaseStart, gitChanges, gitCleanSincePhaseStart, gitTagExists } from "./git-changes.js";
 import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
-import { lineExists } from "./line-exists.js";
-import { markdownHeadings } from "./markdown-headings.js";
-import { planParses } from "./plan-parses.js";
+import { lineExists } from "./lines.js";
+import { markdownHeadings, planParses } from "./markdown.js";
 import { unchangedSincePhaseStart } from "./unchanged-since-phase-start.js";
 
 /** Limits of verifiers. */

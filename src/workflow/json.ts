@@ -1,5 +1,4 @@
 /** JSON values, canonical JSON, and digests. Digests are synchronous and use the runtime's own crypto if it has one. */
-
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";

@@ -1,6 +1,4 @@
-/**
- * The input of `defineWorkflow`, and the types that are inferred from it.
- */
+/** The input of `defineWorkflow`, and the types that are inferred from it. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { FieldType } from "./gate-definition.js";
 import type { JsonObject, JsonValue } from "./json.js";

@@ -8,8 +8,7 @@ import { type DiagnosticCode, type KeyPath, linesOf, type ParsedSource } from ".
 import { type JsonObject, type JsonValue, storedValueSchema } from "./json.js";
 import { DEPTH_MAX } from "./json-source.js";
 import { nearest, shown } from "./names.js";
-import type { ObjectReader } from "./object-reader.js";
-import type { Report } from "./report.js";
+import type { ObjectReader, Report } from "./object-reader.js";
 
 /** Maximum number of tokens in one file: the parser takes time for each and can't be interrupted. */
 const LEXEMES_MAX = 120_000;

@@ -8,13 +8,13 @@ import { watchKind } from "../phased/watch.js";
 import { audienceOf } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
 import { nearest, shown } from "../workflow/names.js";
-import type { Connection } from "./connection.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/find.js";
 import { skillPlaces } from "./preload/skills.js";
-import { openFolders, placesOf, ROOT_NAMES } from "./roots/folders.js";
+import { openFolders, placesOf, ROOT_NAMES } from "./roots/paths.js";
 import { Roots } from "./roots/roots.js";
 import { isSessionFolder, noSession, SessionFolders } from "./session/folders.js";
+import type { Connection } from "./session/keeper.js";
 import { SessionCounts, SessionKeeper } from "./session/keeper.js";
 import {
   type RecordedEntry,

@@ -5,8 +5,8 @@ import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clo
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { Notifier } from "../runtime/notifier.js";
 import { shown } from "../workflow/names.js";
-import { ROOT_NAMES, type WorkspaceFolders } from "./roots/folders.js";
 import type { VariableValue } from "./roots/paths.js";
+import { ROOT_NAMES, type WorkspaceFolders } from "./roots/paths.js";
 
 /** The options of `createWorkspace`. */
 export interface WorkspaceOptions extends WorkspaceFolders {

@@ -3,10 +3,8 @@
  * folder; what is decided where:
  * - create-workspace.ts: opens a workspace; no tool call rejects, and unexpected errors never reach an agent
  * - options.ts: options, limits and their defaults, notifications
- * - connection.ts: what the tools know about a client
  * - roots/roots.ts: where a path leads; every file is read through the sandbox of its root
- * - roots/paths.ts: which paths are refused on any system, and what `{variables}` in them stand for
- * - roots/folders.ts: no root is inside the output root
+ * - roots/paths.ts: paths refused on any system, what `{variables}` stand for; no root is inside the output root
  * - preload/preload-workflow.ts: all files of a workflow in one call (that file lists the rest of its folder)
  * - steps/next-step.ts: steps of a skill one by one; a gate is never skipped, and 12 failures close it
  * - session/keeper.ts: in which order folder, manifest and log of a session are written (that file lists the rest)

@@ -128,7 +128,7 @@ describe("the public surface", () => {
   }
 
   it("has these error codes, each with a type on the wire", async () => {
-    const { WIRE_ERRORS } = await import("../../src/tools/errors.js");
+    const { WIRE_ERRORS } = await import("../../src/tools/dispatch.js");
     expect(Object.keys(WIRE_ERRORS).sort()).toEqual(ERROR_CODES);
   });
 });

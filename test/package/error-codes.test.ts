@@ -10,7 +10,7 @@ import {
 } from "phasegate";
 import { describe, expect, it } from "vitest";
 // The compiler requires every code in it.
-import { WIRE_ERRORS } from "../../src/tools/errors.js";
+import { WIRE_ERRORS } from "../../src/tools/dispatch.js";
 
 const CODES = Object.keys(WIRE_ERRORS).sort();
 const PAGE = readFileSync(fileURLToPath(new URL("../../docs/errors.md", import.meta.url)), "utf8");

@@ -54,7 +54,6 @@ const NODE_FILES = [
   "testing/x.ts",
   "cli/x.ts",
   "mcp/stdio.ts",
-  "setup/apply.ts",
   "setup/project.ts",
 ];
 

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { withoutFolders } from "../../src/sandbox/without-folder.js";
+import { withoutFolders } from "../../src/sandbox/refusals.js";
 
 const ROOT = "/home/andr\u00e9 o'brien/a%20b (1)&c/proj";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chunkMarkdown } from "../../src/search/chunks.js";
+import { chunkMarkdown } from "../../src/search/sync.js";
 import { howOften } from "../support/how-often.js";
 import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { findChecks, packageManagerOf, splitCommand, variablesFor } from "../../src/setup/checks.js";
-import { cutAll, insertAll, movedCuts, resizedCuts } from "../../src/setup/cuts.js";
-import { differenceOf } from "../../src/setup/difference.js";
-import { addToml, findToml, removeToml, replaceToml, tomlProblem } from "../../src/setup/toml-text.js";
+import { addToml, findToml, removeToml, replaceToml, tomlProblem } from "../../src/setup/appended-text.js";
+import { cutAll, differenceOf, insertAll, movedCuts, resizedCuts } from "../../src/setup/changes.js";
+import { findChecks, packageManagerOf, splitCommand, variablesFor } from "../../src/setup/wanted.js";
 
 const PACKAGE = '{"scripts": {"test": "vitest run"}}';
 

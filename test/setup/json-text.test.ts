@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { parse, printParseErrorCode } from "jsonc-parser";
 import { expect, test } from "vitest";
-import { cutAll, insertAll, movedCuts } from "../../src/setup/cuts.js";
+import { cutAll, insertAll, movedCuts } from "../../src/setup/changes.js";
 import { addJson, findJson, isJsonLeftover, jsonProblem, removeJson, replaceJson } from "../../src/setup/json-text.js";
 import { howOften } from "../support/how-often.js";
 

@@ -13,7 +13,7 @@ import { readGate } from "../../src/workflow/files/choose-gate.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import type { VerifyDefinition } from "../../src/workflow/gate-definition.js";
 import { isJsonObject, type JsonValue } from "../../src/workflow/json.js";
-import { createReport } from "../../src/workflow/report.js";
+import { createReport } from "../../src/workflow/object-reader.js";
 import { readBundle } from "../../src/workspace/bundles/bundle.js";
 import { howOften } from "../support/how-often.js";
 import { CORPUS, skipReason } from "./corpus-workflow.js";

@@ -4,7 +4,7 @@ import { beforeEach, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { isInside } from "../../src/sandbox/resolve.js";
 import { keptBack } from "../../src/workflow/names.js";
-import { openFolders, placesOf } from "../../src/workspace/roots/folders.js";
+import { openFolders, placesOf } from "../../src/workspace/roots/paths.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
 import { howOften } from "../support/how-often.js";
 import { makeWorkspace } from "./make-workspace.js";

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { openFolders, placesOf } from "../../src/workspace/roots/folders.js";
+import { openFolders, placesOf } from "../../src/workspace/roots/paths.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 

@@ -3,7 +3,6 @@
  * answer. Another process may have written the log, with other keys or without, so each answer is checked again with the
  * keys of this host.
  */
-
 import type { ApprovalOptions, Distrust } from "../../approval/decision.js";
 import {
   type ApprovalGuard,

@@ -2,7 +2,6 @@
  * What sessions ask people, and their decisions. An approval is bound to the evidence that the person saw: new
  * evidence needs a new approval.
  */
-
 import { type GivenDecision, requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
@@ -150,10 +149,7 @@ export interface ApproveRequest {
   readonly note?: string;
   /** The hash of the evidence that the person has seen. */
   readonly evidenceHash: string;
-  /**
-   * The approver's signature, from `signApproval`. Required unless the host allows unsigned
-   * approvals.
-   */
+  /** The approver's signature, from `signApproval`. Required unless the host allows unsigned approvals. */
   readonly signature?: ApprovalSignature;
   /** A repeated call with the same key gets the same answer. */
   readonly idempotencyKey?: string;

@@ -2,7 +2,6 @@
  * Compares a session's pinned plan with its current source: by phase and by task, matched by what they are,
  * not by their current numbers and ids. Pure.
  */
-
 import { isPhasegateError } from "../../errors.js";
 import type { Plan, PlanPhase, PlanTask } from "../../plan/plan.js";
 import { RecentMap } from "../../runtime/cache.js";

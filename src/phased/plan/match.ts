@@ -1,8 +1,6 @@
 /**
- * Matches the phases and tasks of a session with those of its current plan, which may have been edited and
- * renumbered.
+ * Matches the phases and tasks of a session with those of its current plan, which may have been edited and renumbered.
  */
-
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";

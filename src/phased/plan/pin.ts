@@ -2,7 +2,6 @@
  * Reads the plan of a new session and makes its phases part of the pinned structure. Everything that can be
  * wrong with plan, parser or templates fails here, before anything is written.
  */
-
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
@@ -39,8 +38,7 @@ interface PinnedPlan {
 }
 
 /**
- * Reads the plan of a new session and adds its phases to the structure. Throws any error of plan, parser or
- * templates.
+ * Reads the plan of a new session and adds its phases to the structure. Throws any error of plan, parser or templates.
  */
 export async function pinPlan(
   context: EngineContext,
@@ -84,10 +82,7 @@ export async function usablePlan(
   return { ...read, revisions: { phase: phase.revision, task: task.revision }, ticked: tick !== undefined };
 }
 
-/**
- * Returns the number to add to a plan's own numbers so that its phases follow phase `last`; 0 if they
- * already do.
- */
+/** Returns the number to add to a plan's own numbers so that its phases follow phase `last`; 0 if they already do. */
 export function shiftAfter(last: number, phases: readonly PlanPhase[]): number {
   const first = phases[0]?.number ?? 0;
   return first > last ? 0 : last + 1 - first;

@@ -1,7 +1,4 @@
-/**
- * The operations on sessions with plans, loaded by `import()` with the first of them. A sync is loaded
- * separately.
- */
+/** The operations on sessions with plans, loaded by `import()` with the first of them. A sync is loaded separately. */
 
 export { pinPlan } from "./pin.js";
 export { rereadPlan } from "./rebuild.js";

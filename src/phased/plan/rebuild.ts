@@ -2,7 +2,6 @@
  * Rebuilds a session's structure from its current plan. An agent that can edit the plan must not get past a
  * gate that way: a sync that asks for less is left to the host.
  */
-
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -139,10 +138,9 @@ const TASK_KEYS: readonly ((task: AskedTask) => string)[] = [
 ];
 
 /**
- * Returns the required tasks and validation items from a position on that a new structure no longer
- * requires, and the removed parts of a task's text. A task is its name with its acceptance criteria,
- * requirements and description; an item is its text. More may be added, ids may change, and moving to a
- * later phase removes nothing.
+ * Returns the required tasks and validation items from a position on that a new structure no longer requires, and the
+ * removed parts of a task's text. A task is its name with its acceptance criteria, requirements and description; an
+ * item is its text. More may be added, ids may change, and moving to a later phase removes nothing.
  */
 function takenAway(before: WorkflowStructure, after: WorkflowStructure, position: number): PlanChange[] {
   const [old, now] = [before.phases.slice(position), after.phases.slice(position)];

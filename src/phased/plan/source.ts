@@ -2,7 +2,6 @@
  * Reads the source of a plan. A host's own parser may return anything, so its results are checked: what is
  * not a plan is a `PLAN_PARSE`, and what it ticks must still be the same plan.
  */
-
 import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { builtInParsers } from "../../plan/parse-plan.js";

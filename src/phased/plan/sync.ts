@@ -1,5 +1,4 @@
 /** Compares a session's plan with the pinned one and, unless it is a preview, binds the session to it. */
-
 import { keyedRequest } from "../../log/machine.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { notAccepted } from "../approval/ledger.js";

@@ -2,7 +2,6 @@
  * Writes ticks into the text of a plan: of tasks, and of the items of validation gates. Both are found in the current
  * text, which may have been edited since they were pinned. Pure.
  */
-
 import { isPhasegateError } from "../../errors.js";
 import type { Plan, PlanItem, PlanTask, TickRequest } from "../../plan/plan.js";
 import { isTicked } from "../../plan/task-line.js";

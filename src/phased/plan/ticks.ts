@@ -3,7 +3,6 @@
  * the process dies between the two writes, the next call tries again. Several processes may write them at once:
  * ticking twice changes nothing. A plan that can't be written never blocks a session.
  */
-
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { claimedIds, claimedItems } from "../../gate/plan-gate.js";
 import { audienceOf } from "../../runtime/notifier.js";

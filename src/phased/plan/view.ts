@@ -2,7 +2,6 @@
  * What a session shows of its plan: its path, what has changed in it, the state of tasks, and texts made
  * from templates. A plan that can't be read never blocks a session: the pinned one is shown.
  */
-
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Plan, TaskState } from "../../plan/plan.js";

@@ -2,7 +2,6 @@
  * The commands of a phased session, and the reasons for refusing them. A command is checked before
  * expensive work such as verifiers, and again by `transition` on the state that it is decided on.
  */
-
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { Proof } from "../../gate/backed-claims.js";
 import type { AttemptLimits } from "../../gate/judge.js";

@@ -2,7 +2,6 @@
  * Decides what follows from a submission, from a person's answer to it, and from a host that overrides or
  * skips a gate. A denial is a failed attempt like any other; the last failed attempt ends the session.
  */
-
 import { approvalRefused } from "../../approval/message.js";
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { attemptsLeft } from "../../gate/judge.js";

@@ -3,7 +3,6 @@
  * it. Neither counts as an attempt, and the session's status stays. A waiver ends with the visit to its phase, and
  * when the gate may have changed.
  */
-
 import { approvalRefused } from "../../approval/message.js";
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import { waivable, waiverName } from "../../gate/waivers.js";

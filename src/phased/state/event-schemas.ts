@@ -2,7 +2,6 @@
  * The storage format of a phased session's events. A change that old logs don't match needs a new `SESSION_SCHEMA`, and an
  * upcast in the machine of phased sessions. events.ts says what the members mean.
  */
-
 import * as z from "zod/mini";
 import { signatureSchema } from "../../approval/message.js";
 import { problemSchema } from "../../gate/verdict.js";

@@ -1,5 +1,4 @@
 /** The head of a session: all that the next transition needs. Events are trusted when they are applied. */
-
 import * as z from "zod/mini";
 import type { EventOf, SessionEvent } from "./events.js";
 import {

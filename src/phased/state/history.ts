@@ -1,5 +1,4 @@
 /** The history of a session, computed from its log: every attempt, every failure, and what completed phases hand on. */
-
 import type { Proof } from "../../gate/backed-claims.js";
 import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";

@@ -2,7 +2,6 @@
  * Sets of positions and of tasks' numbers as ascending, disjoint, inclusive ranges. A head is part of every commit, and
  * such numbers are usually consecutive. Also the phases whose ticks are not written into the plan yet.
  */
-
 import * as z from "zod/mini";
 
 /** Checks stored ranges. */

@@ -1,5 +1,4 @@
 /** The tally that statistics keep of one session: what became of its phases, how long they took, and why gates refused. */
-
 import * as z from "zod/mini";
 import type { Recorded } from "../../log/commit.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";

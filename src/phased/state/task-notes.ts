@@ -3,7 +3,6 @@
  * helps whoever continues or watches, and is no claim towards the gate. A plan sync and a migration keep of the tasks
  * what is still true.
  */
-
 import * as z from "zod/mini";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf } from "./events.js";

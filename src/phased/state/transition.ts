@@ -3,7 +3,6 @@
  * to a refusal. The new head is always the fold of the events over the old one. decide-gate.ts decides
  * gates and approvals, decide-waiver.ts waivers; commands.ts has the refusals, head.ts the fold.
  */
-
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import {

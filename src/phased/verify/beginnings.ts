@@ -3,7 +3,6 @@
  * with `since` compares with the end of an earlier phase, so its snapshot is looked for in the log: the newest one since
  * that phase was last passed. The others are in the commit that the head calls the baseline.
  */
-
 import { checksOf } from "../../gate/check-gate.js";
 import { LogFold } from "../../log/commit.js";
 import type { Kernel } from "../../log/log.js";

@@ -4,7 +4,6 @@
  * blocks the gate. What is recorded of results is bounded, and without the text of foreign errors, which may
  * contain paths.
  */
-
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/check-gate.js";
 import { fillKnownOptions, fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
@@ -53,8 +52,7 @@ export interface BoundedOptions {
 /** How verifiers are run. */
 export interface RunVerifiersOptions extends Partial<BoundedOptions> {
   /**
-   * Called when a verifier failed, with what it threw, which agents don't see: it may contain paths. Must
-   * not throw.
+   * Called when a verifier failed, with what it threw, which agents don't see: it may contain paths. Must not throw.
    */
   readonly onFailure?: (check: VerifyCheck, error: unknown) => void;
 }

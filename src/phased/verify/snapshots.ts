@@ -3,7 +3,6 @@
  * like evidence. A snapshot that fails does not keep a session out of the phase: the reason is recorded,
  * and the check reports it at the gate. beginnings.ts says which snapshots a phase needs, and finds them in the log.
  */
-
 import { isPhasegateError } from "../../errors.js";
 import { fillParams } from "../../gate/fill-params.js";
 import type { Prepared } from "../../log/log.js";

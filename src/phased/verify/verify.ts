@@ -3,7 +3,6 @@
  * it is optional: a field that the schema does not know must not open the gate. What is recorded is bounded, so that a
  * commit stays small.
  */
-
 import { checksOf } from "../../gate/check-gate.js";
 import type { Verified } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
@@ -40,8 +39,7 @@ export function verifyEvidence(
 }
 
 /**
- * An optional field is verified only if it was submitted; a field that nothing declares optional is always
- * verified.
+ * An optional field is verified only if it was submitted; a field that nothing declares optional is always verified.
  */
 function isDue(gate: GateDefinition, name: string, evidence: JsonObject): boolean {
   if (Object.hasOwn(evidence, name) && evidence[name] !== null) return true;

@@ -1,13 +1,11 @@
 /**
- * Builds the prompt for a decision. Everything that a client has sent, or a model has repeated, is only
- * inside fenced blocks of JSON that are declared as data; outside of them are only this file's sentences
- * and the workflow's own text.
+ * Builds the prompt for a decision. Everything that a client has sent, or a model has repeated, is only inside fenced
+ * blocks of JSON that are declared as data; outside of them are only this file's sentences and the workflow's own text.
  */
-
 import { PhasegateError } from "../../errors.js";
 import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
-import { singleLine } from "../../workflow/report.js";
+import { singleLine } from "../../workflow/object-reader.js";
 import { FINISH, plainName, type RoutedDefinition } from "../../workflow/routed-definition.js";
 import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry } from "./request.js";
 
@@ -19,10 +17,7 @@ export interface PromptOptions {
 
 /** The prompt for a model. */
 export interface DecisionPrompt {
-  /**
-   * The model's role and how to answer: the same for every step of a workflow, so that providers can cache
-   * it.
-   */
+  /** The model's role and how to answer: the same for every step of a workflow, so that providers can cache it. */
   readonly system: string;
   /** The state of the work and the question. */
   readonly user: string;
@@ -147,8 +142,7 @@ function endText({ workflow, allowed }: DecisionRequest): string {
 }
 
 /**
- * Returns the names that the definition has: any other name is a client's text, or a step that the workflow
- * has lost.
+ * Returns the names that the definition has: any other name is a client's text, or a step that the workflow has lost.
  */
 function knownSteps({ workflow, currentStep, assumedStep }: DecisionRequest) {
   const known = (name: string | undefined) => workflow.steps.find((step) => step.name === name)?.name;

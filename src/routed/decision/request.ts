@@ -3,7 +3,6 @@
  * snake_case, and context updates are a list of keys and values, since the structured output of most
  * providers has no free-form objects.
  */
-
 import * as z from "zod/mini";
 import { ENGLISH, isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
@@ -185,4 +184,14 @@ function problemOf(error: z.core.$ZodError): string {
 function asObject(updates: z.infer<typeof updatesSchema>): JsonObject {
   if (!Array.isArray(updates)) return updates;
   return Object.fromEntries(updates.map(({ key, value }): [string, JsonValue] => [key, value]));
+}
+
+/** Chooses the next step; usually a language model. */
+export interface StepDecider {
+  /**
+   * Answers a request. Ends soon after `signal` is aborted. Deadlines and the one retry of a failed request
+   * are the decider's responsibility; the engine reports what is wrong with an answer in `problem`.
+   * @throws {PhasegateError} `DECIDER_FAILED` when there is no answer.
+   */
+  decide(request: DecisionRequest, options: { readonly signal: AbortSignal }): Promise<DeciderAnswer>;
 }

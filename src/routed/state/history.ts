@@ -2,7 +2,6 @@
  * The history of a routed session, computed from its log. A decision belongs to the entry of its report and
  * makes no entry of its own.
  */
-
 import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { Verification } from "../../phased/state/events.js";

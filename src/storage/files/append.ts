@@ -1,8 +1,7 @@
 /**
- * Appends commits. The order makes it safe at every instant: first markers, payloads and the staged commit are
- * synced; then one system call gives the commit its version and decides who is first; then the folder is synced, and
- * the call returns. If this last sync fails, the outcome is unknown: a later read finds the commit complete or not at
- * all.
+ * Appends commits. The order makes it safe at every instant: first markers, payloads and the staged commit are synced;
+ * then one system call gives the commit its version and decides who is first; then the folder is synced, and the call
+ * returns. If this last sync fails, the outcome is unknown: a later read finds the commit complete or not at all.
  */
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";

@@ -2,7 +2,6 @@
  * The file system calls of the store. A missing file is returned as undefined, not as an error; everything that a
  * commit depends on is synced to the disk.
  */
-
 import { constants as bufferConstants } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";

@@ -94,8 +94,7 @@ function folderName(id: SessionId): string {
 }
 
 /**
- * A folder that changed less than this ago may change again within the same tick of the file system's clock,
- * unnoticed.
+ * A folder that changed less than this ago may change again within the same tick of the file system's clock, unnoticed.
  */
 const STABLE_MS = 100;
 /** The same for file systems with a resolution of one or two seconds. */

@@ -11,12 +11,11 @@
  * - list.ts: a list is made of markers, and each entry is checked against its session.
  * - read.ts: `head` is a hint only; the newest version is the last one that exists.
  * - markers.ts: lists are ordered by file names; a marker may be false but is never missing.
- * - compact.ts: packed versions are deleted only after the copy window.
+ * - compact.ts: packed versions are deleted only after the copy window; markers and heads are rebuilt from the commits.
  * - parts.ts: what the operations share, and when a watcher counts as dead.
  * - storage.ts: a removed id is marked as used before its folder goes to the trash.
  * - parts.ts: temp files and trash are deleted by age, measured by the file system's clock.
  * - watch.ts: watching is polling, with a wake-up for this process's own commits.
- * - repair.ts: markers and heads are rebuilt from the commits.
  * - failures.ts: which system errors become which error codes.
  */
 import { basename, dirname, resolve } from "node:path";
@@ -33,7 +32,7 @@ import type {
 import type { SessionId } from "../../workflow/names.js";
 import { numberOption } from "../common/number-option.js";
 import { CommitAppender } from "./append.js";
-import { SessionCompactor } from "./compact.js";
+import { SessionCompactor, StoreRepair } from "./compact.js";
 import { Disk, type FileSystem, guardedEach, ignoreMissing } from "./disk.js";
 import { storageFailed, throwFailure } from "./failures.js";
 import { StoreLayout, TOP_FOLDERS } from "./layout.js";
@@ -41,7 +40,6 @@ import { SessionLister, SessionLog, sizeOf } from "./list.js";
 import { activeMarker, allMarker } from "./markers.js";
 import { createStoreParts, type StoreParts } from "./parts.js";
 import { openFormat, refuseOldLayout, writeFormat } from "./publish.js";
-import { StoreRepair } from "./repair.js";
 import { SessionWatch } from "./watch.js";
 
 /** Options of {@link FileStorage.open}. */

@@ -80,7 +80,7 @@ function badPrefix(prefix: unknown): PhasegateError {
  * - `seq` numbers the commits of all sessions in the order of writing, and is never reused, so that a reader can
  *   continue after any value.
  * - `updated_day` changes once a day: an index on the time would cost every commit two more pages. Other values that
- *   change with each commit are no longer stored with the session; see `fewerPages` in schema.ts.
+ *   change with each commit are no longer stored with the session; see `fewerPages` in open.ts.
  * - Of a removed session, the id remains, and its tombstone if that was its last commit.
  */
 export function logTables(names: TableNames): string {

@@ -3,14 +3,12 @@
  * processes are awaited without blocking the event loop. This is the entry file of the folder.
  *
  * What is decided where:
- * - open.ts: how a database is opened and secured against power failures.
+ * - open.ts: how a database is opened and secured against power failures; migrations, which are never changed once released.
  * - connection.ts: a write fails if the database's file was moved or replaced; locks are retried until `busyTimeout`.
- * - schema.ts: migrations, which are never changed once released.
  * - rows.ts: the tables, and how commits, texts and payloads become rows.
  * - append.ts: a commit must follow the newest one; a removed id is never used again.
  * - projections.ts: the tables for people, written with each commit and never read.
- * - read.ts: a cache is valid only while no other connection has written.
- * - list.ts: each query uses one index, and a page has constant cost.
+ * - read.ts: a cache is valid only while no other connection has written; each query of a list uses one index.
  * - watch.ts: watching is polling by sequence number.
  * - failures.ts: which SQLite results become which error codes.
  */
@@ -31,9 +29,8 @@ import { checkCommit, damagedIn } from "../common/session-query.js";
 import { CommitWriter, SessionRemover } from "./append.js";
 import type { Connection } from "./connection.js";
 import { asStorageFailure } from "./failures.js";
-import { SessionLister } from "./list.js";
 import { openDatabase } from "./open.js";
-import { CommitReader, KnownSessions } from "./read.js";
+import { CommitReader, KnownSessions, SessionLister } from "./read.js";
 import { numberIn, packPayloads, type TableNames, tableNames, textIn } from "./rows.js";
 import { CommitFeed } from "./watch.js";
 
@@ -277,8 +274,7 @@ export class SqliteStorage implements StorageAdapter {
 type Durability = StorageAdapter["capabilities"]["durability"];
 
 /**
- * The lowest `synchronous` setting that survives a power failure, for each journal mode that survives a killed
- * process.
+ * The lowest `synchronous` setting that survives a power failure, for each journal mode that survives a killed process.
  */
 const POWER_FROM: Readonly<Record<string, number>> = { wal: 2, truncate: 2, persist: 2, delete: 3 };
 

@@ -2,7 +2,6 @@
  * The program of a child process: it works on a storage by its order, until it is done, its standard input ends, or it is
  * killed. It writes a line to its standard output for each acknowledged commit, with one write per line.
  */
-
 import { writeSync } from "node:fs";
 import process from "node:process";
 import { errnoOf, isPhasegateError } from "../../errors.js";

@@ -2,15 +2,13 @@
  * The actions of the workflow tool and their parameters: one table from which the input schema, the
  * descriptions, the checks and the examples are made; and the context that every action gets.
  */
-
 import * as z from "zod/mini";
 import type { ApprovalRequest } from "../../phased/approval/ledger.js";
 import type { WaiverRequest } from "../../phased/approval/waivers.js";
 import type { Engine } from "../../phased/engine.js";
 import type { Metrics } from "../../runtime/operations.js";
 import type { PersonsAnswer } from "../dispatch.js";
-import { fieldNames, isOptional } from "../request.js";
-import { type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
+import { fieldNames, isOptional, type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
 
 /**
  * An object that is passed on unchanged: zod's record would drop keys such as `__proto__`, which the engine refuses. What is

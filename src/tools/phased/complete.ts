@@ -3,7 +3,6 @@
  * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
  * was not done. What can't be done has a call of its own: a request for a waiver.
  */
-
 import { conceal } from "../../gate/check-gate.js";
 import { holdsClaim, withoutClaims } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
@@ -13,8 +12,7 @@ import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
-import { keyed } from "../request.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import {
   BLANKS_MAX,
@@ -61,10 +59,7 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   return key === undefined || !result.replayed ? open : now(context, result, open);
 }
 
-/**
- * Marks the repeated first answer to a key: nothing was judged again, and the next call is for the current
- * state.
- */
+/** Marks the repeated first answer to a key: nothing was judged again, and the next call is for the current state. */
 async function now(
   { engine }: ToolContext,
   { replayed, sessionId, version }: CompleteResult,

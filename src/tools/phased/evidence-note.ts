@@ -2,7 +2,6 @@
  * Says where a text shows evidence that the gate of its phase would not accept, such as an example of `complete_phase`
  * with other names: the gate holds. Only names and types of the outermost fields are compared.
  */
-
 import { requiredFormat, requiredNames } from "../../gate/format.js";
 import { RecentMap } from "../../runtime/cache.js";
 import { isJsonObject } from "../../workflow/json.js";

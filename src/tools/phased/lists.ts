@@ -1,5 +1,4 @@
 /** The handlers of the listing actions, and of the actions that end or pause a session. */
-
 import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
 import type { RefusedStep } from "../../phased/refusals.js";
@@ -10,8 +9,7 @@ import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { shown } from "../../workflow/names.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { pageItems } from "../pages.js";
-import { keyed } from "../request.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { nextCall, phaseCall, replayNews } from "./next-call.js";
 import { actionOf } from "./refusals.js";

@@ -2,7 +2,6 @@
  * Decides what an agent should call next, for every answer of the tool. Null if no call of the agent would
  * help: then `blocked` says whom to ask.
  */
-
 import { PhasegateError } from "../../errors.js";
 import { revealOf } from "../../gate/check-gate.js";
 import { isPlaceholder } from "../../gate/evidence.js";

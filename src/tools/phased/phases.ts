@@ -2,14 +2,12 @@
  * The handlers of the actions that show or move a session through its phases: start, phases, tasks, documents, resume,
  * retry and rollback.
  */
-
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { waivable } from "../../gate/waivers.js";
 import type { TaskResult } from "../../phased/commands.js";
 import type { DocumentView, PhaseView } from "../../phased/views.js";
 import { LEAST_PAGE, pageText } from "../pages.js";
-import { keyed } from "../request.js";
-import { compact, fits, type WireObject } from "../wire.js";
+import { compact, fits, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import {
   asRecorded,

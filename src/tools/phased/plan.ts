@@ -1,5 +1,4 @@
 /** A session's plan in answers: the handler of `sync_plan`, changes, ticks, and errors of plans. */
-
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { TickReport } from "../../phased/engine-context.js";
 import type { PlannedTaskView, PlanView } from "../../phased/plan/view.js";
@@ -8,8 +7,7 @@ import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phas
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import { revisionOf } from "../../workflow/json.js";
 import { pageItems } from "../pages.js";
-import { keyed } from "../request.js";
-import { brief, compact, type WireObject } from "../wire.js";
+import { brief, compact, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
 
@@ -158,10 +156,7 @@ function cursorWithoutPreview(): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/**
- * Returns the differences that an agent may read: of phases ahead, whose content it can't see yet, only the
- * number.
- */
+/** Returns the differences that an agent may read: of phases ahead, whose content it can't see yet, only the number. */
 function seenBy(changes: PlanChanges, currentPhase: number): PlanChanges {
   const isSeen = ({ phase, behind }: PlanChange) => behind === true || phase <= currentPhase;
   const seen = { ...changes, counts: { ...changes.counts }, takenAway: changes.takenAway.filter(isSeen) };

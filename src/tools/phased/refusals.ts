@@ -2,13 +2,11 @@
  * Refusals: the answer to a wrong request, which has all its faults and a valid call, and to each error. The message of
  * a foreign error is never shown: it may contain anything.
  */
-
 import * as z from "zod/mini";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
 import { nearest, shown } from "../../workflow/names.js";
-import { shortMessage, WIRE_ERRORS } from "../errors.js";
-import { type Fault, unknownField } from "../request.js";
-import { compact, type WireObject } from "../wire.js";
+import { shortMessage, WIRE_ERRORS } from "../dispatch.js";
+import { compact, type Fault, unknownField, type WireObject } from "../wire.js";
 import {
   type Action,
   exampleCall,

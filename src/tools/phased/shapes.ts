@@ -1,5 +1,4 @@
 /** The engine's views as they look on the wire: names and nesting of answers. */
-
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { exampleWithoutClaims, requiredFormat, requiredNames } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";

@@ -1,5 +1,4 @@
 /** The handlers of the actions that show where a session is: its state, in short and as a whole. */
-
 import type { SessionHead } from "../../phased/state/head.js";
 import type { LastNote, PhaseTask } from "../../phased/state/task-notes.js";
 import type { FullStateView, StateView } from "../../phased/views.js";

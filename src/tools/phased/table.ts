@@ -1,5 +1,4 @@
 /** The table of the workflow tool: what each action runs, and how answers are completed. Loaded with the first call. */
-
 import { isPhasegateError } from "../../errors.js";
 import { systemClock } from "../../ports/clock.js";
 import { isJsonObject } from "../../workflow/json.js";

@@ -9,7 +9,6 @@
  * - complete.ts: what an agent is told after a gate, and about a waiver
  * - shapes.ts: how the engine's views look on the wire; evidence-note.ts: when a text contradicts its gate
  */
-
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
 import { Metrics } from "../../runtime/operations.js";

@@ -1,8 +1,7 @@
 /** The schemas of the answers about routed workflows. */
-
 import * as z from "zod";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
-import { WIRE_ERRORS } from "../errors.js";
+import { WIRE_ERRORS } from "../dispatch.js";
 
 const object = z.record(z.string(), z.unknown());
 const time = z.iso.datetime();

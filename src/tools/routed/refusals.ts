@@ -2,14 +2,11 @@
  * Refusals: the answer to a wrong request, and to each error, with an HTTP status. Messages of the storage, of foreign
  * errors and of broken definitions are hidden: they may contain what only the host may know.
  */
-
 import type * as z from "zod";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
 import { isSessionId, nearest, shown } from "../../workflow/names.js";
-import { type Call, errorIn, type Failure } from "../dispatch.js";
-import { shortMessage, WIRE_ERRORS } from "../errors.js";
-import { type Fault, fieldNames, isOptional } from "../request.js";
-import { compact, type WireObject } from "../wire.js";
+import { type Call, errorIn, type Failure, shortMessage, WIRE_ERRORS } from "../dispatch.js";
+import { compact, type Fault, fieldNames, isOptional, type WireObject } from "../wire.js";
 import type { errorSchema } from "./answers.js";
 import { type RoutedContext, toCalls } from "./calls.js";
 import { REQUESTS, type RoutedCall } from "./requests.js";

@@ -1,5 +1,4 @@
 /** The requests to routed workflows, for MCP and HTTP; the OpenAPI document is generated from them. */
-
 import * as z from "zod";
 import type { StepReport } from "../../routed/decision/request.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
@@ -21,10 +20,7 @@ const REASON_MAX = 2000;
 /** The longest name of a workflow or a step, in characters. */
 const NAME_MAX = 200;
 
-/**
- * An object unchanged. Zod's record would drop keys such as `__proto__`, which the engine must see to
- * refuse them.
- */
+/** An object unchanged. Zod's record would drop keys such as `__proto__`, which the engine must see to refuse them. */
 const objectSchema = z.custom<JsonObject>(isJsonObject).meta({ type: "object", additionalProperties: true });
 
 /** Some clients send `null` for a missing value; only the object is published. */

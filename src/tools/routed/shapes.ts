@@ -1,5 +1,4 @@
 /** States, results, histories and lists of routed workflows as they look on the wire. */
-
 import type * as z from "zod";
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, exampleWithoutClaims, requiredFormat, withoutClaims } from "../../gate/format.js";

@@ -3,9 +3,10 @@
  * resolves them, and decides which files are never shown to an agent. Which documents a session may read is decided in
  * phased/documents.ts, because it depends on the session's phase.
  */
+
 import { codeSpans, paragraphsIn, withoutAtEnd } from "../from-markdown.js";
 import { HIDDEN, keptBack, nearest, parseRelativePath, shown } from "../names.js";
-import type { Report } from "../report.js";
+import type { Report } from "../object-reader.js";
 import { definitionsIn, fileOf, linksIn } from "./routed-index.js";
 import { looksLikeGate } from "./workflow-files.js";
 

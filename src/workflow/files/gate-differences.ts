@@ -6,8 +6,7 @@
 import type { Requirement } from "../infer/requirement.js";
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { FieldDefinition, FieldGate } from "../structure.js";
 
 /** The gate that counts. */

@@ -8,8 +8,7 @@ import { TYPE_WORDS } from "../field-types.js";
 import { type ApprovalDefinition, type GatePlace, REVEALS, type Reveal, sinceFault } from "../gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { nearest, RESERVED, shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { FieldDefinition, FieldType, VerifyDefinition } from "../structure.js";
 
 /** A field whose rules are not read yet. */

@@ -2,8 +2,7 @@
 import { schemaFaults } from "../../rules/options.js";
 import type { JsonObject } from "../json.js";
 import { shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { PhaseDefinition, WorkflowStructure } from "../structure.js";
 
 /** The number of phases by the metadata. */

@@ -9,8 +9,7 @@
  * - tasks.ts: where tasks are found
  * - choose-gate.ts: the order gate file, text of the phase, metadata, open gate
  * - gate-fields.ts: fields, `verify`, `approval` and `reveal` of a gate file
- * - gate-rules.ts: validators and rules
- * - gate-examples.ts: the example shown for a field
+ * - gate-rules.ts: validators and rules; the example shown for a field
  * - documents.ts: which files of the folder a text names, and which are never shown to agents
  * - gate-differences.ts: warnings when gate file, metadata and text disagree
  * - routed-workflow.ts: reads the folder of a routed workflow
@@ -27,9 +26,8 @@ import { type Diagnostic, hasErrors, linesOf } from "../diagnostic.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
 import { isWorkflowType, nearest, shown, WORKFLOW_NAME_RULE } from "../names.js";
-import { ObjectReader } from "../object-reader.js";
+import { createReport, type InferredRequirement, ObjectReader, type Report } from "../object-reader.js";
 import { findOptions } from "../placeholders.js";
-import { createReport, type InferredRequirement, type Report } from "../report.js";
 import {
   type DynamicDefinition,
   type PhaseDefinition,

@@ -2,14 +2,13 @@
  * Reads the folder of a routed workflow, and serves such folders to an engine. A workflow is read again when any text
  * that went into it has changed.
  */
-
 import { PhasegateError, type SourcePosition } from "../../errors.js";
 import { systemClock, turns } from "../../ports/clock.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
 import { canonicalJson, revisionOf } from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
-import { createReport, type Report } from "../report.js";
+import { createReport, type Report } from "../object-reader.js";
 import type { RoutedDefinition } from "../routed-definition.js";
 import { checkNames, checkReferences, checkWays, type GuidanceNames, type TakenName } from "./routed-checks.js";
 import { expandIncludes, newBudget } from "./routed-includes.js";

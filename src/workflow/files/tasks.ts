@@ -3,8 +3,7 @@ import type { SourcePosition } from "../../errors.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
 import { nearest, shown } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 import type { TaskDefinition } from "../structure.js";
 import { checkedPath, type WorkflowFiles } from "./workflow-files.js";
 

@@ -2,14 +2,12 @@
  * The files of a workflow's folder: size and encoding checks, which names are gate files, and `TimedReads`, which keeps
  * one slow or broken definition from holding up a list.
  */
-
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
 import { type FullClock, systemClock } from "../../ports/clock.js";
 import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
-import type { ObjectReader } from "../object-reader.js";
-import type { Report } from "../report.js";
+import type { ObjectReader, Report } from "../object-reader.js";
 
 /** Maximum size of a file, in bytes. */
 export const FILE_MAX = 1024 * 1024;

@@ -4,8 +4,7 @@
  * folder.
  *
  * What is decided where:
- * - sentences.ts: which sentences ask for evidence
- * - items.ts: which list items ask, and warnings for passages that are not read
+ * - sentences.ts: which list items and sentences ask for evidence, and warnings for passages that are not read
  * - tables.ts: which tables ask, and what their columns mean
  * - asked-names.ts: which words of a sentence are names
  * - types.ts: which type the words about a name mean
@@ -20,10 +19,9 @@ import { isOfType, typeOfValue } from "../field-types.js";
 import { headingName, type Section, sectionsOf } from "../from-markdown.js";
 import type { JsonObject, JsonValue } from "../json.js";
 import { RESERVED } from "../names.js";
-import type { InferredRequirement } from "../report.js";
+import type { InferredRequirement } from "../object-reader.js";
 import type { FieldDefinition, FieldGate, FieldType, RuleDefinition, VerifyDefinition } from "../structure.js";
 import { type EvidenceExample, findExamples, gateHeadingIn, gatesAmong, type Label, labelOf } from "./examples.js";
-import { itemFindings, longFindings, unreadFindings } from "./items.js";
 import {
   type Finding,
   type Found,
@@ -33,7 +31,16 @@ import {
   type RequirementFault,
   unclear,
 } from "./requirement.js";
-import { askingOf, linesOf, type NumberedLine, sentenceFindings, sentencesOf } from "./sentences.js";
+import {
+  askingOf,
+  itemFindings,
+  linesOf,
+  longFindings,
+  type NumberedLine,
+  sentenceFindings,
+  sentencesOf,
+  unreadFindings,
+} from "./sentences.js";
 import { tableFindings, tableIn } from "./tables.js";
 
 /** The gate of a phase as its text describes it. */

@@ -4,7 +4,7 @@
  */
 import type { DiagnosticCode } from "../diagnostic.js";
 import { plainText, withoutLeadingMarks, withoutTrailingMarks } from "../from-markdown.js";
-import type { InferredRequirement } from "../report.js";
+import type { InferredRequirement } from "../object-reader.js";
 import type { FieldDefinition } from "../structure.js";
 
 /** A requirement in the text of a phase. */

@@ -10,8 +10,7 @@ import type { ParsedSource } from "../../workflow/diagnostic.js";
 import { type Diagnostic, hasErrors } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { keptBack, shown } from "../../workflow/names.js";
-import { ObjectReader } from "../../workflow/object-reader.js";
-import { createReport, type Report } from "../../workflow/report.js";
+import { createReport, ObjectReader, type Report } from "../../workflow/object-reader.js";
 import { readYaml } from "../../workflow/yaml.js";
 import { checkedPath } from "../roots/paths.js";
 

@@ -3,7 +3,7 @@
  * others are documents of the project: the workflow finds or writes them later.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
-import { ROOT_NAMES } from "../roots/folders.js";
+import { ROOT_NAMES } from "../roots/paths.js";
 import type { PreloadRole } from "./parts.js";
 
 /** A file that a workflow names. */

@@ -2,13 +2,12 @@
  * YAML files of workflows: reads one as keys and values, replaces its strings without losing comments, and resolves the
  * variables that its values name.
  */
-
 import { remember } from "../../runtime/cache.js";
 import type { ParsedSource } from "../../workflow/diagnostic.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import { nearest, shown } from "../../workflow/names.js";
-import { createReport } from "../../workflow/report.js";
+import { createReport } from "../../workflow/object-reader.js";
 import { readYaml } from "../../workflow/yaml.js";
 
 /** A YAML file as keys and values, or its errors with their lines. */

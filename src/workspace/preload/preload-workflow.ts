@@ -3,19 +3,18 @@
  * decided where:
  * - preload-workflow.ts: which files a page contains, and that a connection gets no file twice
  * - find.ts: which folders are workflows, and which of several with the same name counts
- * - load-parts.ts: limits of files, bytes, invocations and depth; cycles
+ * - load-parts.ts: limits of files, bytes, invocations and depth; cycles; how a skill's customizations are merged
  * - load-workflow.ts: what is read if `installed_path` misses, and which tags in instructions load more
  * - components.ts: which paths in a workflow.yaml are its files, and which of these are needed to begin
  * - mapping.ts: which variables of a workflow.yaml are replaced
  * - skills.ts: when a skill is only a pointer to another one; when the text of a file is read again
- * - customization.ts: how a skill's defaults, the team's and the user's customization are merged
  * - repeated-call.ts: a workflow is loaded again if any file or folder that it depends on has changed
  * - parts.ts: the files, missing files and warnings of a workflow
  */
 import * as z from "zod";
 import { invalidCursor, readCursor, writeCursor } from "../../tools/pages.js";
 import { revisionOf } from "../../workflow/json.js";
-import type { Connection } from "../connection.js";
+import type { Connection } from "../session/keeper.js";
 import { currentStep, type GivenStep, memoryOf } from "../steps/give-step.js";
 import { firstSteps } from "../steps/step-index.js";
 import { findWorkflow } from "./find.js";

@@ -8,12 +8,12 @@ import { RecentMap } from "../../runtime/cache.js";
 import type { FileSignature } from "../../sandbox/read.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
-import { createReport } from "../../workflow/report.js";
+import { createReport } from "../../workflow/object-reader.js";
 import { splitFrontMatter } from "../../workflow/yaml.js";
-import type { Connection } from "../connection.js";
-import { ROOT_NAMES } from "../roots/folders.js";
 import type { Location } from "../roots/paths.js";
+import { ROOT_NAMES } from "../roots/paths.js";
 import type { Roots } from "../roots/roots.js";
+import type { Connection } from "../session/keeper.js";
 import { isStepFolder, type StepEntry, stepIndex } from "../steps/step-index.js";
 import { findWorkflow } from "./find.js";
 import {

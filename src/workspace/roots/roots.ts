@@ -2,8 +2,7 @@
  * The roots of a workspace: the only way from a path that an agent gives to a file. The entry file of this folder; what
  * is decided where:
  * - roots.ts: how a path becomes a location, what `{project-root}` may reach, and which names are suggested
- * - paths.ts: which paths are refused on every system, and how variables are replaced
- * - folders.ts: which folders may be roots
+ * - paths.ts: which paths are refused on every system, how variables are replaced, and which folders may be roots
  */
 import { join, posix, relative, sep } from "node:path";
 import { distance } from "fastest-levenshtein";
@@ -12,12 +11,13 @@ import type { SandboxEntry } from "../../sandbox/list.js";
 import { isInside } from "../../sandbox/resolve.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
 import { isSessionFolder } from "../session/folders.js";
-import { type OpenRoot, ROOT_NAMES } from "./folders.js";
 import {
   checkedPath,
   expandPath,
   expandText,
   type Location,
+  type OpenRoot,
+  ROOT_NAMES,
   showLocation,
   type Variables,
   type VariableValue,

@@ -1,13 +1,15 @@
 /**
  * Sessions with everything that belongs to them: folder, manifest, log, figures and notifications. The entry file of
  * this folder; what is decided where:
- * - keeper.ts: the order of writes: a file before its log entry; at the end of a session, the log before the manifest
+ * - keeper.ts: a file is written before its log entry, the last log entry before the manifest; what tools know of a client
  * - folders.ts: ids of sessions, limits, where an output may be saved, and the errors with the call that helps
  * - manifest.ts: the format of `manifest.json`; a change is compare-and-swap
  * - machine.ts: what may happen to a recorded session, the format of its log, and its recorder: one commit per act
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import type { WorkspaceNotifications } from "../options.js";
+import type { FullClock } from "../../ports/clock.js";
+import type { WorkspaceLimits, WorkspaceNotifications } from "../options.js";
+import type { Roots } from "../roots/roots.js";
 import type { SessionFacts, SessionFolders } from "./folders.js";
 import type { Recorder, WorkspaceAct } from "./machine.js";
 import type { Manifest } from "./manifest.js";
@@ -166,4 +168,30 @@ function notRecorded(path: string, cause: unknown): PhasegateError<"STORAGE_FAIL
     details: { operation: "record" },
     cause,
   });
+}
+
+/** A client of a workspace: the roots that it reads, and the sessions that it may write. */
+export interface Connection {
+  readonly roots: Roots;
+  readonly limits: WorkspaceLimits;
+  readonly clock: FullClock;
+  readonly sessions: SessionKeeper;
+  /** The session that this connection created or reopened last; undefined before the first. */
+  readonly sessionId: string | undefined;
+  /** Returns true if the connection created or reopened this session. */
+  owns(id: string): boolean;
+  /** Returns true if the host lets the connection reopen this session. */
+  mayReopen(id: string): boolean;
+  /**
+   * Makes a session the connection's current one. The first `recorded` of the pending acts are in its log already and
+   * are dropped.
+   */
+  adopt(id: string, recorded: number): void;
+  /**
+   * Records an act in a session's log; default: the current session's. Without a session the act is pending until one
+   * is created.
+   */
+  record(act: WorkspaceAct, sessionId?: string): Promise<void>;
+  /** The pending acts: what was done before there was a session. */
+  readonly kept: readonly WorkspaceAct[];
 }

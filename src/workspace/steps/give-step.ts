@@ -9,14 +9,13 @@ import type { Problem } from "../../gate/verdict.js";
 import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
 import { readGateObject } from "../../workflow/files/choose-gate.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
-import { ObjectReader } from "../../workflow/object-reader.js";
-import { createReport } from "../../workflow/report.js";
+import { createReport, ObjectReader } from "../../workflow/object-reader.js";
 import type { FieldGate } from "../../workflow/structure.js";
 import { refuseMisspelt, splitFrontMatter } from "../../workflow/yaml.js";
-import type { Connection } from "../connection.js";
 import { definitionInvalid } from "../preload/load-workflow.js";
 import { folderOf, inFolder, readWhole } from "../preload/parts.js";
 import { type OpenedSkill, type SkillPlaces, unrenderedMarks } from "../preload/skills.js";
+import type { Connection } from "../session/keeper.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter } from "./step-index.js";
 
 /** A step of a skill. */

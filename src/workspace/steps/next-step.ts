@@ -9,9 +9,9 @@ import { PhasegateError } from "../../errors.js";
 import { type AttemptLimits, attemptsLeft } from "../../gate/judge.js";
 import { nearest, shown } from "../../workflow/names.js";
 import type { FieldGate } from "../../workflow/structure.js";
-import type { Connection } from "../connection.js";
 import { findWorkflow } from "../preload/find.js";
 import { type OpenedSkill, openSkill, skillPlaces } from "../preload/skills.js";
+import type { Connection } from "../session/keeper.js";
 import {
   DONE,
   type GivenStep,

@@ -1,12 +1,11 @@
 /** The tools that read: `read_file` and `list_files`, and pages of a text that split no character. */
-
 import { posix } from "node:path";
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import type { Connection } from "../connection.js";
 import { type Location, sessionPath } from "../roots/paths.js";
 import { decodeText } from "../roots/roots.js";
 import { isSessionFolder } from "../session/folders.js";
+import type { Connection } from "../session/keeper.js";
 import { defineTool, type ToolSuccess } from "./tool.js";
 
 /** The answer of `read_file`. */

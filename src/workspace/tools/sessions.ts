@@ -4,11 +4,10 @@
  */
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import type { Connection } from "../connection.js";
 import { type PreloadedWorkflow, preloadWorkflow } from "../preload/preload-workflow.js";
-import { ROOT_NAMES } from "../roots/folders.js";
-import { checkedPath, type Location, namesSession, sessionPath } from "../roots/paths.js";
+import { checkedPath, type Location, namesSession, ROOT_NAMES, sessionPath } from "../roots/paths.js";
 import { isSessionFolder, noSession } from "../session/folders.js";
+import type { Connection } from "../session/keeper.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
 import { DONE, type GivenStep, type StepRefusal } from "../steps/give-step.js";

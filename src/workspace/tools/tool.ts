@@ -3,13 +3,11 @@
  * - files.ts: what reading and listing return, and how a long file is paged
  * - sessions.ts: which session a path is saved to, what preloading and steps answer, and the table of all tools
  */
-
 import type * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { type Action, action, type Failure } from "../../tools/dispatch.js";
-import { fieldNames, isOptional, unknownField } from "../../tools/request.js";
-import { type ObjectSchema, publishedSchema } from "../../tools/wire.js";
-import type { Connection } from "../connection.js";
+import { fieldNames, isOptional, type ObjectSchema, publishedSchema, unknownField } from "../../tools/wire.js";
+import type { Connection } from "../session/keeper.js";
 
 /** The answer of a tool that has done what was asked; each tool adds what it found or made. */
 export interface ToolSuccess {

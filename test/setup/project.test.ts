@@ -1,7 +1,7 @@
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { applyPlan } from "../../src/setup/apply.js";
+import { applyPlan } from "../../src/setup/project.js";
 import { RECORD_PATH } from "../../src/setup/record.js";
 import { aProject } from "./a-project.js";
 
