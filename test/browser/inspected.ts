@@ -8,7 +8,7 @@ import { createRoutedEngine, defineRoutedWorkflow, type RoutedEngine, routedWork
 import type { Verifier } from "phasegate/verify";
 import { Recorder } from "../../src/workspace/session/machine.js";
 
-export const TOKEN = "a-token-of-more-than-thirty-two-characters";
+const TOKEN = "a-token-of-more-than-thirty-two-characters";
 
 const UNDERSTAND = `evidence_schema:
   summary: {type: string, required: true, validator: min_length_20, description: "what is to change, and why"}
@@ -196,7 +196,7 @@ export const UNDERSTOOD = {
   risk: "low",
 };
 export const PLANNED = { plan: "1. Show it with a test\n2. Read to the end\n3. Look for others", reviewed: true };
-export const BUILT = { commit: "4f1c2ab", coverage: 91.5 };
+const BUILT = { commit: "4f1c2ab", coverage: 91.5 };
 
 /** Sessions in every state that people look at. Returns their ids by what they are. */
 export async function populate({ engine, routed, recorder }: Inspected) {

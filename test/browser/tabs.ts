@@ -1,7 +1,7 @@
 /** Tabs of a browser on an inspector, which note everything that should not happen. */
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { findChromium } from "../support/chromium.js";
 import type { Inspected } from "./inspected.js";
@@ -63,11 +63,9 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => document.querySelector(".loading") === null);
 }
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
 /** Returns what axe-core finds wrong with a page, in words. */
 export async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { run } = Reflect.get(globalThis, "axe");
     const found: { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] } = await run();

@@ -113,7 +113,7 @@ export function useData<T>(path: string, isAbout: (message: LiveMessage) => bool
 }
 
 /** Returns true if everything is to be read anew. */
-export function isReset({ type }: LiveMessage): boolean {
+function isReset({ type }: LiveMessage): boolean {
   return type === "reset";
 }
 

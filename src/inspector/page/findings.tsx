@@ -1,7 +1,5 @@
 /** What a gate has found: problems, what verifiers saw, notes and waivers. */
-import type { Problem } from "../../gate/verdict.js";
-import type { Verification } from "../../phased/state/events.js";
-import type { AttemptNote } from "../../phased/state/history.js";
+import type { AttemptNote, Problem, Verification } from "../wire.js";
 import { Line, Long, Some, State, Time } from "./text.js";
 
 /** What is wrong with evidence. */

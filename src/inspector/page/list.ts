@@ -1,7 +1,6 @@
 /** The list of sessions as far as it was read, and how messages change it. */
 import { signal } from "@preact/signals";
-import type { BrokenSession, ListedSession } from "../../phased/lists.js";
-import type { LiveMessage, SessionFilter, SessionList } from "../wire.js";
+import type { BrokenSession, ListedSession, LiveMessage, SessionFilter, SessionList } from "../wire.js";
 import { asFailure, type Failure, get } from "./api.js";
 
 /** The filters by their names in the query. */

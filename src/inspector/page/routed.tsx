@@ -1,6 +1,5 @@
 /** Routed and recorded sessions: what was reported and decided, entry by entry. */
-import type { JsonObject } from "../../workflow/json.js";
-import type { RecordedDetail, RoutedDetail } from "../wire.js";
+import type { JsonObject, RecordedDetail, RoutedDetail } from "../wire.js";
 import { Problems, Verifications } from "./findings.js";
 import { Picture } from "./graph.js";
 import { Audit } from "./records.js";

@@ -1,8 +1,7 @@
 /** The list of sessions: filters, and rows of which only those on the screen are in the document. */
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { ListedSession } from "../../phased/lists.js";
-import type { WorkflowList } from "../wire.js";
+import type { ListedSession, WorkflowList } from "../wire.js";
 import { useData } from "./api.js";
 import { applyMessage, FILTERS, listed, queryOf, readList, readMore } from "./list.js";
 import { onMessage } from "./live.js";
@@ -112,7 +111,7 @@ interface SelectProps {
 }
 
 /** A choice of one option, or any. A value of the URL that is none of the options is one more. */
-export function Select({ label, options, value, onChange }: SelectProps) {
+function Select({ label, options, value, onChange }: SelectProps) {
   const isOwn = value === "" || options.some(([option]) => option === value);
   return (
     <label>
@@ -276,7 +275,7 @@ function Row({ session, index }: { readonly session: ListedSession; readonly ind
 }
 
 /** Returns `2 of 5`. */
-export function phaseOf(current: number, total: number | undefined): string {
+function phaseOf(current: number, total: number | undefined): string {
   return total === undefined ? `phase ${current}` : `${current} of ${total}`;
 }
 
