@@ -60,7 +60,8 @@ const MAY_IMPORT = {
 
 /** Where `node:` is allowed. What runs in a browser or an edge worker has none of it. */
 const NODE_ROOMS = [
-  "^src/(sandbox|workspace|testing|cli|verifiers|search|inspector)/",
+  "^src/(sandbox|workspace|testing|cli|verifiers|search)/",
+  "^src/inspector/(?!page/)",
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
   "^src/setup/project[.]ts$",
@@ -130,7 +131,7 @@ export default {
       comment: "the page runs in browsers: of the server it knows the types in wire.ts, and no code",
       severity: "error",
       from: { path: "^src/inspector/page/" },
-      to: { path: "^src/", pathNot: "^src/inspector/(?:page/|wire[.]ts$)" },
+      to: { path: "^src/", pathNot: "^src/(?:errors[.]ts$|inspector/(?:page/|wire[.]ts$))" },
     },
     {
       name: "page-imports-types",

@@ -9,12 +9,11 @@ import { now } from "./state.js";
 /** Control characters; and those that are invisible, or change the direction of the text around them. */
 const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Makes hidden characters visible: ␛ for escape, [U+202E] for a mark. A carriage return before a line feed is none. */
+/** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is none. */
 export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(HIDDEN, (character) => {
     const code = character.codePointAt(0) ?? 0;
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    return code === 0x7f ? "␡" : `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
+    return `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
   });
 }
 

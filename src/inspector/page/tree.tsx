@@ -84,7 +84,7 @@ function Branch({ members, depth, label, count }: BranchProps) {
 function Scalar({ value }: { readonly value: string | number | boolean | null }) {
   if (typeof value !== "string") return <code class="scalar">{String(value)}</code>;
   if (value === "") return <span class="quiet">empty text</span>;
-  return <Long text={value} />;
+  return value.length <= 100 && !value.includes("\n") ? <Line text={value} /> : <Long text={value} />;
 }
 
 /** What is not as it was, value by value. */
