@@ -110,10 +110,16 @@ export interface Inspected {
 
 export interface InspectedOptions extends Partial<InspectorOptions> {
   readonly storage?: StorageAdapter;
+  /** True if the engine accepts signed approvals alone. */
+  readonly isSigned?: boolean;
 }
 
 /** Starts a server. */
-export async function inspect({ storage = new MemoryStorage(), ...more }: InspectedOptions = {}): Promise<Inspected> {
+export async function inspect({
+  storage = new MemoryStorage(),
+  isSigned = false,
+  ...more
+}: InspectedOptions = {}): Promise<Inspected> {
   const sources = {
     change: files("change", "Change", "A change of the code that somebody has looked at."),
     "release.v2": files("release.v2", "Release", "A release, from the notes to the tag."),
@@ -125,7 +131,7 @@ export async function inspect({ storage = new MemoryStorage(), ...more }: Inspec
     content,
     verifiers: { tests },
     limits: { maxActiveSessions: 100_000 },
-    allowUnsignedApprovals: true,
+    allowUnsignedApprovals: !isSigned,
   });
   const routed = createRoutedEngine({ storage, workflows: routedWorkflows(support), decider });
   const recorder = new Recorder({ storage, clock: { now: () => Date.now(), newId: () => crypto.randomUUID() } });

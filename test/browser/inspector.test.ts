@@ -295,6 +295,46 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.page.getByRole("link", { name: "src/after.ts" }).waitFor();
     });
 
+    it("with many changes: what waits appears while other sessions go on", async () => {
+      await begin();
+      await tab.visit("inbox");
+      const busy = await start("src/busy.ts");
+      const end = new AbortController();
+      const work = async () => {
+        while (!end.signal.aborted) {
+          await world.engine.pause(busy, { operator: "cat" });
+          await world.engine.resume(busy, { operator: "cat" });
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      };
+      const working = work();
+      await world.engine.completePhase(ids.fresh, { phase: 1, evidence: { ...UNDERSTOOD } });
+      await world.engine.completePhase(ids.fresh, { phase: 2, evidence: { ...PLANNED } });
+      try {
+        await tab.page.getByText("src/new-thing.ts").waitFor({ timeout: 5000 });
+      } finally {
+        end.abort();
+        await working;
+      }
+      expect(tab.problems).toEqual([]);
+    });
+
+    it("with sessions that can't be shown: each stands with its reason", async () => {
+      const storage = new MemoryStorage();
+      const before = await inspect({ storage });
+      await populate(before);
+      // A host that accepts signed approvals alone.
+      world = await inspect({ storage, isSigned: true });
+      tab = await openTab(browser, world);
+      await tab.visit("sessions");
+      const broken = tab.page.getByRole("region", { name: /^Can’t be shown/ });
+      expect(await broken.locator("li").count()).toBe(3);
+      expect(await broken.innerText()).toMatch(/APPROVAL_REFUSED.*approv/s);
+      await picture(tab.page, "broken");
+      await before.close();
+      expect(tab.problems).toEqual([]);
+    });
+
     it("with a list of thousands: few rows are in the document, and the rest comes by scrolling", async () => {
       await begin();
       for (let index = 0; index < 2000; index += 1) await start(`src/file-${index}.ts`);

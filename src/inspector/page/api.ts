@@ -99,8 +99,11 @@ export function useData<T>(path: string, isAbout: (message: LiveMessage) => bool
     read();
     const stop = onMessage((message) => {
       if (!about.current(message)) return;
-      clearTimeout(timer);
-      timer = setTimeout(read, GATHER_MS);
+      // Not put off by the next message: they may never end.
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        read();
+      }, GATHER_MS);
     });
     return () => {
       stop();

@@ -143,9 +143,11 @@ async function begin(): Promise<void> {
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const countSoon = (wait: number) => {
-    clearTimeout(timer);
-    // The next change counts anew, should this fail.
-    timer = setTimeout(() => count().catch(() => undefined), wait);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      // The next change counts anew, should this fail.
+      count().catch(() => undefined);
+    }, wait);
   };
   onMessage(() => countSoon(500));
   countSoon(0);

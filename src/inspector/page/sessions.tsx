@@ -60,6 +60,7 @@ function Filters() {
     clearTimeout(typing.current);
     typing.current = setTimeout(() => go(hrefWith({ [name]: text }), { replace: true }), 200);
   };
+  useEffect(() => () => clearTimeout(typing.current), []);
   const chosen = value("status") === "" ? [] : value("status").split(",");
   const toggle = (status: string) =>
     set({ status: STATUSES.filter((one) => chosen.includes(one) !== (one === status)).join(",") });
