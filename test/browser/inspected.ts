@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { createEngine, MemoryContent, MemoryStorage, type StorageAdapter } from "phasegate";
+import { createApproverKeys } from "phasegate/approval";
 import { createInspector, type InspectorOptions } from "phasegate/inspector";
 import { createRoutedEngine, defineRoutedWorkflow, type RoutedEngine, routedWorkflows } from "phasegate/routed";
 import type { Verifier } from "phasegate/verify";
@@ -132,6 +133,7 @@ export async function inspect({
     verifiers: { tests },
     limits: { maxActiveSessions: 100_000 },
     allowUnsignedApprovals: !isSigned,
+    approvers: isSigned ? { ann: (await createApproverKeys()).publicKey } : {},
   });
   const routed = createRoutedEngine({ storage, workflows: routedWorkflows(support), decider });
   const recorder = new Recorder({ storage, clock: { now: () => Date.now(), newId: () => crypto.randomUUID() } });

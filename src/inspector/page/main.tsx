@@ -143,7 +143,8 @@ async function begin(): Promise<void> {
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const countSoon = (wait: number) => {
-    timer ??= setTimeout(() => {
+    if (timer !== undefined) return;
+    timer = setTimeout(() => {
       timer = undefined;
       // The next change counts anew, should this fail.
       count().catch(() => undefined);

@@ -338,7 +338,7 @@ function Broken() {
       <ul>
         {broken.map(({ sessionId, code, message }) => (
           <li key={sessionId}>
-            <Line text={sessionId} code /> <State of="failed" word={code} />
+            <Line text={sessionId} code /> <code class="state-failed">{code}</code>
             <p>{line(message, 1000)}</p>
           </li>
         ))}
