@@ -18,6 +18,8 @@ const write = process.argv.includes("--write");
 const FENCE =
   /^(?<indent>[ \t]*)(?<ticks>`{3,})(?<info>[^\n`]*\bsource=(?<source>[^\s#`]+)(?:#(?<region>[\w-]+))?[^\n`]*)\n(?<body>[\s\S]*?)^[ \t]*\k<ticks>[ \t]*$/gm;
 const MARKER = /^\s*(?:\/\/|#) ?#(?:end)?region\b/;
+/** The line for editors, whose path is right only where the file is. */
+const SCHEMA = /^(?:# yaml-language-server: \$schema=| *"\$schema": "(?:\.\.\/)+schemas\/)/;
 
 const ANY_FENCE = /^[ \t]*(?<ticks>`{3,})(?<info>[^\n`]*)\n[\s\S]*?^[ \t]*\k<ticks>[ \t]*$/gm;
 
@@ -108,7 +110,7 @@ function snippet(source, region) {
   if (region !== undefined && (start < 0 || end < start)) {
     return { problem: `${source} has no region ${region} (// #region ${region} … // #endregion ${region})` };
   }
-  const inside = lines.slice(start + 1, end).filter((line) => !MARKER.test(line));
+  const inside = lines.slice(start + 1, end).filter((line) => !MARKER.test(line) && !SCHEMA.test(line));
   const margin = Math.min(...inside.filter((line) => line.trim() !== "").map((line) => line.search(/\S/)));
   const code = inside
     .map((line) => line.slice(margin))

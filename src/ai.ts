@@ -16,4 +16,5 @@ export {
   type SamplingParams,
   type SamplingServer,
 } from "./deciders/sampling.js";
-export type { DeciderAnswer, DecisionRequest, DecisionUsage, StepDecider } from "./routed/decision/request.js";
+export type { StepDecider } from "./ports/step-decider.js";
+export type { DeciderAnswer, DecisionRequest, DecisionUsage } from "./routed/decision/request.js";

@@ -76,13 +76,18 @@ const verifierName = filled.meta({
   examples: Object.keys(VERIFIERS),
 });
 
+const aboutCheck = {
+  description: optional(filled, "What it checks, for the agent."),
+  waivable: optional(z.boolean(), "`false` if nobody may waive a check of the gate as a whole."),
+};
+
 /** A verifier with its parameters. Those of the built-in verifiers are checked; others are up to the host. */
-const verifierObject = withKeywords(z.looseObject({ verifier: verifierName }), {
+const verifierObject = withKeywords(z.looseObject({ verifier: verifierName, ...aboutCheck }), {
   allOf: Object.entries(VERIFIERS).map(([name, [params, checks, together]]) => ({
     if: { properties: { verifier: { const: name } }, required: ["verifier"] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: {
-      ...jsonSchemaOf(params.extend({ verifier: z.literal(name).describe(checks) })),
+      ...jsonSchemaOf(params.extend({ verifier: z.literal(name).describe(checks), ...aboutCheck })),
       ...(together === undefined ? {} : { allOf: [together] }),
     },
   })),

@@ -14,6 +14,8 @@ import {
   type Distrust,
   type GivenDecision,
 } from "./decision.js";
+import { fromBase64Url } from "./keys.js";
+import type { ApprovalSignature } from "./message.js";
 
 /** A gate that passed with a person's word, and whether this host accepts it. */
 export interface ApprovalPass {
@@ -28,8 +30,52 @@ export interface ApprovalPass {
   readonly by?: string;
   /** True if the log says that it was signed. */
   readonly authenticated: boolean;
+  /** The key that it was signed with; missing if this host does not accept it, or accepts it unsigned. */
+  readonly key?: UsedKey;
   /** Why this host does not accept it; missing if it does. */
   readonly distrust?: Distrust;
+}
+
+/** The key of a signature that this host has checked. */
+export interface UsedKey {
+  /** The kind of the key. */
+  readonly kind: "ed25519" | "passkey";
+  /** The first half of the SHA-256 of the public key, in hexadecimal. */
+  readonly id: string;
+  /** How often the passkey says that it has signed; 0 if it does not count. Missing for an Ed25519 key. */
+  readonly counter?: number;
+}
+
+/** A signature in a log that this host accepts. */
+export interface KeyUse {
+  /** The version of its commit. */
+  readonly version: number;
+  /** The name of the approver. */
+  readonly by: string;
+  /** The key. */
+  readonly key: UsedKey;
+}
+
+/** A passkey whose counter has not gone up between two approvals in a log: it may have been copied. */
+export interface CounterWarning {
+  /** The name of the approver. */
+  readonly by: string;
+  /** The id of the key, as in {@link UsedKey}. */
+  readonly key: string;
+  /** The version of the commit whose counter is too low. */
+  readonly version: number;
+  /** The counter in it. */
+  readonly counter: number;
+  /** The approval before it with the highest counter. */
+  readonly before: { readonly version: number; readonly counter: number };
+}
+
+/** What an audit finds about approvals. */
+export interface ApprovalAudit<P extends ApprovalPass> {
+  /** Every gate that passed with an approval; empty if the log is not intact. */
+  readonly approvals: readonly P[];
+  /** The approvals by passkeys that may have been copied. The approvals count nevertheless. */
+  readonly warnings: readonly CounterWarning[];
 }
 
 /** A pass that this host does not accept: what follows it in the log does not count here. */
@@ -49,6 +95,8 @@ export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Appro
   isNew(head: Head): boolean;
   /** Returns the gates that have passed up to this commit; an audit collects them, by version. */
   audited(ledger: Ledger): Iterable<P>;
+  /** Returns the signatures in the last commit of the ledger that this host accepts. */
+  used(ledger: Ledger): Iterable<KeyUse>;
   /** Returns an approval at the end of the log whose gate was not left yet. */
   open?(ledger: Ledger): P | undefined;
   /** Returns the gates that count as passed in this state. */
@@ -59,12 +107,11 @@ export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Appro
 
 /** Finds approvals in a log that this host does not accept. */
 export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P extends ApprovalPass> {
-  /** True if this host has approvers' keys, without which it can't tell an approval from a forged one. */
-  readonly knowsApprovers: boolean;
   readonly #kernel: Pick<Kernel<never, Event, Head>, "log" | "audit">;
   readonly #options: ApprovalOptions;
   readonly #reading: ApprovalReading<Event, Head, Structure, Ledger, P>;
-  readonly #ledgers: LogFold<Event, Head, Ledger>;
+  /** The approvers that ledgers were read with, and the ledgers. Other approvers read a log in another way. */
+  #read: { readonly options: ApprovalOptions; readonly ledgers: LogFold<Event, Head, Ledger> } | undefined;
   readonly #asking = new WeakMap<Structure, boolean>();
 
   constructor(
@@ -75,8 +122,11 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
     this.#kernel = kernel;
     this.#options = options;
     this.#reading = reading;
-    this.knowsApprovers = options.approvers.size > 0;
-    this.#ledgers = new LogFold(kernel, reading.beginning, (ledger, commit) => reading.add(ledger, commit, options));
+  }
+
+  /** True if this host has approvers' keys, without which it can't tell an approval from a forged one. */
+  get knowsApprovers(): boolean {
+    return this.#options.approvers.size > 0;
   }
 
   /**
@@ -101,22 +151,22 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   }
 
   /** Checks a whole log, against a receipt if one is given, and each approval in it. */
-  async audit(
-    sessionId: SessionId,
-    receipt?: Receipt,
-  ): Promise<AuditReport & { /** Empty if the log is not intact. */ readonly approvals: readonly P[] }> {
+  async audit(sessionId: SessionId, receipt?: Receipt): Promise<AuditReport & ApprovalAudit<P>> {
     const report = await this.#kernel.audit(sessionId, receipt);
-    if (!report.intact) return { ...report, approvals: [] };
-    const { add, beginning, audited, open } = this.#reading;
+    if (!report.intact) return { ...report, approvals: [], warnings: [] };
+    const { add, beginning, audited, used, open } = this.#reading;
+    const options = { ...this.#options };
     const approvals = new Map<number, P>();
+    const counters = new Counters();
     let ledger = beginning;
     for await (const commit of this.#kernel.log(sessionId)) {
-      ledger = await add(ledger, commit, this.#options);
+      ledger = await add(ledger, commit, options);
       for (const pass of audited(ledger)) approvals.set(pass.version, pass);
+      for (const use of used(ledger)) counters.add(use);
     }
     const last = open?.(ledger);
     if (last !== undefined) approvals.set(last.version, last);
-    return { ...report, approvals: [...approvals.values()] };
+    return { ...report, approvals: [...approvals.values()], warnings: counters.warnings };
   }
 
   #mayHavePassed({ head }: Current<Head>, structure: Structure): boolean {
@@ -128,9 +178,19 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
     return (asks || this.#reading.hasWaivers?.(head) === true) && !this.#reading.isNew(head);
   }
 
+  #ledgers(): LogFold<Event, Head, Ledger> {
+    const options = { ...this.#options };
+    if (this.#read?.options.approvers !== options.approvers) {
+      const { add, beginning } = this.#reading;
+      const ledgers = new LogFold(this.#kernel, beginning, (ledger: Ledger, commit) => add(ledger, commit, options));
+      this.#read = { options, ledgers };
+    }
+    return this.#read.ledgers;
+  }
+
   async #first(session: Current<Head>, counts?: (pass: P) => boolean): Promise<Unapproved<P> | undefined> {
     let first: Unapproved<P> | undefined;
-    for (const pass of this.#reading.passes(await this.#ledgers.at(session), session)) {
+    for (const pass of this.#reading.passes(await this.#ledgers().at(session), session)) {
       if (!isUnapproved(pass) || counts?.(pass) === false) continue;
       if (first === undefined || pass.version < first.version) first = pass;
     }
@@ -138,26 +198,63 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   }
 }
 
-/** Returns why an approval in a log does not count; undefined if it does. */
-export async function distrustOf(
+/** Compares the counters of passkeys, in the order of a log. */
+class Counters {
+  readonly warnings: CounterWarning[] = [];
+  readonly #highest = new Map<string, { readonly version: number; readonly counter: number }>();
+
+  add({ version, by, key: { id, counter } }: KeyUse): void {
+    if (counter === undefined) return;
+    const before = this.#highest.get(id);
+    // Many passkeys do not count: theirs is always 0.
+    const isTooLow = before !== undefined && counter <= before.counter && before.counter > 0;
+    if (isTooLow) this.warnings.push({ by, key: id, version, counter, before });
+    else this.#highest.set(id, { version, counter });
+  }
+}
+
+/** Whether an approval in a log counts. */
+export interface CheckedApproval {
+  /** Why it does not; missing if it does. */
+  readonly distrust?: Distrust;
+  /** The key that it was signed with, if it counts and is signed. */
+  readonly key?: UsedKey;
+}
+
+/** Checks an approval in a log. */
+export async function checkApproval(
   options: ApprovalOptions,
   question: AskedApproval,
   approved: Omit<GivenDecision, "decision">,
-): Promise<Distrust | undefined> {
+): Promise<CheckedApproval> {
   const { by, note, signature } = approved;
   const checked = await checkDecision(options, question, { decision: "approve", by, note, signature });
-  return "refusal" in checked ? checked.refusal.details.reason : undefined;
+  if ("refusal" in checked) return { distrust: checked.refusal.details.reason };
+  const { keyId, signature: valid } = checked.accepted;
+  if (keyId === undefined || valid === undefined) return {};
+  return { key: usedKey(keyId, valid) };
+}
+
+/** The counter follows the 32 bytes of the relying party's hash and one of flags. */
+const COUNTER_AT = 33;
+
+/** Returns what is known of the key of a signature that was checked. */
+function usedKey(id: string, { authenticatorData }: ApprovalSignature): UsedKey {
+  if (authenticatorData === undefined) return { kind: "ed25519", id };
+  const counter = new DataView(fromBase64Url(authenticatorData).buffer).getUint32(COUNTER_AT);
+  return { kind: "passkey", id, counter };
 }
 
 /** Returns a pass with the approver of the log, if it has one. */
 export function passOf(
   { version, at }: { readonly version: number; readonly at: string },
   approved: { readonly by: string; readonly authenticated: boolean } | undefined,
-  distrust: Distrust | undefined,
+  { distrust, key }: CheckedApproval,
 ): ApprovalPass {
   const by = approved === undefined ? {} : { by: approved.by };
   const pass = { version, at, ...by, authenticated: approved?.authenticated === true };
-  return distrust === undefined ? pass : { ...pass, distrust };
+  if (distrust !== undefined) return { ...pass, distrust };
+  return key === undefined ? pass : { ...pass, key };
 }
 
 function isUnapproved<P extends ApprovalPass>(pass: P): pass is Unapproved<P> {

@@ -5,6 +5,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { PhasegateError } from "../errors.js";
+import type { ApproverKey } from "./approvers.js";
 
 /** An approver's key pair as texts. */
 export interface ApproverKeys {
@@ -70,12 +71,13 @@ export async function isSignedBy(publicKey: string, message: string, signature: 
 }
 
 /** Returns a short name of a public key for logs: the first half of its SHA-256. */
-export function keyIdOf(publicKey: string): string {
-  return bytesToHex(sha256(fromBase64Url(publicKey.slice(PREFIX.length)))).slice(0, 32);
+export function keyIdOf(key: ApproverKey): string {
+  const text = typeof key === "string" ? key.slice(PREFIX.length) : key.publicKey;
+  return bytesToHex(sha256(fromBase64Url(text))).slice(0, 32);
 }
 
 /** Encodes bytes as base64url, without padding. */
-function toBase64Url(bytes: Uint8Array): string {
+export function toBase64Url(bytes: Uint8Array): string {
   const base64 = btoa(String.fromCharCode(...bytes));
   return base64.replace(/[+]/g, "-").replace(/[/]/g, "_").replaceAll("=", "");
 }
@@ -89,7 +91,7 @@ function noPrivateKey(cause?: unknown): PhasegateError<"INVALID_INPUT"> {
 }
 
 /** Decodes base64url. Throws the error of `atob` for anything else. */
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }

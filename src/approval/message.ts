@@ -2,7 +2,9 @@
  * The text that an approver signs. It names everything that the decision is about, so that a signature for
  * one decision is worthless for any other. The entry file of this folder; what is decided where:
  * - message.ts: what a signature covers, and the approver's side of it
- * - keys.ts: keys and signatures, loaded by the first call that needs them
+ * - keys.ts: Ed25519 keys and signatures
+ * - approvers.ts: which keys a person has, and when an invitation to register a passkey counts
+ * - passkey.ts: signatures by passkeys and their registration, loaded by the first call that needs them
  * - decision.ts: which decisions count
  * - guard.ts: which approvals in a log count, and when a session is behind one that does not
  */
@@ -68,12 +70,16 @@ export interface ApprovalAnswer {
   readonly signedAt: string;
 }
 
-/** An approver's signature. */
+/** An approver's signature: by an Ed25519 key, or with the last two members by a passkey. */
 export interface ApprovalSignature {
   /** The time of the signature by the approver's clock: ISO 8601, UTC. */
   readonly signedAt: string;
-  /** The Ed25519 signature of {@link approvalMessage}, in base64url. */
+  /** In base64url: the Ed25519 signature of {@link approvalMessage}, or the signature of the passkey's assertion. */
   readonly value: string;
+  /** The authenticator data of the assertion, in base64url; at most 2,048 characters. */
+  readonly authenticatorData?: string | undefined;
+  /** The client data of the assertion (`clientDataJSON`), in base64url; at most 4,096 characters. */
+  readonly clientData?: string | undefined;
 }
 
 /**
@@ -104,12 +110,21 @@ export function approvalRefused(
   message: string,
   remedy: string,
   details: ErrorDetails["APPROVAL_REFUSED"],
+  cause?: Error,
 ): PhasegateError<"APPROVAL_REFUSED"> {
-  return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details });
+  return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details, cause });
 }
 
-/** Checks a stored signature. */
-export const signatureSchema = z.object({ signedAt: z.string(), value: z.string() });
+const text = (max: number) => z.string().check(z.maxLength(max));
+const base64Url = (max: number) => text(max).check(z.regex(/^[A-Za-z0-9_-]+$/));
+
+/** Checks a signature, as it arrives and as it is stored. Signatures of other members and lengths are refused. */
+export const signatureSchema = z.object({
+  signedAt: text(100),
+  value: text(1024),
+  authenticatorData: z.optional(base64Url(2048)),
+  clientData: z.optional(base64Url(4096)),
+});
 
 /**
  * Generates an Ed25519 key pair for an approver. The host gets the public key (`EngineOptions.approvers`);

@@ -1,45 +1,20 @@
 /**
  * `phasegate approve`, `phasegate waive` and `phasegate deny`: shows what a session waits for, asks, signs the decision and
- * passes it to the engine. waiting.ts has what sessions wait for. `phasegate keygen` makes an approver's keys.
- * `phasegate audit` checks a session's whole log, also against a receipt that was kept elsewhere.
+ * passes it to the engine. waiting.ts has what sessions wait for. And `phasegate keygen`: makes an approver's keys.
  */
-import { mkdir, open, writeFile } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Command, Option } from "commander";
-import * as z from "zod";
+import type { Approvers } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
 import { errnoOf } from "../errors.js";
 import type { AttemptLimits } from "../gate/judge.js";
-import { waivedText } from "../gate/waivers.js";
-import type { Receipt } from "../log/commit.js";
-import type { ApprovedPass, SessionAudit } from "../phased/approval/ledger.js";
-import type { RoutedAudit } from "../routed/approvals.js";
-import type { RoutedPass } from "../routed/types.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import {
-  attemptOptions,
-  jsonOption,
-  logLevelOption,
-  notEmpty,
-  readJsonFile,
-  readSecret,
-  stateOption,
-} from "./options.js";
-import { type OpenedSession, openSession } from "./state.js";
-import {
-  ask,
-  confirm,
-  counted,
-  isInteractive,
-  print,
-  printable,
-  printJson,
-  styled,
-  type Terminal,
-  timeText,
-} from "./terminal.js";
-import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
+import { openSession } from "./state.js";
+import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
+import { keysOf, openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
 
 interface DecideOptions extends TrustOptions, AttemptLimits {
@@ -144,7 +119,7 @@ async function decide(
 ): Promise<ExitCode> {
   requireHash(decision, options);
   const trust = await readTrust(options);
-  const { by, privateKey } = await signerOf(options, trust.approvers ?? {});
+  const { by, privateKey } = await signerOf(options, trust.approvers);
   // Approving starts the next phase, whose checks may compare files with their state at its start.
   const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
   const { maxAttempts, maxAttemptsTotal } = options;
@@ -188,7 +163,7 @@ interface Signer {
   readonly privateKey?: string;
 }
 
-async function signerOf({ key, by }: DecideOptions, approvers: Readonly<Record<string, string>>): Promise<Signer> {
+async function signerOf({ key, by }: DecideOptions, approvers: Approvers): Promise<Signer> {
   if (key !== undefined) {
     const privateKey = await readSecret(key, "the private key");
     return { by: by ?? nameOf((await readPrivateKey(privateKey)).publicKey, approvers), privateKey };
@@ -214,8 +189,8 @@ function requirePerson({ yes }: DecideOptions, { seen }: WaitingSession, termina
   throw new CommandFailure("no confirmation is possible: this is not a terminal", EXIT.usage, hint);
 }
 
-function nameOf(publicKey: string, approvers: Readonly<Record<string, string>>): string {
-  const name = Object.keys(approvers).find((candidate) => approvers[candidate] === publicKey);
+function nameOf(publicKey: string, approvers: Approvers): string {
+  const name = Object.keys(approvers).find((candidate) => keysOf(approvers, candidate).includes(publicKey));
   if (name !== undefined) return name;
   const hint = `Give --approver NAME=${publicKey}, or --approvers FILE, with the same value as the server.`;
   throw new CommandFailure("this key is not one of the approvers' keys", EXIT.usage, hint);
@@ -284,104 +259,5 @@ async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
     const hint = "Name a file in a folder that you may write to.";
     throw new CommandFailure(`the folder ${folder} can't be created`, EXIT.environment, hint, { cause });
-  });
-}
-
-interface AuditOptions extends TrustOptions {
-  readonly state: string;
-  readonly receipt?: string;
-  readonly writeReceipt?: string;
-  readonly json?: true;
-}
-
-type Audited = SessionAudit | RoutedAudit;
-
-const HELP = `
-Two changes are found only with more options. If the newest commits were removed together with the store's record of
-the newest one (the file "head"), the rest is a valid shorter log: --receipt finds that. Anybody who can write the state
-can change a log and compute its hashes again, unless the hashes need a key: see --hash-key-file. The exit code is 1 if
-the log was changed, or if an approval in it is not by one of the approvers.`;
-
-const receiptSchema = z.object({ sessionId: z.string().optional(), version: z.int().positive(), hash: z.string() });
-
-/** Creates `phasegate audit`. */
-export function auditCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const command = new Command("audit")
-    .summary("check that a session's log was not changed")
-    .description("Checks a session's whole log: its hash chain, its payloads, and the approvals in it.")
-    .argument("<session>", "id of the session, as `phasegate sessions` lists it")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(
-      new Option("--receipt <file>", "a receipt that was kept elsewhere; finds removed commits").argParser(notEmpty),
-    )
-    .addOption(new Option("--write-receipt <file>", "write a receipt; keep it elsewhere").argParser(notEmpty));
-  for (const option of trustOptions()) command.addOption(option);
-  return command
-    .addOption(jsonOption())
-    .addOption(logLevelOption())
-    .addHelpText("after", HELP)
-    .action(async (sessionId: string, options: AuditOptions) => {
-      setExitCode(await audit(sessionId, options, terminal));
-    });
-}
-
-async function audit(sessionId: string, options: AuditOptions, terminal: Terminal): Promise<ExitCode> {
-  const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
-  const trust = await readTrust(options);
-  const opened = await openSession(options.state, sessionId, trust);
-  const report = await audited(opened, sessionId, receipt).finally(() => opened.engine.close());
-  const isChecked = Object.keys(trust.approvers ?? {}).length > 0;
-  if (options.json) printJson(terminal, { sessionId, ...report });
-  else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
-  if (!report.intact) return EXIT.problems;
-  if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });
-  return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
-}
-
-/** Audits a session of any kind. Approvals have the numbers of phases or the names of steps. */
-async function audited(opened: OpenedSession, sessionId: string, receipt: Receipt | undefined): Promise<Audited> {
-  // One call for each kind: their types differ.
-  if (opened.kind === "routed") return opened.engine.audit(sessionId, receipt);
-  return opened.kind === "recorded" ? opened.engine.audit(sessionId, receipt) : opened.engine.audit(sessionId, receipt);
-}
-
-function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): string[] {
-  if (!report.intact) {
-    const { versions, reason } = report;
-    return [`${styled(stdout, "red", "changed")}: ${printable(reason)}`, `  the first ${versions} commits are intact`];
-  }
-  const { version, hash } = report.receipt;
-  return [
-    `${styled(stdout, "green", "intact")}: ${counted(version, "commit")}, the newest is ${hash}`,
-    ...report.approvals.map((pass) => `  ${approvalLine(pass, isChecked)}`),
-  ];
-}
-
-function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): string {
-  const { version, at, by, authenticated, distrust } = pass;
-  const where = "step" in pass ? `step ${printable(pass.step)}` : `phase ${pass.phase}`;
-  const waived = "waived" in pass ? (pass.waived ?? []).map((one) => printable(waivedText(one))) : [];
-  const isWaiver = "on" in pass && pass.on === "waiver";
-  const approved = by === undefined ? "passed without an approval" : `approved by ${printable(by)}`;
-  const whose = [...(isWaiver ? [] : [approved]), ...waived].join("; ");
-  const signed = authenticated ? "signed" : "not signed";
-  const word = isChecked
-    ? distrust === undefined
-      ? "accepted"
-      : `NOT accepted: ${distrust}`
-    : "not checked: no approvers given";
-  return `${where} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${word}`;
-}
-
-async function readReceipt(file: string, sessionId: string) {
-  const parsed = receiptSchema.safeParse(await readJsonFile(file, "the receipt")).data;
-  if (parsed !== undefined && (parsed.sessionId ?? sessionId) === sessionId) return parsed;
-  const message = parsed === undefined ? `${file} is not a receipt` : `${file} is the receipt of another session`;
-  throw new CommandFailure(message, EXIT.usage, "Use a file that `phasegate audit --write-receipt` has written.");
-}
-
-async function writeReceipt(file: string, receipt: object): Promise<void> {
-  await writeFile(file, `${JSON.stringify(receipt)}\n`).catch((cause: unknown) => {
-    throw new CommandFailure(`the receipt can't be written: ${file}`, EXIT.environment, "Check the path.", { cause });
   });
 }

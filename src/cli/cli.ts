@@ -1,11 +1,11 @@
 /**
  * The command `phasegate`: its subcommands, and how a failure is printed. This is the entry file of the folder. Each
- * subcommand is in the file of its name (`keygen`, `waive`, `deny` and `audit` in approve.ts, `restore`, `repair` and
+ * subcommand is in the file of its name (`keygen`, `waive` and `deny` in approve.ts, `restore`, `repair` and
  * `compact` in backup.ts, `gate` in validate.ts); the other files have what several of them share:
  *
  * - exit-codes.ts: the exit codes, and which error ends with which of them
  * - options.ts: options of several commands, and the checks of their values
- * - trust.ts: options for approvers, the hash key, and what verifiers may run
+ * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
  * - attempts.ts: how attempts at gates are printed, with their evidence
@@ -87,6 +87,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   inspect: async () => (await import("./inspect.js")).inspectCommand,
   graph: async () => (await import("./inspect.js")).graphCommand,
   keygen: async () => (await import("./approve.js")).keygenCommand,
+  approvers: async () => (await import("./approvers.js")).approversCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),
@@ -98,7 +99,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
   cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
-  audit: async () => (await import("./approve.js")).auditCommand,
+  audit: async () => (await import("./audit.js")).auditCommand,
   "test-storage": async () => (await import("./test-storage.js")).testStorageCommand,
   export: async () => (await import("./export.js")).exportCommand,
   import: async () => (await import("./import.js")).importCommand,

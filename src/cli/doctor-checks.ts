@@ -3,8 +3,8 @@ import { execFile } from "node:child_process";
 import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
 import process from "node:process";
+import { loadWebAuthn } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
-import { requirePublicKeys } from "../phased/options.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -13,7 +13,7 @@ import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
 import { openState } from "./state.js";
 import { counted, sizeText, withoutPasswords } from "./terminal.js";
-import { openVerifiers, readTrust } from "./trust.js";
+import { keysOf, openVerifiers, readTrust } from "./trust.js";
 
 /** One thing that was looked at. */
 export interface Finding {
@@ -254,16 +254,17 @@ function checkWorkflow({ type, read }: FoundFiles, folder: string): Finding {
 export async function checkApprovers(options: ServedOptions, project: string): Promise<Finding[]> {
   const { workflows = [], allowUnsignedApprovals } = options;
   try {
-    const { approvers = {} } = await readTrust(options);
-    requirePublicKeys(approvers);
+    const { approvers } = await readTrust(options);
     const names = Object.keys(approvers);
+    if (names.some((name) => keysOf(approvers, name).some((key) => typeof key !== "string"))) await loadWebAuthn();
     const asked = (await Promise.all(workflows.map((folder) => approvalsIn(folder)))).flat();
     const nobody = asked.find(({ who }) =>
       who === undefined ? names.length === 0 : !who.some((name) => names.includes(name)),
     );
     if (nobody !== undefined && !(allowUnsignedApprovals && nobody.who === undefined)) {
       const who = nobody.who === undefined ? "" : `: it asks for ${nobody.who.join(" or ")}`;
-      const fix = "Run phasegate keygen, and give the public key with --approvers FILE or --approver NAME=KEY.";
+      const fix =
+        "Run phasegate keygen, and give the public key with --approvers FILE or --approver NAME=KEY; or phasegate approvers invite.";
       return [warning("approvers", `${nobody.place} needs an approval that nobody can give${who}`, fix)];
     }
     if (names.length === 0 && asked.length === 0) return [ok("approvers", "none, and no gate needs one")];

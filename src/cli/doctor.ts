@@ -6,6 +6,8 @@ import { stat } from "node:fs/promises";
 import { dirname, join, parse, resolve } from "node:path";
 import process from "node:process";
 import { Command, Option } from "commander";
+import { findProject } from "../setup/project.js";
+import { RECORD_PATH } from "../setup/record.js";
 import {
   checkApprovers,
   checkChromium,
@@ -96,15 +98,18 @@ async function examine(given: DoctorOptions): Promise<Finding[]> {
   });
 }
 
-/** Returns the nearest folder around one that has a repository or the configuration of a client, else the folder itself. */
+/**
+ * Returns the nearest folder around one that init has set up, or that has a repository or the configuration of a client;
+ * else the project as init finds it, else the folder itself.
+ */
 async function projectAround(folder: string): Promise<string> {
   const { root } = parse(folder);
   for (let at = folder; at !== root; at = dirname(at)) {
-    for (const sign of [".git", ...CLIENT_PATHS]) {
+    for (const sign of [RECORD_PATH, ".git", ...CLIENT_PATHS]) {
       if ((await stat(join(at, sign)).catch(() => undefined)) !== undefined) return at;
     }
   }
-  return folder;
+  return (await findProject(folder))?.root ?? folder;
 }
 
 /** Returns what is served: what the options say, else what clients start, else what is in the usual places. */

@@ -52,6 +52,8 @@ export function hookCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .addHelpText("after", HELP)
     .action(async (options: StopOptions) => {
       setExitCode(EXIT.ok);
+      // A client that does not close its end, or a database that does not answer, keeps the process from ending.
+      const limit = setTimeout(() => process.exit(EXIT.ok), LIMIT_MS).unref();
       try {
         const text = await reminder(options, await inputOf(terminal.stdin));
         if (text !== undefined) print(terminal, JSON.stringify(goOnAnswer(options.client, text)));
@@ -59,6 +61,8 @@ export function hookCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
         if (options.logLevel !== "debug" && options.logLevel !== "trace") return;
         const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
         terminal.stderr.write(`phasegate: ${printable(withoutPasswords(what), { lines: true })}\n`);
+      } finally {
+        clearTimeout(limit);
       }
     });
   return new Command("hook")
@@ -66,6 +70,9 @@ export function hookCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .description("Answers hooks of agents' clients.")
     .addCommand(stop);
 }
+
+/** Time after which the agent may end in any case, in milliseconds: less than clients wait for a hook. */
+const LIMIT_MS = 10_000;
 
 /** Inputs have the agent's last words in them. */
 const INPUT_MAX = 16 * 1024 * 1024;

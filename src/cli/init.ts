@@ -248,11 +248,11 @@ async function chooseSetup(
   };
 }
 
-function launcherOf({ from }: Installed, { root }: Roots): Launcher {
+function launcherOf({ from, modules }: Installed, { root }: Roots): Launcher {
   const peers = packageManifest().peerDependencies;
   const range = isJsonObject(peers) ? String(peers["@modelcontextprotocol/server"]) : "";
   const [sdkMajor = ""] = /\d+/.exec(range) ?? [];
-  return { from, version: packageVersion(), sdkMajor, windows: process.platform === "win32", root };
+  return { from, modules, version: packageVersion(), sdkMajor, windows: process.platform === "win32", root };
 }
 
 const HOOK_QUESTION = "Remind an agent of an unfinished session before it ends, by a hook of the client?";

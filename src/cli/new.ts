@@ -3,6 +3,7 @@ import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve, sep } from "node:path";
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { schemasAddress } from "../setup/wanted.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../workflow/names.js";
 import { CommandFailure, EXIT, packageVersion, type SetExitCode } from "./exit-codes.js";
 import { type NewFile, phasedFiles, plannedFiles, routedFiles, type SchemaAddress } from "./new-texts.js";
@@ -118,7 +119,7 @@ async function schemaAddress(folder: string): Promise<SchemaAddress> {
         .split(sep)
         .join("/");
   }
-  return (_, schema) => `https://unpkg.com/phasegate@${packageVersion()}/schemas/${schema}`;
+  return (_, schema) => `${schemasAddress(packageVersion())}/${schema}`;
 }
 
 async function writeAll(folder: string, files: readonly NewFile[]): Promise<void> {

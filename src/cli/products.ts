@@ -21,7 +21,7 @@ import {
 } from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
-import type { StepDecider } from "../routed/decision/request.js";
+import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
 import type { Action } from "../tools/phased/actions.js";
@@ -42,7 +42,14 @@ import {
   warnMissingSearch,
 } from "./log.js";
 import { type LogLevel, requireFolder } from "./options.js";
-import { openVerifiers, readHashKey, readTrust, type TrustOptions, type VerifierOptions } from "./trust.js";
+import {
+  type CurrentTrust,
+  openVerifiers,
+  readCurrentTrust,
+  readHashKey,
+  type TrustOptions,
+  type VerifierOptions,
+} from "./trust.js";
 
 /** The options of `serve`, complete and checked. */
 export interface ServeOptions extends TrustOptions, VerifierOptions {
@@ -101,10 +108,8 @@ export type DeciderName = "gemini" | "sampling" | "linear";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The options that phased and routed engines have in common. */
-type EngineBasis = Pick<
-  EngineOptions,
-  "storage" | "enforcement" | "approvers" | "hashKey" | "verifiers" | "allowUnsignedApprovals" | "limits"
->;
+type EngineBasis = CurrentTrust &
+  Pick<EngineOptions, "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits">;
 
 /** A product that is open. */
 export interface Served {
@@ -128,11 +133,14 @@ type Prepare = (options: ServeOptions, logs: Logs) => Promise<Open | undefined>;
 export const PRODUCTS: readonly Prepare[] = [preparePhased, prepareRouted, prepareWorkspace, prepareSearch];
 
 /** Reads the options that phased and routed engines have in common. */
-export async function engineBasis(options: ServeOptions): Promise<Omit<EngineBasis, "storage">> {
+export async function engineBasis(
+  options: ServeOptions,
+  { log }: Pick<Logs, "log">,
+): Promise<Omit<EngineBasis, "storage">> {
   const { enforcement, maxAttempts, maxAttemptsTotal, maxCheckTime, maxSessions, maxEvidence } = options;
   return {
     enforcement,
-    ...(await readTrust(options)),
+    ...(await readCurrentTrust(options, (error) => log.error({ err: error }, "approvers"))),
     verifiers: await openVerifiers(options, process.env),
     allowUnsignedApprovals: options.allowUnsignedApprovals === true,
     limits: {
@@ -165,7 +173,7 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     });
     logPhased(engine, log);
     await logWorkflows(content, log);
-    const canApprove = Object.keys(basis.approvers ?? {}).length > 0 || basis.allowUnsignedApprovals === true;
+    const canApprove = Object.keys(basis.approvers()).length > 0 || basis.allowUnsignedApprovals === true;
     if (!canApprove) await warnMissingApprovers(content, log);
     const canSearch = options.standards.length > 0;
     if (!canSearch) await warnMissingSearch(content, log);

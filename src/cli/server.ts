@@ -60,7 +60,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   const prepared: (Open | undefined)[] = [];
   for (const prepare of PRODUCTS) prepared.push(await prepare(options, logs));
   if (project !== undefined) await requireFolder(project, "the project folder");
-  const basis = await engineBasis(options);
+  const basis = await engineBasis(options, logs);
   const storage = state === undefined ? undefined : await openState(state, { create: true });
   const served: Served[] = [];
   try {

@@ -294,7 +294,7 @@ export class RecordedReader {
 
   /** Audits a session. Recorded sessions have no approvals. */
   async audit(sessionId: string, receipt?: Receipt): Promise<SessionAudit> {
-    return { ...(await this.#recorder.audit(sessionId, receipt)), approvals: [] };
+    return { ...(await this.#recorder.audit(sessionId, receipt)), approvals: [], warnings: [] };
   }
 
   async close(): Promise<void> {

@@ -3,11 +3,13 @@
  * run and ask. A server and a person who approves must be given the same approvers and key, so that both check alike.
  */
 import { InvalidArgumentError, Option } from "commander";
+import { type ApproverKey, type Approvers, checkApprovers } from "../approval/approvers.js";
 import type { EngineOptions } from "../phased/options.js";
 import type { Verifier } from "../ports/verifier.js";
 import { createVerifiers } from "../verifiers/create-verifiers.js";
+import { ApproversFile } from "./approvers-file.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
-import { notEmpty, readJsonFile, readSecret, repeated } from "./options.js";
+import { notEmpty, readSecret, repeated } from "./options.js";
 
 /** Values of {@link trustOptions}. */
 export interface TrustOptions {
@@ -23,11 +25,16 @@ export function trustOptions(): Option[] {
       "--approver <name=key>",
       "an approver's public key, as `phasegate keygen` prints it; may be repeated",
     ).argParser((value: string, before: Readonly<Record<string, string>> = {}) => ({ ...before, ...approver(value) })),
-    new Option("--approvers <file>", 'a JSON file of approvers: {"name": "ed25519:…"}')
-      .env("PHASEGATE_APPROVERS")
-      .argParser(notEmpty),
+    approversOption(),
     hashKeyOption(),
   ];
+}
+
+/** Returns `--approvers`. */
+export function approversOption(): Option {
+  return new Option("--approvers <file>", 'a JSON file of approvers: {"name": "ed25519:…"}; passkeys are in it, too')
+    .env("PHASEGATE_APPROVERS")
+    .argParser(notEmpty);
 }
 
 /** Returns the option for the key that makes the hash chains of logs HMAC chains. */
@@ -40,10 +47,50 @@ export function hashKeyOption(): Option {
 /** Printed when logs fail their check without a key: a log does not say that it is bound with one. */
 export const KEY_HINT = "If these logs are bound with a key, give it with --hash-key-file.";
 
+/** What a command trusts. */
+export interface Trust extends Pick<EngineOptions, "hashKey"> {
+  readonly approvers: Approvers;
+}
+
 /** Reads the approvers and the key. If a name is in both places, the one from `--approver` wins. */
-export async function readTrust(options: TrustOptions): Promise<Pick<EngineOptions, "approvers" | "hashKey">> {
-  const fromFile = options.approvers === undefined ? {} : await readApprovers(options.approvers);
-  return { approvers: { ...fromFile, ...options.approver }, ...(await readHashKey(options)) };
+export async function readTrust(options: TrustOptions): Promise<Trust> {
+  return { approvers: currentApprovers(options, throwIt)(), ...(await readHashKey(options)) };
+}
+
+/** Approvers and a key for a server, which sees a change of the approvers' file at once. */
+export interface CurrentTrust extends Pick<EngineOptions, "hashKey"> {
+  /** Returns the approvers as they are now: the same object until they change. */
+  readonly approvers: () => Approvers;
+}
+
+/** Reads the same for a server. A file that becomes unreadable is reported, and its last approvers are kept. */
+export async function readCurrentTrust(options: TrustOptions, report: (error: unknown) => void): Promise<CurrentTrust> {
+  const approvers = currentApprovers(options, report);
+  approvers();
+  return { approvers, ...(await readHashKey(options)) };
+}
+
+function currentApprovers({ approvers, approver }: TrustOptions, report: (error: unknown) => void): () => Approvers {
+  checkApprovers({ ...approver });
+  const file = approvers === undefined ? undefined : new ApproversFile(approvers);
+  let seen: Approvers | undefined;
+  let merged: Approvers = { ...approver };
+  return () => {
+    const now = file?.current(report);
+    if (now !== seen) [seen, merged] = [now, { ...now, ...approver }];
+    return merged;
+  };
+}
+
+function throwIt(error: unknown): never {
+  throw error;
+}
+
+/** Returns the keys of an approver. */
+export function keysOf(approvers: Approvers, name: string): readonly ApproverKey[] {
+  const keys = Object.hasOwn(approvers, name) ? approvers[name] : undefined;
+  if (keys === undefined) return [];
+  return typeof keys === "string" || "kind" in keys ? [keys] : keys;
 }
 
 const KEY_LENGTH_MIN = 32;
@@ -62,15 +109,6 @@ function approver(value: string): Record<string, string> {
   const at = value.lastIndexOf("=");
   if (at > 0) return { [value.slice(0, at)]: value.slice(at + 1) };
   throw new InvalidArgumentError("Write it as NAME=ed25519:…");
-}
-
-async function readApprovers(file: string): Promise<Record<string, string>> {
-  const parsed = await readJsonFile(file, "the file of approvers");
-  if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) {
-    const entries = Object.entries(parsed).filter((entry): entry is [string, string] => typeof entry[1] === "string");
-    if (entries.length === Object.keys(parsed).length) return Object.fromEntries(entries);
-  }
-  throw new CommandFailure(`${file} is not a file of approvers`, EXIT.usage, 'Write {"name": "ed25519:…"}.');
 }
 
 /** Values of {@link verifierOptions}, and the project that verifiers work in. */

@@ -1,8 +1,9 @@
 /** `GeminiDecider` asks a Gemini model with Google's client, whose package is loaded on first use. */
 import type { GenerateContentResponse, GoogleGenAI } from "@google/genai";
 import { PhasegateError } from "../errors.js";
+import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
-import type { DeciderAnswer, DecisionRequest, StepDecider } from "../routed/decision/request.js";
+import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
 import { failureOf, httpFailure, loadPackage, RequestFailure, readRetryAfter, readRetryInfo } from "./exchange.js";
 import {
   decideByModel,

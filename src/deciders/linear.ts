@@ -1,6 +1,7 @@
 /** Deciders without a model: `LinearDecider` follows the order of the index, `ScriptedDecider` a script for tests. */
 import { PhasegateError } from "../errors.js";
-import type { DeciderAnswer, DecisionRequest, StepDecider } from "../routed/decision/request.js";
+import type { StepDecider } from "../ports/step-decider.js";
+import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
 import { FINISH } from "../workflow/routed-definition.js";
 
 /**

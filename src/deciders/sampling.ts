@@ -1,8 +1,9 @@
 /** `SamplingDecider` asks the model of the connected MCP client by a sampling request. */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
+import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
-import type { DeciderAnswer, DecisionRequest, StepDecider } from "../routed/decision/request.js";
+import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
 import { failureOf, RequestFailure } from "./exchange.js";
 import {
   decideByModel,

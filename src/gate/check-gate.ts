@@ -122,6 +122,27 @@ export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
   return "verify" in gate ? (gate.verify ?? NONE) : NONE;
 }
 
+/** Begins the names of checks that belong to the gate as a whole. */
+export const WHOLE = "verified_by.";
+
+/**
+ * Returns the checks that belong to a gate as a whole, with the names that agents and waivers have for them: `verified_by.1`
+ * for the first one. A copy of a gate without what is waived keeps these numbers. Checks of a plan have no names.
+ */
+export function wholeChecks(gate: GateDefinition): readonly (readonly [name: string, VerifyDefinition])[] {
+  if (gate.kind !== "fields" && gate.kind !== "schema") return [];
+  // A field may be called like a check: then a waiver of that name is for the field.
+  const fields = gate.kind === "fields" ? gate.fields.map(({ name }) => name) : [];
+  const waived = new Set(gate.waived?.filter((name) => !fields.includes(name)));
+  let number = 0;
+  return checksOf(gate).flatMap((check) => {
+    if (check.field !== undefined) return [];
+    do number += 1;
+    while (waived.has(`${WHOLE}${number}`));
+    return [[`${WHOLE}${number}`, check] as const];
+  });
+}
+
 /**
  * Returns the names of all verifiers that a workflow's gates need, each once. A host needs them all to run
  * it.

@@ -11,9 +11,10 @@ import type {
   GateDefinition,
   PlanGate,
   RuleDefinition,
+  VerifyDefinition,
 } from "../workflow/structure.js";
 import { PROOF_FORMAT, proofFormat } from "./backed-claims.js";
-import { revealOf } from "./check-gate.js";
+import { revealOf, WHOLE, wholeChecks } from "./check-gate.js";
 import { ITEMS_FIELD, planGateExample, requiredItems, TASKS_FIELD } from "./plan-gate.js";
 import { exampleOfGate } from "./schema-hints.js";
 import type { Problem } from "./verdict.js";
@@ -141,21 +142,28 @@ function fullFormat(gate: GateDefinition): JsonObject {
  * keywords, which validators ignore: the rules that must hold, and what is verified regardless of the
  * evidence.
  */
-function fieldsSchema({ fields, rules = [], verify = [], proofs = [] }: FieldGate): JsonObject {
+function fieldsSchema(gate: FieldGate): JsonObject {
+  const { fields, rules = [], verify = [], proofs = [] } = gate;
   const required = fields.filter((field) => field.required).map(({ name }) => name);
-  const whole = verify.filter(({ field }) => field === undefined).map(({ verifier }) => verifier);
+  // By its number, each check has the name that a waiver and the results of a submission give to it.
+  const whole = wholeChecks(gate).map(([name, check]) => [name.slice(WHOLE.length), inWordsOf(check)]);
   return {
     type: "object",
     properties: Object.fromEntries(
       fields.map((field) => {
-        const checks = verify.filter((check) => check.field === field.name).map(({ verifier }) => verifier);
+        const checks = verify.filter((check) => check.field === field.name).map(inWordsOf);
         const schema = fieldSchema(field, checks);
         return [field.name, proofs.includes(field.name) ? proofFormat(schema) : schema];
       }),
     ),
     ...(required.length === 0 ? {} : { required }),
-    ...inWords(rules, whole),
+    ...rulesOf(rules),
+    ...(whole.length === 0 ? {} : { verified_by: Object.fromEntries(whole) }),
   };
+}
+
+function inWordsOf({ verifier, description }: VerifyDefinition): string {
+  return description === undefined ? verifier : `${verifier}: ${description}`;
 }
 
 const TYPES: Record<FieldType, JsonObject> = {
@@ -179,15 +187,13 @@ function fieldSchema(
     ...(type === "boolean" && required ? { const: true } : {}),
     ...(description === undefined ? {} : { description }),
     ...(shownExample === undefined || holdsClaim(shownExample) ? {} : { examples: [shownExample] }),
-    ...inWords(rules, checks),
+    ...rulesOf(rules),
+    ...(checks.length === 0 ? {} : { verified_by: checks }),
   };
 }
 
-function inWords(rules: readonly RuleDefinition[], checks: string[]): JsonObject {
-  return {
-    ...(rules.length === 0 ? {} : { rules: rules.map(({ source, message }) => message ?? source) }),
-    ...(checks.length === 0 ? {} : { verified_by: checks }),
-  };
+function rulesOf(rules: readonly RuleDefinition[]): JsonObject {
+  return rules.length === 0 ? {} : { rules: rules.map(({ source, message }) => message ?? source) };
 }
 
 const ITEMS_FORMAT = "whether each item holds, by its number: a boolean";

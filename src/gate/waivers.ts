@@ -6,7 +6,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { FieldGate, GateDefinition, PlanGate, SchemaGate, VerifyDefinition } from "../workflow/structure.js";
-import { checksOf, revealOf } from "./check-gate.js";
+import { checksOf, revealOf, wholeChecks } from "./check-gate.js";
 import { evidenceNames, requiredNames } from "./format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "./plan-gate.js";
 import { exampleAt, fixedIn, propertiesOf } from "./schema-hints.js";
@@ -20,7 +20,7 @@ export interface Waivable {
    * without a value for the waived field such a schema may check nothing else.
    */
   readonly names: readonly string[];
-  /** The fields that the definition excludes from waivers. */
+  /** The fields and checks that the definition excludes from waivers. */
   readonly excluded: readonly string[];
 }
 
@@ -29,7 +29,8 @@ export function waivable(gate: GateDefinition, waived: readonly string[] = []): 
   if (revealOf(gate) === "none" || gate.kind === "open") return { names: [], excluded: [] };
   const left = (names: readonly string[]) => [...new Set(names)].filter((name) => !waived.includes(name));
   if (gate.kind === "plan") return { names: left(planNames(gate)), excluded: [] };
-  const excluded = gate.kind === "fields" ? excludedFields(gate) : excludedProperties(gate);
+  const fixed = wholeChecks(gate).flatMap(([name, check]) => (check.waivable === false ? [name] : []));
+  const excluded = [...(gate.kind === "fields" ? excludedFields(gate) : excludedProperties(gate)), ...fixed];
   const fields =
     gate.kind === "fields"
       ? requiredNames(gate)
@@ -57,8 +58,8 @@ export function waivableProblems(
     if (gate.kind !== "plan") return field.split(".", 1);
     return [field === TASKS_FIELD && typeof example === "string" ? `${TASKS_FIELD}.${example}` : field];
   });
-  const whole = names.filter((name) => name.startsWith(WHOLE));
-  const failed = whole.filter((_, index) => failedChecks[index]);
+  const ran = wholeChecks(gate).flatMap(([name]) => (waived.includes(name) ? [] : [name]));
+  const failed = ran.filter((_, index) => failedChecks[index]);
   return names.filter((name) => wanted.includes(name) || failed.includes(name));
 }
 
@@ -80,8 +81,10 @@ export function requirementText(gate: GateDefinition, name: string): string | un
   const ran = checks.map(({ verifier, params }) => {
     return Object.keys(params).length === 0 ? verifier : `${verifier} ${JSON.stringify(params)}`;
   });
+  const described = checks.flatMap(({ description }) => description ?? []);
   const said = [
     ...(typeof about === "string" ? [about] : []),
+    ...described,
     ...(ran.length === 0 ? [] : [`checked by ${ran.join(", ")}`]),
   ];
   return said.length === 0 ? undefined : said.join("; ");
@@ -164,14 +167,9 @@ function excludedProperties(gate: SchemaGate): string[] {
   return fixedIn(jsonSchema);
 }
 
-/** Begins the names of checks that belong to the gate as a whole. */
-export const WHOLE = "verified_by.";
-
-/** Returns the field of a check; for one of the gate as a whole, its number among these. */
+/** Returns the name of a check as a waiver has it: its field, or that of a check of the gate as a whole. */
 function checkName(gate: FieldGate | SchemaGate, check: VerifyDefinition): string {
-  if (check.field !== undefined) return check.field;
-  const whole = checksOf(gate).filter(({ field }) => field === undefined);
-  return `${WHOLE}${whole.indexOf(check) + 1}`;
+  return check.field ?? wholeChecks(gate).find(([, one]) => one === check)?.[0] ?? "";
 }
 
 function withoutRequired({ jsonSchema }: SchemaGate, waived: ReadonlySet<string>): Pick<SchemaGate, "jsonSchema"> {

@@ -1,5 +1,6 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { type Approvers, currentApprovers } from "../approval/approvers.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
@@ -89,10 +90,12 @@ export interface EngineOptions {
   /** Turns every session's log into an HMAC chain; a string is encoded as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /**
-   * The people who may approve at gates that require it: Ed25519 public keys by name, each 32 bytes as `ed25519:` and
-   * base64url. Keep an approver's key until the sessions that were approved with it are completed.
+   * The people who may approve at gates that require it: by name a public key, or several. A key is an Ed25519 key, 32
+   * bytes as `ed25519:` and base64url, or a passkey. Keep an approver's key until the sessions that were approved with
+   * it are completed. A function returns the approvers as they are now: it is called before each check, and returns the
+   * same object until they change.
    */
-  readonly approvers?: Readonly<Record<string, string>>;
+  readonly approvers?: Approvers | (() => Approvers);
   /** Also accepts unsigned approvals; they are recorded as such. Default: false. */
   readonly allowUnsignedApprovals?: boolean;
   /**
@@ -197,22 +200,14 @@ function badLimit(name: string, limit: number): PhasegateError<"INVALID_INPUT"> 
   });
 }
 
-const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
-
 function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
-  requirePublicKeys(approvers);
-  return { approvers: new Map(Object.entries(approvers)), unsigned: allowUnsignedApprovals === true };
-}
-
-/** Throws `INVALID_INPUT` for an approver whose key is no public key. */
-export function requirePublicKeys(approvers: Readonly<Record<string, string>>): void {
-  for (const [name, key] of Object.entries(approvers)) {
-    if (name.trim() !== "" && typeof key === "string" && PUBLIC_KEY.test(key)) continue;
-    throw new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is no Ed25519 public key`, {
-      remedy: "Give the key as `phasegate keygen` has printed it: ed25519: and 43 characters of base64url.",
-      details: { field: `approvers.${name}`, expected: "ed25519:<base64url of 32 bytes>" },
-    });
-  }
+  const current = currentApprovers(approvers);
+  return {
+    get approvers() {
+      return current();
+    },
+    unsigned: allowUnsignedApprovals === true,
+  };
 }
 
 function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {

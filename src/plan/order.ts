@@ -311,7 +311,7 @@ function numbersIn(list: string, tooLong: string[]): string[] {
   return list.split(/,|&|\band\b/i).flatMap((part) => {
     const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
     if (first === undefined || first === "") return [];
-    return last === undefined || last === "" ? [first] : countUp(["", first], ["", last], tooLong);
+    return last === undefined ? [first] : countUp(["", first], ["", last], tooLong);
   });
 }
 
@@ -323,8 +323,10 @@ function countUp([head, first]: Ends, [tail, last]: Ends, tooLong: string[]): st
   const steps = Number(last) - Number(first);
   if (steps >= RANGE_MAX) tooLong.push(`${head}${first}-${tail}${last}`);
   if (!(steps >= 0 && steps < RANGE_MAX)) return [`${head}${first}`, `${head}${last}`];
-  const width = head === "" || head.endsWith(".") ? 1 : first.length;
-  return Array.from({ length: steps + 1 }, (_, step) => `${head}${String(Number(first) + step).padStart(width, "0")}`);
+  return Array.from(
+    { length: steps + 1 },
+    (_, step) => `${head}${String(Number(first) + step).padStart(first.length, "0")}`,
+  );
 }
 
 /** Returns the ids of a range: `1.2-1.4` is 1.2, 1.3, 1.4. Ends of different form are two ids. */

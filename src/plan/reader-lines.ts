@@ -8,6 +8,7 @@ import { type Field, type Label, labelOf, mentionedPhase, NO_TASKS } from "./tit
 /** Reads an item of a list. */
 export function readItem(state: ReaderState, row: Row): void {
   const { block } = state;
+  state.field = undefined;
   if (block !== undefined) {
     if ((block.section || isInside(block, row)) && !beginsTask(state, block, row)) return state.collect(block, row);
     state.close();

@@ -32,7 +32,7 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
   const dependencies = DEPENDS.exec(rest)?.[1] ?? dependenciesAtEnd(rest);
   const criteria = CRITERIA.exec(rest)?.[1];
   const { name, time } = splitTime(bare(rest.replace(DEPENDS, "").replace(CRITERIA, "")));
-  const story = marks.find((mark) => /^US\d+$/i.test(mark));
+  const story = marks.find((mark) => mark.startsWith("US"));
   return {
     ...(title === undefined ? {} : { id: title.id }),
     name: /^(?:\(optional\))?$/i.test(name) ? (title === undefined ? body : `Task ${title.id}`) : name,
@@ -42,7 +42,7 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
     ...(time === undefined ? {} : { time }),
     ...(dependencies === undefined ? {} : { dependencies }),
     requirements:
-      criteria === undefined ? [] : readReferences(criteria.replace(/^[ \t]*:/, "").trim()).map(criterionId),
+      criteria === undefined ? [] : readReferences(criteria.replace(/:|\bACs?\b/gi, "").trim()).map(criterionId),
     files: filesIn(rest),
   };
 }
@@ -153,7 +153,7 @@ export function readReferences(text: string): readonly string[] {
     .split(/[,;&+/]|\band\b/i)
     .flatMap((id) => id.trim() || []);
   if (/^(none|n\/?a|-+)\.?$/i.test(text)) return [];
-  return ids.length > 0 && ids.every((id) => ID.test(id)) ? ids : [text];
+  return ids.every((id) => ID.test(id)) ? ids : [text];
 }
 
 /** Splits the marks from a text such as `[P] [US1] Create …`. */
@@ -179,7 +179,7 @@ function dependenciesAtEnd(text: string): string | undefined {
   const end = text.slice(-300);
   const last = [...end.matchAll(LAST)].at(-1);
   const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
-  return said === undefined || /[()]/.test(said) || said.replace(ID_WORDS, "").trim() !== "" ? undefined : said;
+  return said === undefined || /[()]/.test(said) || said.replace(ID_WORDS, "") !== "" ? undefined : said;
 }
 
 /** Returns the id of an acceptance criterion: `(AC: 1, 2)` names only numbers. */

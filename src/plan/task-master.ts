@@ -3,7 +3,7 @@
  */
 
 import * as z from "zod/mini";
-import { ENGLISH } from "../workflow/json.js";
+import { ENGLISH, innermostIssue } from "../workflow/json.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { UniqueIds } from "./drafts.js";
 import { reportRepeated } from "./finish.js";
@@ -133,7 +133,7 @@ function isTag(value: unknown): boolean {
 }
 
 function badTask(error: z.core.$ZodError, tag: JsonPlace, source: SourceText, file: string) {
-  const issue = error.issues[0];
+  const [issue] = error.issues.map(innermostIssue);
   const keys = issue?.path ?? [];
   const place = keys.reduce<JsonPlace>((at, key) => (typeof key === "symbol" ? at : (at.entries.get(key) ?? at)), tag);
   const message = `${keys.map(String).join(".")}: ${issue?.message ?? "not a task"}`;

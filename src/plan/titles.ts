@@ -19,22 +19,22 @@ const PHASE =
 /** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
 export function phaseTitle(title: string): PhaseTitle | undefined {
   const text = title.replace(/(?:\*\*|__):?/g, "").trim();
-  const [, key, remark = "", name, bracketed] = PHASE.exec(text) ?? [];
+  const [, key, remark = "", name = "", bracketed = ""] = PHASE.exec(text) ?? [];
   if (key === undefined) return undefined;
-  return { key: key.toLowerCase(), name: [name ?? "", remark || (bracketed ?? "")].filter(Boolean).join(" ").trim() };
+  return { key: key.toLowerCase(), name: [name, remark.trim(), bracketed].filter(Boolean).join(" ") };
 }
 
-const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)$/iu;
+const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)/iu;
 const PART_OF_PHASE =
   /\b(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 
 /** Returns the title of a phase without punctuation, `Phase 2 Name`; not of a part of a phase, such as `Phase 2 Tasks`. */
 export function loosePhaseTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "").trim()) ?? [];
+  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "")) ?? [];
   return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
 }
 
-const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
+const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)/u;
 
 /** Returns a title such as `3. Setup`. */
 export function numberedTitle(title: string): PhaseTitle | undefined {
@@ -49,9 +49,9 @@ interface TaskTitle {
 }
 
 const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
-  task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?)(?![\w–-]*\d)(?=[\s:.)*_(–—-]|$)/i,
+  task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?)(?!\.?[\w–-]*\d)(?=[\s:.)*_(–—-]|$)/i,
   T: /^[*_~\s]*(T(?:\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?|XXX))(?=[\s:.)*_–—-]|$)/,
-  number: /^[*_~\s]*(\d+(?!\d)(?:(?:\.\d+(?!\d))+|(?=[.)])))(?=[\s:.)*_–—-]|$)/,
+  number: /^[*_~\s]*(\d+(?!\d)(?:(?:\.\d+(?!\d))+|(?=[.)](?!\d))))(?=[\s:.)*_–—-]|$)/,
 };
 
 /** Spaces, a colon and the rest of a bold label. Underscores at the start of a name, `__proto__`, belong to the name. */
@@ -186,7 +186,7 @@ const LEADING = /^([^:]+):[ \t]*$/;
 /** Reads a label without marks: a known name, or a line that ends with a colon. */
 function plainLabel(line: string): Label | undefined {
   const colon = line.indexOf(":");
-  const name = line.slice(0, Math.max(0, colon)).trimEnd();
+  const name = line.slice(0, Math.max(0, colon));
   const rest = line.slice(colon + 1);
   if (PLAIN.test(name) && /^[ \t]/.test(rest) && rest.trim() !== "")
     return fieldOf(name) === "other" ? undefined : label(name, rest);
@@ -200,7 +200,7 @@ function plain(name: string): string {
     .toLowerCase()
     .replace(/\([^()]*\)/g, " ")
     .replace(/[^\p{L}\p{N}-]+/gu, " ")
-    .replace(/\b(?:phase|task|final)(?: \d[\w.]*)?\b(?! gate)(?! *$)/g, " ")
+    .replace(/\b(?:phase|task|final)(?: \d\w*)*\b(?! gate| list)(?! *$)/g, " ")
     .trim()
     .replace(/ +/g, " ");
 }

@@ -2,8 +2,16 @@
  * The approvals in the log of a routed session: what a step's gate asks a person, and which steps were left with an
  * answer. Each is checked with the keys of this host, since another process may have written the log with other keys.
  */
-import type { ApprovalOptions, Distrust } from "../approval/decision.js";
-import { type ApprovalGuard, type ApprovalReading, distrustOf, passOf } from "../approval/guard.js";
+import type { ApprovalOptions } from "../approval/decision.js";
+import {
+  type ApprovalAudit,
+  type ApprovalGuard,
+  type ApprovalReading,
+  type CheckedApproval,
+  checkApproval,
+  type KeyUse,
+  passOf,
+} from "../approval/guard.js";
 import { approvalRefused, hashEvidence } from "../approval/message.js";
 import type { PhasegateError } from "../errors.js";
 import type { AuditReport } from "../log/commit.js";
@@ -12,11 +20,11 @@ import { type RoutedEvent, type RoutedEventOf, type RoutedHead, type RoutedStruc
 import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { RoutedPass, RoutedQuestion, UnapprovedStep } from "./types.js";
 
-/** The result of an audit: whether the log is intact, and which approvals this host accepts. */
-export type RoutedAudit = AuditReport & {
-  /** Every step that was left, or may be left, with an approval; empty if the log is not intact. */
-  readonly approvals: readonly RoutedPass[];
-};
+/**
+ * The result of an audit: whether the log is intact, and which approvals this host accepts. `approvals` has every step
+ * that was left, or may be left, with an approval.
+ */
+export type RoutedAudit = AuditReport & ApprovalAudit<RoutedPass>;
 
 /** The approvals in a log up to a commit. */
 interface RoutedLedger {
@@ -29,6 +37,8 @@ interface RoutedLedger {
   readonly left?: RoutedPass;
   /** The first step that was left with an approval that this host does not accept. */
   readonly unapproved?: RoutedPass;
+  /** The signatures in the last commit that count. */
+  readonly used?: readonly KeyUse[];
 }
 
 /** Reads the approvals of routed sessions. */
@@ -38,6 +48,7 @@ export const ROUTED_APPROVALS: ApprovalReading<RoutedEvent, RoutedHead, RoutedSt
   asks: ({ steps }) => steps.some(({ gate }) => gate?.approval !== undefined),
   isNew: ({ answered, pending }) => answered === undefined && pending === undefined,
   audited: ({ left }) => (left === undefined ? [] : [left]),
+  used: ({ used = [] }) => used,
   open: ({ approval }) => approval,
   passes: passesOf,
   refusal: notAccepted,
@@ -81,7 +92,8 @@ async function withApprovals(
   commit: RoutedCommit,
   options: ApprovalOptions,
 ): Promise<RoutedLedger> {
-  let after = ledger;
+  const { used: _, ...before } = ledger;
+  let after: RoutedLedger = before;
   for (const event of commit.events) after = await withEvent(after, commit, event, options);
   return after;
 }
@@ -99,8 +111,10 @@ async function withEvent(
     case "approval_requested":
       return { ...kept, asked: commit };
     case "approved": {
-      const distrust = await distrustIn(ledger, event, options);
-      return { ...ledger, approval: { step: event.step, ...passOf(commit, event, distrust) } };
+      const checked = await checkApproved(ledger, event, options);
+      const { version } = commit;
+      const used = checked.key === undefined ? {} : { used: [{ version, by: event.by, key: checked.key }] };
+      return { ...ledger, ...used, approval: { step: event.step, ...passOf(commit, event, checked) } };
     }
     case "denied":
       return kept;
@@ -116,25 +130,29 @@ async function withEvent(
   }
 }
 
-async function distrustIn(
+async function checkApproved(
   { structure, asked }: RoutedLedger,
   approved: RoutedEventOf<"approved">,
   options: ApprovalOptions,
-): Promise<Distrust | undefined> {
-  if (structure === undefined || asked === undefined) return "unsigned";
+): Promise<CheckedApproval> {
+  if (structure === undefined || asked === undefined) return { distrust: "unsigned" };
   const { step, evidenceHash, asked: version } = approved;
   const place = structure.steps.findIndex(({ name }) => name === step) + 1;
   const question = questionIn(asked, place);
   const reported = asked.events.find(({ type }) => type === "reported");
-  if (question === undefined || reported?.type !== "reported" || question.step !== step) return "other_evidence";
+  if (question === undefined || reported?.type !== "reported" || question.step !== step) {
+    return { distrust: "other_evidence" };
+  }
   const { details } = reported.report;
   const isAnswer = version === asked.version && evidenceHash === question.evidenceHash;
-  if (!isAnswer || hashEvidence(isJsonObject(details) ? details : {}) !== evidenceHash) return "other_evidence";
+  if (!isAnswer || hashEvidence(isJsonObject(details) ? details : {}) !== evidenceHash) {
+    return { distrust: "other_evidence" };
+  }
   // The pinned structure says who may answer, not the question.
   const { approvers: _, ...awaited } = question;
   const approvers = approvalOf(structure, step)?.approvers;
   const pinned = { ...awaited, sessionId: asked.sessionId, ...(approvers === undefined ? {} : { approvers }) };
-  return distrustOf(options, pinned, approved);
+  return checkApproval(options, pinned, approved);
 }
 
 function approvalOf(structure: RoutedStructure, step: string) {
@@ -149,7 +167,7 @@ function passed(
 ): RoutedPass | undefined {
   if (structure === undefined || step === undefined || approvalOf(structure, step) === undefined) return undefined;
   if (approval?.step === step) return approval;
-  return { step, ...passOf(commit, undefined, "unsigned") };
+  return { step, ...passOf(commit, undefined, { distrust: "unsigned" }) };
 }
 
 /** Returns the first step that was left wrongly, and the step that a pending report would leave. */

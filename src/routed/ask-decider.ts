@@ -6,10 +6,10 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { FullClock } from "../ports/clock.js";
+import type { StepDecider } from "../ports/step-decider.js";
 import type { JsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import { FINISH, matchName, type RoutedStep, stepsMeant } from "../workflow/routed-definition.js";
-import type { StepDecider } from "./decision/request.js";
 import {
   type DeciderAnswer,
   type DecisionRequest,

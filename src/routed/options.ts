@@ -16,9 +16,9 @@ import {
 import { Beginnings } from "../phased/verify/beginnings.js";
 import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
 import type { RoutedSource } from "../ports/content-provider.js";
+import type { StepDecider } from "../ports/step-decider.js";
 import { RecentMap } from "../runtime/cache.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
-import type { StepDecider } from "./decision/request.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
 import type { RoutedHead, RoutedStructure } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";

@@ -185,7 +185,7 @@ function explainFault(cel: string, error: TypeCheckResult["error"], scope: RuleS
 /** Returns why an evaluation failed, as part of a sentence. */
 export function failureInWords(error: unknown): string {
   // After its first line, CEL's message quotes the rule.
-  return inWords((error instanceof Error ? error.message : String(error)).replace(/\n\n>[\s\S]*$/, ""));
+  return inWords((error instanceof Error ? error.message : String(error)).replace(/\n\n>[\s\S]*/, ""));
 }
 
 /** Returns a CEL type in words: `dyn<list<string>>` is a list. */
@@ -214,20 +214,20 @@ type Say = (parts: readonly string[]) => string;
 
 /** CEL's messages by their beginning, with the same in plain words. */
 const WORDS: readonly (readonly [RegExp, Say])[] = [
-  [/^no such overload: !(.+)$/s, ([of = ""]) => `"not" (!) needs true or false, not ${typeInWords(of)}`],
-  [/^no such overload: -(.+)$/s, ([of = ""]) => `${typeInWords(of)} can't be negated`],
-  [/^no such overload: (.+) in (.+)$/s, ([, of = ""]) => `"in" can't search ${typeInWords(of)}`],
+  [/^no such overload: !(.+)/s, ([of = ""]) => `"not" (!) needs true or false, not ${typeInWords(of)}`],
+  [/^no such overload: -(.+)/s, ([of = ""]) => `${typeInWords(of)} can't be negated`],
+  [/^no such overload: (.+) in (.+)/s, ([, of = ""]) => `"in" can't search ${typeInWords(of)}`],
   [
-    /^no such overload: (.+?) (==|!=|<=?|>=?) (.+)$/s,
+    /^no such overload: (.+?) (==|!=|<=?|>=?) (.+)/s,
     ([a = "", sign, b = ""]) => `${typeInWords(a)} can't be compared with ${typeInWords(b)} (${sign})`,
   ],
   [
-    /^no such overload: (.+?) ([-+*/%]) (.+)$/s,
+    /^no such overload: (.+?) ([-+*/%]) (.+)/s,
     ([a = "", sign, b = ""]) => `${typeInWords(a)} and ${typeInWords(b)} can't be combined with ${sign}`,
   ],
   [/^found no matching overload for '([^(]+)\((.*)\)'$/s, ([called = "", args = ""]) => unfit(called, args)],
   [/^No such key: index out of bounds, index (-?\d+)/, ([at]) => `the list has no element ${at}, counted from 0`],
-  [/^No such key: (.*)$/s, ([key = ""]) => `there is no key ${JSON.stringify(key)}`],
+  [/^No such key: (.*)/s, ([key = ""]) => `there is no key ${JSON.stringify(key)}`],
   [
     /(?:must be bool|must return bool|requires bool operands), got '([^']+)'/,
     ([of = ""]) => `true or false is needed, not ${typeInWords(of)}`,
@@ -248,7 +248,7 @@ function inWords(said: string): string {
     const found = pattern.exec(said);
     if (found !== null) return say(found.slice(1));
   }
-  const line = said.replace(/\n[\s\S]*$/, "").replace(/dyn<(\w+)>/g, "$1");
+  const line = said.replace(/\n[\s\S]*/, "").replace(/dyn<(\w+)>/g, "$1");
   return line.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase());
 }
 
@@ -256,9 +256,7 @@ function inWords(said: string): string {
 function unfit(called: string, args: string): string {
   const dot = called.lastIndexOf(".");
   const name = called.slice(dot + 1);
-  const types = [...(dot === -1 ? [] : [called.slice(0, dot)]), ...args.split(/, (?![^<]*>)/)].filter(
-    (type) => type !== "",
-  );
+  const types = [...(dot === -1 ? [] : [called]), ...args.split(/, (?![^<]*>)/)].filter((type) => type !== "");
   if (types.length === 0) return `there is no ${name}() without arguments`;
   return `there is no ${name}() for ${types.map(typeInWords).join(" and ")}`;
 }

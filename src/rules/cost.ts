@@ -100,7 +100,7 @@ const CHARACTERS_A_STEP = 32;
 function weightOf(value: unknown): number {
   if (typeof value === "string") return 1 + value.length / CHARACTERS_A_STEP;
   let weight = 1;
-  if (typeof value === "object" && value !== null) for (const inner of membersOf(value)) weight += weightOf(inner);
+  for (const inner of membersOf(value)) weight += weightOf(inner);
   return weight;
 }
 

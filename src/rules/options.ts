@@ -150,7 +150,7 @@ function textsIn(value: JsonValue | undefined): string[] {
 }
 
 function hasDefault({ properties }: JsonObject, name: string): boolean {
-  const property = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  const property = isJsonObject(properties) ? properties[name] : undefined;
   return isJsonObject(property) && property.default !== undefined;
 }
 
@@ -158,7 +158,7 @@ function hasDefault({ properties }: JsonObject, name: string): boolean {
 function isNaming(code: string, path: readonly PropertyKey[], schema: JsonObject, given: JsonObject): boolean {
   if (code === "unrecognized_keys" && path.length === 0) return true;
   const [name] = path;
-  return path.length === 1 && typeof name === "string" && textsIn(schema.required).includes(name) && !(name in given);
+  return typeof name === "string" && textsIn(schema.required).includes(name) && !Object.hasOwn(given, name);
 }
 
 function misspelt(schema: JsonObject, path: readonly string[]): SchemaFault[] {
@@ -197,9 +197,11 @@ async function readFault(schema: JsonObject): Promise<string | undefined> {
 async function propertyFaults(
   property: JsonObject,
   path: readonly string[],
-  { $defs, definitions }: JsonObject,
+  whole: JsonObject,
 ): Promise<SchemaFault[]> {
-  const shared = { ...(isJsonObject($defs) && { $defs }), ...(isJsonObject(definitions) && { definitions }) };
+  // `$schema` says which of the two has the definitions.
+  const entries = Object.entries(whole).filter(([key]) => ["$schema", "$defs", "definitions"].includes(key));
+  const shared = Object.fromEntries(entries);
   const hint = "Write one of JSON Schema's types: string, number, integer, boolean, array, object or null.";
   const { type } = property;
   const types = [type ?? null].flat();

@@ -21,7 +21,7 @@ const EQUIVALENTS: readonly (readonly [RegExp, string])[] = [
   [/^(?:sum|min|max|sorted|len|set|filter|map|abs|round)\b/, "size(value) >= 3 && value.all(item, item > 0)"],
   [/^(?:all|any)\b/, "value.all(item, item == true)"],
   [/^\.count|^\.find|^\.index/, 'value.contains("part")'],
-  [/^for\b|^each/, "value.map(item, item * 2)"],
+  [/^for\b/, "value.map(item, item * 2)"],
 ];
 const USUAL = 'size(value) >= 3 && value != "todo"';
 
@@ -245,7 +245,7 @@ function each(
   write: Write,
 ): string {
   // A generated name, because Python's may be a keyword or a variable of CEL.
-  const taken = [...scope.names.values()].filter((cel) => /^item\d*$/.test(cel)).length;
+  const taken = [...scope.names.values()].filter((cel) => cel.startsWith("item")).length;
   const item = taken === 0 ? "item" : `item${taken + 1}`;
   const inner = { ...scope, names: new Map([...scope.names, [variable, item]]) };
   const filters = conditions.map((condition) => `.filter(${item}, ${write.cel(condition, inner)})`).join("");
@@ -262,8 +262,7 @@ function isText(about: RuleAbout, fields: readonly RuleField[]): PythonScope["is
 /** Returns a constant in CEL. Throws `PythonFault` for a text that is not valid Unicode. */
 function constantToCel(value: string | number | bigint | boolean | null, at = 0): string {
   if (typeof value === "bigint") return `${value}`;
-  if (typeof value === "number")
-    return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : `${value}`;
+  if (typeof value === "number") return Number.isInteger(value) ? value.toFixed(1) : `${value}`;
   if (typeof value === "string" && /\p{Surrogate}/u.test(value))
     throw new PythonFault(at, "a text that is not valid Unicode");
   return JSON.stringify(value);

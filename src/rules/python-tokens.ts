@@ -195,7 +195,7 @@ function tokenAt(text: string, at: number): PythonToken & { readonly end: number
   if (name !== undefined) return { kind: "name", text: name, at, end: at + name.length };
   const string = found(STRING, text, at);
   if (string !== undefined) return { kind: "string", text: contentOf(string, at), at, end: at + string.length };
-  const number = /^\.?\d/.test(text.slice(at, at + 2)) ? found(NUMBER, text, at) : undefined;
+  const number = found(NUMBER, text, at);
   if (number !== undefined) return { kind: "number", text: number, at, end: at + number.length };
   const sign = found(SIGN, text, at);
   if (sign !== undefined) return { kind: "sign", text: sign, at, end: at + sign.length };

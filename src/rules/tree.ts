@@ -14,8 +14,6 @@ export function childrenOf(node: ASTNode): readonly ASTNode[] {
       return node.args[1];
     case "rcall":
       return [node.args[1], ...node.args[2]];
-    case "list":
-      return node.args;
     case "map":
       return node.args.flat();
     case "!_":

@@ -6,6 +6,7 @@
  * - `update` also renews pieces that are as init left them, and takes out those that are no longer wanted.
  * - `remove` takes out the pieces that are as init left them. A file that nobody has changed gets back its former bytes.
  * - A workflow's folder counts as a whole: nothing is added to one that somebody else made or has taken files out of.
+ * - What an interrupted run has not written is written by the next one.
  * - A file that can't be changed safely is refused, with what to add by hand; the others are planned.
  *
  * This is the entry file of the folder. What is decided where:
@@ -92,6 +93,8 @@ export interface Refused extends Note {
 export interface SetupPlan {
   /** In the order in which to write them; the record comes last. */
   readonly changes: readonly FileChange[];
+  /** The record to write before everything else: a later run completes what an interrupted one has begun. */
+  readonly pending?: string;
   /** Folders to make, each after its parent. */
   readonly make: readonly string[];
   /** Folders to remove if they are empty, each before its parent. */
@@ -143,6 +146,7 @@ export function planSetup(situation: Situation): SetupPlan {
   };
   return {
     changes: [...changes, ...recordChange(situation, kept.length === 0 ? undefined : recordText(next))],
+    ...(mode !== "remove" && changes.length > 0 && { pending: recordText({ ...next, pending: true }) }),
     make,
     unmake: unmake.toReversed(),
     notes: [...notes.values()],
@@ -169,7 +173,8 @@ function planPiece(piece: Piece, entry: RecordedPiece | undefined, situation: Si
   if (unreadable !== undefined) return { ...asWas, refused: unreadable };
   const found = draft.exists ? digestAt(draft.text, piece) : undefined;
   const wanted = digestOf(piece);
-  if (found === wanted) return asWas;
+  // An interrupted run may have renewed it without saying so in the record.
+  if (found === wanted) return entry === undefined ? {} : { entry: { ...entry, digest: wanted } };
   if (found !== undefined) {
     if (entry === undefined) return { refused: `it has ${titleOf(piece)} that init did not write` };
     if (found !== entry.digest) {
@@ -198,8 +203,8 @@ function leftOut(
   if (!folders.has(unit)) return undefined;
   const isOurs = record?.pieces.some((piece) => isIn(piece.path, unit)) === true;
   if (!isOurs) return { note: { path: unit, text: "was there before, and stays as it is" } };
-  // A recorded file that is missing was taken out. One that is not recorded is new in this version.
-  if (entry !== undefined) return exists ? undefined : {};
+  // A recorded file that is missing was taken out, or not yet written. One that is not recorded is new in this version.
+  if (entry !== undefined) return exists || record?.pending === true ? undefined : {};
   if (exists) return { note: { text: "was not written by init, and stays as it is" } };
   return mode === "update" ? undefined : {};
 }

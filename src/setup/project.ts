@@ -129,22 +129,35 @@ export async function readCheckFacts({ root }: Roots): Promise<CheckFacts> {
 /** How phasegate is installed in a project. */
 export interface Installed {
   readonly from: "module" | "pnp" | "npx";
+  /** The folder of installed packages, relative to the project. */
+  readonly modules: string;
   /** True if it is installed, and the package is not there that `serve` needs. */
   readonly lacksSdk: boolean;
 }
 
 /** Finds out how phasegate is installed: in node_modules, by yarn without such a folder, or not at all. */
 export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise<Installed> {
-  const modules = join(root, "node_modules");
-  const isThere = await exists(join(modules, "phasegate"));
+  const own = "node_modules";
+  const isThere = await exists(join(root, own, "phasegate"));
   const manifest = packageJson(facts);
   const isListed = ["dependencies", "devDependencies"].some((key) => {
     const packages = manifest?.[key];
     return typeof packages === "object" && packages !== null && "phasegate" in packages;
   });
-  if (!isThere && !isListed) return { from: "npx", lacksSdk: false };
-  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", lacksSdk: false };
-  return { from: "module", lacksSdk: !(await exists(join(modules, "@modelcontextprotocol", "server"))) };
+  if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false };
+  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", modules: own, lacksSdk: false };
+  const modules = isThere ? own : await modulesAbove(root);
+  const found = [own, modules].map((folder) => exists(join(root, folder, "@modelcontextprotocol", "server")));
+  return { from: "module", modules, lacksSdk: !(await Promise.all(found)).includes(true) };
+}
+
+/** Returns the folder of a monorepo in which phasegate is, relative to one of its packages; `node_modules` if there is none. */
+async function modulesAbove(root: string): Promise<string> {
+  let up = "";
+  for (let at = root; dirname(at) !== at; at = dirname(at), up += "../") {
+    if (await exists(join(at, "node_modules", "phasegate"))) return `${up}node_modules`;
+  }
+  return "node_modules";
 }
 
 /** Reads the starters: folders of workflows. Names that begin with a dot are left out. */
@@ -181,10 +194,15 @@ async function exists(path: string): Promise<boolean> {
  * @throws {PhasegateError} `STORAGE_FAILED` if a file has changed since it was read, or can't be written. Then nothing is
  * changed.
  */
-export async function applyPlan(roots: Roots, { changes, make, unmake }: SetupPlan): Promise<void> {
+export async function applyPlan(roots: Roots, { changes, pending, make, unmake }: SetupPlan): Promise<void> {
   for (const change of changes) await check(roots, change);
   const undo: (() => Promise<unknown>)[] = [];
+  const record = changes.find(({ path }) => path === RECORD_PATH);
   try {
+    if (pending !== undefined && record !== undefined) {
+      await write(roots, RECORD_PATH, pending);
+      undo.push(() => write(roots, RECORD_PATH, record.before));
+    }
     for (const folder of make) {
       const path = absolute(roots, folder);
       await mkdir(path);
@@ -192,11 +210,13 @@ export async function applyPlan(roots: Roots, { changes, make, unmake }: SetupPl
     }
     for (const change of changes) {
       await write(roots, change.path, change.after);
-      undo.push(() => write(roots, change.path, change.before));
+      if (change !== record || pending === undefined) undo.push(() => write(roots, change.path, change.before));
     }
   } catch (error) {
     for (const step of undo.reverse()) await step();
-    throw failed("can't be written", errnoOf(error) ?? "unknown", error);
+    throw error instanceof PhasegateError
+      ? error
+      : failed("a file or folder can't be changed", errnoOf(error) ?? "unknown", error);
   }
   for (const folder of unmake) await removeIfEmpty(absolute(roots, folder));
 }
@@ -230,8 +250,11 @@ async function write(roots: Roots, path: string, text: string | undefined): Prom
     if (mode !== undefined) await chmod(temporary, mode);
     await rename(temporary, real);
   } catch (error) {
-    if (errnoOf(error) !== "EEXIST") await rm(temporary, { force: true });
-    throw error;
+    const cause = errnoOf(error) ?? "unknown";
+    const left = `If no other init is running, delete ${path}.phasegate.tmp, which an interrupted one has left, and run it again.`;
+    if (cause === "EEXIST") throw failed(`${path} can't be written`, cause, error, left);
+    await rm(temporary, { force: true });
+    throw failed(`${path} can't be written`, cause, error);
   }
 }
 
@@ -254,9 +277,14 @@ function absolute(roots: Roots, name: string): string {
   return join(base, path);
 }
 
-function failed(message: string, cause: string, error?: unknown): PhasegateError<"STORAGE_FAILED"> {
+function failed(
+  message: string,
+  cause: string,
+  error?: unknown,
+  remedy = "Correct that, and run phasegate init again.",
+) {
   return new PhasegateError("STORAGE_FAILED", `${message} (${cause}): nothing was changed`, {
-    remedy: "Correct that, and run phasegate init again.",
+    remedy,
     details: { operation: "init", cause },
     cause: error,
   });

@@ -25,6 +25,8 @@ function isWritten(path: string): boolean {
 const recordSchema = z.object({
   about: z.string().optional(),
   format: z.literal(1),
+  /** True while init writes: if it is still there, init was interrupted, and some of what is recorded may be missing. */
+  pending: z.literal(true).optional(),
   /** What was chosen: a later `init` without options keeps it. */
   choices: z.object({
     clients: z.array(z.string()),
@@ -71,10 +73,11 @@ const ABOUT =
   "Written by `phasegate init`: what it added to this project, so that `init --update` and `--remove` touch nothing else. Commit it.";
 
 /** Returns the text of the record's file, with a line for each file and each piece. */
-export function recordText({ format, choices, folders, files, pieces }: SetupRecord): string {
+export function recordText({ format, pending, choices, folders, files, pieces }: SetupRecord): string {
   const lines = [
     `"about": ${JSON.stringify(ABOUT)}`,
     `"format": ${format}`,
+    ...(pending ? ['"pending": true'] : []),
     `"choices": ${JSON.stringify(choices)}`,
     `"folders": ${JSON.stringify(folders)}`,
     `"files": ${enclosed(

@@ -30,6 +30,8 @@ export interface Starter {
 export interface Launcher {
   /** `module`: it is installed in node_modules. `pnp`: yarn has it, without such a folder. `npx`: it is downloaded. */
   readonly from: "module" | "pnp" | "npx";
+  /** The folder of installed packages, relative to the project: above it in a monorepo. */
+  readonly modules: string;
   /** The version of phasegate that is running, and the major version of the MCP SDK that it needs. */
   readonly version: string;
   readonly sdkMajor: string;
@@ -63,7 +65,7 @@ export function pathsOf({ clients, starters }: Pick<Wanted, "clients" | "starter
 export function wantedPieces(wanted: Wanted): Piece[] {
   const { clients, starters, hooks } = wanted;
   return [
-    ...starters.flatMap((starter) => workflowFiles(starter, wanted.testCommand)),
+    ...starters.flatMap((starter) => workflowFiles(starter, wanted)),
     ...ignoreBlock(wanted),
     ...clients.map((id) => serverEntry(CLIENTS[id], wanted)),
     ...(hooks ? clients.flatMap((id) => hookEntry(CLIENTS[id], wanted) ?? []) : []),
@@ -74,12 +76,27 @@ export function wantedPieces(wanted: Wanted): Piece[] {
 /** Options of starters that are a command which checks the project. */
 const COMMAND_OPTIONS = ["test_command", "check_command"] as const;
 
-function workflowFiles({ name, files }: Starter, testCommand: string | undefined): Piece[] {
-  return Object.entries(files).map(([path, text]) => ({
-    kind: "file",
-    path: `${WORKFLOWS}/${name}/${path}`,
-    text: path === "metadata.json" && testCommand !== undefined ? withDefaults(text, testCommand) : text,
-  }));
+function workflowFiles({ name, files }: Starter, { testCommand, launcher }: Wanted): Piece[] {
+  return Object.entries(files).map(([file, text]) => {
+    const path = `${WORKFLOWS}/${name}/${file}`;
+    const named = text.replace(SCHEMA_LINE, `$1${schemasFor(path, launcher)}/`);
+    const isMetadata = file === "metadata.json" && testCommand !== undefined;
+    return { kind: "file", path, text: isMetadata ? withDefaults(named, testCommand) : named };
+  });
+}
+
+/** Names the schema of a starter's file, for editors: relative to the file, as it is in the package. */
+const SCHEMA_LINE = /^(# yaml-language-server: \$schema=| *"\$schema": ")(?:\.\.\/)+schemas\//m;
+
+/** Returns the folder of the schemas as a file of the project names it. */
+function schemasFor(path: string, { from, modules, version }: Launcher): string {
+  if (from !== "module") return schemasAddress(version);
+  return `${"../".repeat(path.split("/").length - 1)}${modules}/phasegate/schemas`;
+}
+
+/** Returns the address from which anybody can read the schemas of a published version. */
+export function schemasAddress(version: string): string {
+  return `https://unpkg.com/phasegate@${version}/schemas`;
 }
 
 /** Makes a command the default of the options that want one, as a list or a text, whichever the option is. */
@@ -134,18 +151,16 @@ function pathsFor({ projectVariable }: Client, { root, windows }: Launcher, conf
   return (path) => (path === "." ? base : [base, ...path.split("/")].join(separator));
 }
 
-const MODULE = "node_modules/phasegate/dist/cli/main.js";
-
 /**
  * Returns the command that runs phasegate with arguments. The file in node_modules needs no shell and no network, and is
  * the same on every system; npx is a script, which clients on Windows start through cmd.
  */
 function launch(
-  { from, version, sdkMajor, windows }: Launcher,
+  { from, modules, version, sdkMajor, windows }: Launcher,
   inProject: (path: string) => string,
   args: readonly string[],
 ): Command {
-  if (from === "module") return ["node", inProject(MODULE), ...args];
+  if (from === "module") return ["node", inProject(`${modules}/phasegate/dist/cli/main.js`), ...args];
   if (from === "pnp") return ["yarn", "phasegate", ...args];
   // The server needs the SDK, an optional peer, which npx does not install by itself.
   const sdk = args[0] === "serve" ? ["-p", `@modelcontextprotocol/server@${sdkMajor}`] : [];

@@ -10,7 +10,7 @@ import { boundedRule } from "../rules/compile.js";
 import { ruleValue } from "../rules/environment.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule, RuleVariables } from "../rules/rule-types.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { innermostIssue, isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 
 /** A request before there is evidence. */
@@ -85,7 +85,7 @@ export const countParam = z.int().min(0);
 function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params: unknown): z.infer<S> {
   const result = schema.safeParse(params);
   if (result.success) return result.data;
-  const issue = result.error.issues.map(innermost)[0];
+  const issue = result.error.issues.map(innermostIssue)[0];
   const path = issue?.path.map(String).join(".") ?? "";
   const known = Object.keys(schema.shape);
   if (issue?.code !== "unrecognized_keys" || path !== "") {
@@ -94,14 +94,6 @@ function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params:
   const unknown = issue.keys[0] ?? "";
   const near = nearest(unknown, known);
   throw wrongParam(verifier, unknown, `there is no such parameter${near ? `; did you mean '${near}'?` : ""}`, known);
-}
-
-/** Returns what is wrong with the alternative that comes closest to a value: the one that is right down to the deepest key. */
-function innermost(issue: z.core.$ZodIssue): z.core.$ZodIssue {
-  if (issue.code !== "invalid_union") return issue;
-  const found = issue.errors.flatMap(([first]) => (first === undefined ? [] : [innermost(first)]));
-  const [closest] = found.sort((one, other) => other.path.length - one.path.length);
-  return closest === undefined ? issue : { ...closest, path: [...issue.path, ...closest.path] };
 }
 
 /** A compiled rule. */

@@ -90,6 +90,8 @@ export const commitParams = z.strictObject({
   commit: textParam
     .optional()
     .describe("The id of a commit, at least 7 hexadecimal digits. Default: the value of the evidence field."),
+  at_head: z.boolean().optional().describe("True if it must be the commit that is checked out. Default: false."),
+  files: z.array(textParam).min(1).max(100).optional().describe("Files that the commit must have. Default: none."),
 });
 
 /** Checks whether a commit is in the repository. `root` is the project's real path. */
@@ -97,11 +99,12 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
   return defineVerifier({
     name: COMMIT_NAME,
     params: commitParams,
-    checkParams({ commit }) {
+    checkParams({ commit, files = [] }) {
       requireGit(COMMIT_NAME, host);
       if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
+      for (const file of files) if (!hasPlaceholder(file)) parseRelativePath(file);
     },
-    async verify({ commit }, { value }, signal) {
+    async verify({ commit, at_head, files = [] }, { value }, signal) {
       const id = commitId(commit ?? value);
       const repository = await findRepository(root);
       if (repository === undefined) return { ok: false, message: "the project is not in a git repository" };
@@ -111,9 +114,18 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
         if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
         // A tag leads to a commit too, but with another id.
         const full = found.stdout.toString("utf8").trim();
-        const ok = found.exit === 0 && full.startsWith(id);
-        const message = ok ? `${full} is a commit` : `there is no commit ${id} in this repository`;
-        return { ok, message, ran: `git rev-parse ${id}^{commit}`, exit: found.exit };
+        const exists = found.exit === 0 && full.startsWith(id);
+        const said = { ran: `git rev-parse ${id}^{commit}`, exit: found.exit };
+        if (!exists) return { ok: false, message: `there is no commit ${id} in this repository`, ...said };
+        if (at_head === true && full !== repository.head) {
+          return { ok: false, message: `${full} is not the commit that is checked out, ${repository.head}`, ...said };
+        }
+        for (const file of files.map(parseRelativePath)) {
+          const listed = await git(["ls-tree", "-z", "--name-only", full, "--", file], root, signal);
+          if (listed.exit !== 0 || listed.stopped !== undefined) return notRun(gitHost, listed);
+          if (listed.stdout.length === 0) return { ok: false, message: `${full} has no ${shownPath(file)}`, ...said };
+        }
+        return { ok: true, message: `${full} is a commit`, ...said };
       });
     },
   });

@@ -141,6 +141,10 @@ export interface VerifyDefinition {
   params: JsonObject;
   /** The field whose value is checked; missing if the check belongs to the gate as a whole. */
   field?: string | undefined;
+  /** What it checks, for the agent. */
+  description?: string | undefined;
+  /** `false` if nobody may waive the check. A check of a field goes with its field. */
+  waivable?: false | undefined;
 }
 
 /** The built-in verifiers that compare with a snapshot, and take the parameter `since`. */
@@ -242,6 +246,8 @@ export const verifySchema = z.object({
   verifier: z.string(),
   params: storedObjectSchema,
   field: z.optional(z.string()),
+  description: z.optional(z.string()),
+  waivable: z.optional(z.literal(false)),
 });
 
 const copied = { waived: z.optional(z.array(z.string())), proofs: z.optional(z.array(z.string())) };

@@ -20,6 +20,22 @@ export const storedValueSchema = z.custom<JsonValue>((value) => value !== undefi
 /** The texts of problems that zod finds, in English: `zod/mini` comes without any. Pass it to `parse` and `safeParse`. */
 export const ENGLISH = { error: en().localeError };
 
+/**
+ * Returns what is wrong with the alternative that comes closest to a value: the one that is right down to the deepest key.
+ * Zod itself says of a value that fits no alternative only that it is invalid.
+ */
+export function innermostIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") return issue;
+  const found = issue.errors.flatMap(([first]) => (first === undefined ? [] : [innermostIssue(first)]));
+  const [closest] = found.toSorted((one, other) => other.path.length - one.path.length);
+  if (closest === undefined) return issue;
+  const types = found.flatMap((one) => (one.code === "invalid_type" && one.path.length === 0 ? [one.expected] : []));
+  const [first] = types;
+  const isNone = types.length === found.length && first !== undefined;
+  const message = isNone ? closest.message.replace(first, [...new Set(types)].join(" or ")) : closest.message;
+  return { ...closest, message, path: [...issue.path, ...closest.path] };
+}
+
 /** Checks whether a value is an object, but neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -27,6 +27,10 @@ export interface VerifyInput {
   readonly params?: JsonObject;
   /** The evidence field whose value is checked. */
   readonly field?: string;
+  /** What it checks, for the agent. */
+  readonly description?: string;
+  /** `false` if nobody may waive a check of the gate as a whole. Default: true. */
+  readonly waivable?: boolean;
 }
 
 /** An approval by a person, in a gate defined in code. */
@@ -139,7 +143,7 @@ export interface DynamicInput {
   /** True if acceptance criteria are ticked with their tasks. Default: false. */
   readonly tickCriteria?: boolean;
   /** Checks at the gate of every phase from the plan. Default: none. */
-  readonly verify?: readonly Omit<VerifyInput, "field">[];
+  readonly verify?: readonly Pick<VerifyInput, "verifier" | "params">[];
 }
 
 /** A workflow defined in code. */

@@ -11,8 +11,8 @@ const waiver = { ...place, fields: ["report", "photos"] };
 const answer = { decision: "approve", by: "ann", signedAt: "2026-03-04T05:06:07.000Z" } as const;
 
 const keys = await createApproverKeys();
-const host = { approvers: new Map([["ann", keys.publicKey]]), unsigned: false };
-const nobody = { approvers: new Map<string, string>(), unsigned: false };
+const host = { approvers: new Map([["ann", [keys.publicKey]]]), unsigned: false };
+const nobody = { approvers: new Map<string, string[]>(), unsigned: false };
 
 /** Returns the outcome in one word: the reason of a refusal, or whether the decision is authenticated. */
 async function outcome(options: typeof host, asked: AskedApproval, by: string, isSigned: boolean) {

@@ -5,9 +5,11 @@ import {
   ApprovalGuard,
   type ApprovalPass,
   type ApprovalReading,
-  distrustOf,
+  checkApproval,
+  type KeyUse,
   passOf,
 } from "../../src/approval/guard.js";
+import { keyIdOf } from "../../src/approval/keys.js";
 import { approvalRefused } from "../../src/approval/message.js";
 import { AlteredStorage } from "../log/altered-storage.js";
 import { type CounterEvent, type CounterHead, count, ID, makeKernel } from "../log/counter.js";
@@ -16,7 +18,7 @@ import { failure } from "../support/failure.js";
 type Structure = { readonly asks: boolean };
 type Reading = ApprovalReading<CounterEvent, CounterHead, Structure, readonly ApprovalPass[], ApprovalPass>;
 
-const withApprovers: ApprovalOptions = { approvers: new Map([["ann", "ed25519:key"]]), unsigned: false };
+const withApprovers: ApprovalOptions = { approvers: new Map([["ann", ["ed25519:key"]]]), unsigned: false };
 const withoutApprovers: ApprovalOptions = { approvers: new Map(), unsigned: false };
 
 /** Counters whose commits are passes: this host does not accept those that add an even number. */
@@ -31,6 +33,7 @@ const reading: Reading = {
   hasWaivers: ({ total }) => total === 10,
   isNew: ({ total }) => total === 1,
   audited: (ledger) => ledger.slice(-1),
+  used: () => [],
   passes: (ledger) => ledger,
   refusal: ({ version }) => approvalRefused("refused", "Ask again.", { phase: version, reason: "signature" }),
 };
@@ -93,13 +96,47 @@ describe("a session behind an approval that does not count", () => {
   });
 });
 
+describe("the counter of a passkey", () => {
+  /** Returns the warnings of an audit whose commits have these counters, all of one key. */
+  async function warningsOf(counters: readonly (number | undefined)[]) {
+    let version = 0;
+    const used = (): readonly KeyUse[] => {
+      version += 1;
+      const counter = counters[version - 1];
+      const kind = counter === undefined ? "ed25519" : "passkey";
+      const key = { kind, id: "k", ...(counter === undefined ? {} : { counter }) } as const;
+      return [{ version, by: "ann", key }];
+    };
+    const { guard } = await makeGuard(withApprovers, { used }, counters.length);
+    return (await guard.audit(ID)).warnings;
+  }
+
+  it("that goes up, or is always 0, gets no warning; neither does a key without one", async () => {
+    expect(await warningsOf([1, 2, 3, 9])).toEqual([]);
+    expect(await warningsOf([0, 0, 0, 0])).toEqual([]);
+    expect(await warningsOf([0, 0, 4, 5])).toEqual([]);
+    expect(await warningsOf([undefined, undefined])).toEqual([]);
+  });
+
+  it("that goes back, or stays, gets a warning each time until it is higher than ever", async () => {
+    const warning = { by: "ann", key: "k" };
+    expect(await warningsOf([7, 4, 7, 8])).toEqual([
+      { ...warning, version: 2, counter: 4, before: { version: 1, counter: 7 } },
+      { ...warning, version: 3, counter: 7, before: { version: 1, counter: 7 } },
+    ]);
+    expect(await warningsOf([7, 0])).toEqual([
+      { ...warning, version: 2, counter: 0, before: { version: 1, counter: 7 } },
+    ]);
+  });
+});
+
 it("an audit of a log that is not intact names no approvals", async () => {
   const storage = new AlteredStorage();
   const { kernel } = makeKernel({ storage });
   await count(kernel, 4);
   storage.edit(3, { previousHash: "" });
   const guard = new ApprovalGuard(kernel, withApprovers, reading);
-  expect(await guard.audit(ID)).toMatchObject({ intact: false, versions: 2, approvals: [] });
+  expect(await guard.audit(ID)).toMatchObject({ intact: false, versions: 2, approvals: [], warnings: [] });
 });
 
 describe("nothing is read", () => {
@@ -140,25 +177,29 @@ it("a session goes on if all of its approvals count", async () => {
 describe("an approval in a log", () => {
   it("does not count for the reason why it would be refused, and counts if there is none", async () => {
     const question = { sessionId: ID, workflowType: "w", revision: "r", phase: 1, request: "c", evidenceHash: "e" };
-    expect(await distrustOf(withApprovers, question, { by: "ann" })).toBe("unsigned");
-    expect(await distrustOf(withApprovers, { ...question, approvers: ["bob"] }, { by: "ann" })).toBe("not_an_approver");
-    expect(await distrustOf({ ...withApprovers, unsigned: true }, question, { by: "ann" })).toBeUndefined();
+    expect(await checkApproval(withApprovers, question, { by: "ann" })).toEqual({ distrust: "unsigned" });
+    const named = { ...question, approvers: ["bob"] };
+    expect(await checkApproval(withApprovers, named, { by: "ann" })).toEqual({ distrust: "not_an_approver" });
+    expect(await checkApproval({ ...withApprovers, unsigned: true }, question, { by: "ann" })).toEqual({});
     const keys = await createApproverKeys();
     const word = { by: "ann", note: "well done" };
     const signature = await signApproval(question, { ...word, decision: "approve", privateKey: keys.privateKey });
-    const host = { approvers: new Map([["ann", keys.publicKey]]), unsigned: false };
-    expect(await distrustOf(host, question, { ...word, signature })).toBeUndefined();
-    expect(await distrustOf(host, question, { by: "ann", signature })).toBe("signature");
+    const host = { approvers: new Map([["ann", [keys.publicKey]]]), unsigned: false };
+    const key = { kind: "ed25519", id: keyIdOf(keys.publicKey) };
+    expect(await checkApproval(host, question, { ...word, signature })).toEqual({ key });
+    expect(await checkApproval(host, question, { by: "ann", signature })).toEqual({ distrust: "signature" });
   });
 
   it("becomes a pass with its approver, as far as the log names one", () => {
     const commit = { version: 3, at: "2026-03-04T05:06:07.000Z" };
     const approved = { by: "ann", authenticated: true };
-    expect(passOf(commit, approved, undefined)).toStrictEqual({ ...commit, ...approved });
-    expect(passOf(commit, { ...approved, authenticated: false }, "unsigned")).toStrictEqual({
+    expect(passOf(commit, approved, {})).toStrictEqual({ ...commit, ...approved });
+    const key = { kind: "passkey", id: "k", counter: 7 } as const;
+    expect(passOf(commit, approved, { key })).toStrictEqual({ ...commit, ...approved, key });
+    expect(passOf(commit, { ...approved, authenticated: false }, { distrust: "unsigned" })).toStrictEqual({
       ...{ ...commit, by: "ann", authenticated: false, distrust: "unsigned" },
     });
-    expect(passOf(commit, undefined, "unsigned")).toStrictEqual({
+    expect(passOf(commit, undefined, { distrust: "unsigned" })).toStrictEqual({
       ...commit,
       authenticated: false,
       distrust: "unsigned",

@@ -262,7 +262,7 @@ describe("phasegate approve", () => {
     ];
     for (const [text, message] of [
       ["{", "is not a file of approvers"],
-      ['{"ann": 1}', "is not a file of approvers"],
+      ['{"ann": 1}', 'approvers."ann" is no Ed25519 public key'],
       ["[]", "is not a file of approvers"],
     ] as const) {
       await writeFile(join(root, "bad.json"), text);

@@ -92,6 +92,14 @@ describe("phasegate doctor", () => {
     expect(none.findings).toMatchObject([{ status: "problem", message: "workflows: there is no such folder" }]);
   });
 
+  it("finds the project as init does, if it has neither a repository nor a client", async () => {
+    const root = await temporaryFolder();
+    const small = Object.fromEntries(Object.entries(SMALL).map(([path, text]) => [`workflows/${path}`, text]));
+    await writeFiles(root, { "package.json": "{}", "src/deep/a.js": "", ...small });
+    vi.spyOn(process, "cwd").mockReturnValue(join(root, "src/deep"));
+    expect((await run("doctor")).stdout).toContain("workflows/small: can be started");
+  });
+
   it("finds the project around the folder that it is started in", async () => {
     const project = await aProject(claude({ command: "none" }));
     vi.spyOn(process, "cwd").mockReturnValue(join(project, "workflows/small"));

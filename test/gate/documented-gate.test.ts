@@ -20,14 +20,14 @@ it("the documented gate has every key, and accepts the documented evidence", asy
     verify: [
       { verifier: "file_matches", params: { pattern: "^## Results", min: 1 }, field: "report" },
       { verifier: "git_clean", params: {} },
-      { verifier: "command", params: { argv: ["npm", "test"] } },
+      { verifier: "command", params: { argv: ["npm", "test"] }, description: "all tests pass", waivable: false },
     ],
     approval: { prompt: "Is this ready to be released?", approvers: ["ada", "grace"] },
     reveal: "fields",
   });
   expect(await complaints(gate, EVIDENCE)).toEqual([]);
   expect(requiredFormat(gate)).toMatchObject({
-    verified_by: ["git_clean", "command"],
+    verified_by: { 1: "git_clean", 2: "command: all tests pass" },
     required: Object.keys(EVIDENCE),
   });
 });

@@ -77,7 +77,7 @@ describe("a gate with rules and verifiers", () => {
       type: "object",
       properties: { count: { type: "integer", rules: ["positive"], verified_by: ["json_value"] } },
       rules: ["too many"],
-      verified_by: ["git_clean"],
+      verified_by: { 1: "git_clean" },
     });
     expect(requiredFormat(fieldGate([]))).toEqual({ type: "object", properties: {} });
   });

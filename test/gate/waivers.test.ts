@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { checkGate, checksOf } from "../../src/gate/check-gate.js";
+import { checkGate, checksOf, wholeChecks } from "../../src/gate/check-gate.js";
 import { exampleEvidence, requiredFormat, requiredNames } from "../../src/gate/format.js";
 import { judge } from "../../src/gate/judge.js";
 import {
@@ -132,6 +132,35 @@ describe("what can be waived", () => {
     expect(waivableProblems(PLAN, [], ofPlan)).toEqual(["tasks_completed.1.2", "validation_gate.2"]);
     const union: SchemaGate = { kind: "schema", allowOverride: false, example: { a: {} } };
     expect(waivableProblems(union, [], [missing("a.b"), missing("")])).toEqual(["a"]);
+  });
+});
+
+describe("checks of a gate as a whole", () => {
+  const told = { verifier: "command", params: { command: "one" }, description: "it builds" };
+  const fixed = { verifier: "command", params: { command: "two" }, waivable: false } as const;
+  const gate: FieldGate = { ...GATE, verify: [told, fixed] };
+
+  it("have the same numbers in the format, in results and in waivers, also once one is waived", () => {
+    const names = (of: GateDefinition) => wholeChecks(of).map(([name, { params }]) => [name, params.command]);
+    expect(names(GATE)).toEqual([
+      ["verified_by.1", "one"],
+      ["verified_by.2", "two"],
+    ]);
+    expect(names(waive(GATE, ["verified_by.1"]))).toEqual([["verified_by.2", "two"]]);
+    expect(requiredFormat(waive(GATE, ["verified_by.1"]))).toMatchObject({ verified_by: { 2: "command" } });
+    expect(requiredFormat(gate)).toMatchObject({ verified_by: { 1: "command: it builds", 2: "command" } });
+    expect(requirementText(gate, "verified_by.1")).toBe('it builds; checked by command {"command":"one"}');
+    expect([wholeChecks(PLAN), wholeChecks({ kind: "open", allowOverride: false })]).toEqual([[], []]);
+  });
+
+  it("can't be waived if the author excludes them", () => {
+    expect(waivable(gate)).toEqual({
+      names: ["built", "coverage", "tests", "verified_by.1"],
+      excluded: ["reviewed", "verified_by.2"],
+    });
+    const whole = { field: "", problem: "unverified", message: "" } as const;
+    expect(waivableProblems(gate, [], [whole], [true, true])).toEqual(["verified_by.1"]);
+    expect(waivableProblems(gate, ["verified_by.1"], [whole], [true])).toEqual([]);
   });
 });
 

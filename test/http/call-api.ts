@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createHttpApi, type HttpApiOptions } from "../../src/http/api.js";
 import { openApiDocument } from "../../src/http/routes.js";
-import type { StepDecider } from "../../src/routed/decision/request.js";
+import type { StepDecider } from "../../src/ports/step-decider.js";
 import type { RoutedEngineOptions } from "../../src/routed/options.js";
 import { routed, Script } from "../routed/engine/garden.js";
 

@@ -1,4 +1,8 @@
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { plant, runTool } from "./run-tool.js";
 
 const SCRIPT = "scripts/check-bundle.mjs";
@@ -37,4 +41,19 @@ test("90 kB that load at once are refused, the same as an import() are not", () 
     status: 0,
     output: expect.stringContaining("not counted"),
   });
+});
+
+test("the core can be bundled by a host that has not installed the package for passkeys", async () => {
+  const folder = await temporaryFolder();
+  const [packages, own] = [join(import.meta.dirname, "../../node_modules"), join(folder, "node_modules")];
+  mkdirSync(own);
+  cpSync(join(import.meta.dirname, "../../dist"), join(folder, "dist"), { recursive: true });
+  for (const name of readdirSync(packages)) {
+    if (name !== "@simplewebauthn") symlinkSync(join(packages, name), join(own, name));
+  }
+  const { warnings } = await build({
+    ...{ entryPoints: [join(folder, "dist/index.js")], bundle: true, platform: "browser", format: "esm" },
+    ...{ splitting: true, write: false, outdir: join(folder, "out"), logLevel: "silent" },
+  });
+  expect(warnings).toEqual([]);
 });

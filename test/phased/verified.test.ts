@@ -92,7 +92,7 @@ describe("a gate with verifiers", () => {
     const { submit } = await startVerified([gate], { verifiers: { never: FALSE }, enforcement: "as-defined" });
     expect(await submit({ done: true })).toMatchObject({
       passed: false,
-      problems: [{ field: "", problem: "unverified", message: "Not verified (never): make it so" }],
+      problems: [{ field: "", problem: "unverified", message: "verified_by.1 (never) failed: make it so" }],
     });
   });
 

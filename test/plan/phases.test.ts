@@ -161,3 +161,9 @@ of it.
     expect(outline(text)).toEqual(["1 Setup @3", "[ ] 1.1 A @4", "[x] 1.2 B @5", "2 Build @7", "[ ] 2.1 C @8"]);
   });
 });
+
+it("the goal of a phase ends where its tasks begin", () => {
+  const text = "## Phase 1: A\n**Goal**:\nThe goal\nin two lines\n- [ ] Task 1.1: a\nWords of the task.\n";
+  const [phase] = parsePlan(text).plan.phases;
+  expect(phase).toMatchObject({ goal: "The goal in two lines", tasks: [{ description: "Words of the task." }] });
+});

@@ -87,6 +87,11 @@ describe("task-master's tasks.json", () => {
     ['{"a": {"tasks": 1}}', 1, "list of tasks"],
     ['{\n"a": {"tasks": [\n{"id": 1}]}}', 3, "title"],
     ['{\n"tasks": [\n{"id": {}, "title": "a"}]}', 1, "list of tasks"],
+    [
+      '{"a": {"tasks": [\n{"id": 1, "title": "a", "dependencies": [null]}]}}',
+      2,
+      "dependencies.0: Invalid input: expected string or number, received null",
+    ],
   ])("is refused with a line if it cannot be read: %j", (text, line, words) => {
     try {
       taskMasterParser.parse(text, "some.json");
@@ -96,5 +101,118 @@ describe("task-master's tasks.json", () => {
       expect(error.details).toMatchObject({ file: "some.json", line });
       expect(`${error.message} ${error.remedy}`).toContain(words);
     }
+  });
+
+  const read = (text: string) => taskMasterParser.parse(text, "f");
+
+  it.each([
+    ["done", "done"],
+    ["completed", "done"],
+    ["cancelled", "done"],
+    ["in-progress", "in_progress"],
+    ["review", "in_progress"],
+    ["deferred", "queued"],
+    ["blocked", "blocked"],
+    ["pending", "pending"],
+    ["", "pending"],
+  ])("has the state of a status: %j", (status, state) => {
+    expect(read(JSON.stringify({ tasks: [{ id: 1, title: "A", status }] })).plan.phases[0]?.tasks[0]?.state).toBe(
+      state,
+    );
+  });
+
+  it("has each part of a task where it is, and nothing that is not there", () => {
+    const text = `{ "tasks": [
+  { "id": "a", "title": "A", "description": null, "details": "", "testStrategy": "T", "dependencies": ["b", 7] },
+  { "id": "b", "title": "B", "subtasks": [{ "title": "C", "id": 1 }, { "id": 2, "title": "D", "dependencies": [1] }] }
+] }`;
+    const { plan, diagnostics } = read(text);
+    const common = {
+      acceptanceCriteria: [],
+      optional: false,
+      parallel: false,
+      requirements: [],
+      files: [],
+      state: "pending",
+    };
+    expect(plan).toStrictEqual({
+      dialect: "task-master",
+      phases: [
+        {
+          ...{ number: 1, name: "tasks", validationGate: [], position: { line: 1, column: 1, offset: 0 } },
+          tasks: [
+            {
+              ...{ ...common, id: "a", name: "A", description: "T", dependencies: ["b"] },
+              position: { line: 2, column: 3, offset: text.indexOf('{ "id": "a"') },
+            },
+            {
+              ...{ ...common, id: "b", name: "B", dependencies: [] },
+              position: { line: 3, column: 3, offset: text.indexOf('{ "id": "b"') },
+            },
+            {
+              ...{ ...common, id: "b.1", name: "C", dependencies: [] },
+              position: { line: 3, column: 43, offset: text.indexOf('{ "title": "C"') },
+            },
+            {
+              ...{ ...common, id: "b.2", name: "D", dependencies: ["b.1"] },
+              position: { line: 3, column: 70, offset: text.indexOf('{ "id": 2') },
+            },
+          ],
+        },
+      ],
+    });
+    expect(diagnostics).toMatchObject([{ code: "DEPENDENCY_UNKNOWN", line: 2, message: expect.stringContaining("7") }]);
+  });
+
+  it.each([
+    ['{"tasks": [{"id": 1}]}', 1, 1, "list of tasks"],
+    ['{"a": {"tasks": [\n {"id": 1, "title": 2}]}}', 2, 12, "tasks.0.title: "],
+    ['{"a": {"tasks": [\n {"id": 1, "title": "a", "subtasks": [\n{"id": 1}]}]}}', 3, 1, "tasks.0.subtasks.0.title: "],
+    ['{"a": null, "b": [], "c": {"tasks": {}}}', 1, 1, "list of tasks"],
+    ['{"a": {"tasks": []},\n "b": {"tasks": [1]}}', 2, 18, "tasks.0: "],
+    ['{"tasks": [}', 1, 12, ""],
+  ])("is refused at the place of the fault: %j", (text, line, column, words) => {
+    expect(() => read(text)).toThrowError(
+      expect.objectContaining({
+        ...{ code: "PLAN_PARSE", message: expect.stringContaining(words) },
+        details: { file: "f", line, ...(words === "list of tasks" ? {} : { column: expect.any(Number) }) },
+      }),
+    );
+    if (words !== "list of tasks")
+      expect(() => read(text)).toThrowError(expect.objectContaining({ details: { file: "f", line, column } }));
+  });
+
+  it("has tags with tasks alone, with names that no prototype has", () => {
+    const tag = {
+      tasks: [
+        { id: 1, title: "A", dependencies: [2] },
+        { id: 2, title: "B" },
+      ],
+    };
+    const text = JSON.stringify({ note: 1, toString: tag, none: { tasks: 1 }, later: tag });
+    expect(lines(read(text))).toEqual([
+      ...[
+        "1 toString @1",
+        "[ ] 1 A @1 < 2",
+        "[ ] 2 B @1",
+        "2 later @1",
+        "[ ] later/1 A @1 < later/2",
+        "[ ] later/2 B @1",
+      ],
+    ]);
+    expect(lines(read('{"a": {"tasks": []}}'))).toEqual(["1 a @1"]);
+  });
+
+  it("is ticked where a status is missing or odd", () => {
+    const tick = (text: string, done = true) =>
+      taskMasterParser.tick?.(text, read(text).plan, { tasks: ["1"], done, criteria: false });
+    expect(tick('{"tasks": [{"title": "A", "id": 1}]}')).toBe('{"tasks": [{"status": "done", "title": "A", "id": 1}]}');
+    const blocked = '{"tasks": [{"id": 1, "title": "A", "status":\n "blocked"}]}';
+    expect(tick(blocked, false)).toBe(blocked);
+    expect(tick(blocked)).toBe(blocked.replace("blocked", "done"));
+    const nothing = '{"tasks": [{"id": 1, "title": "A", "status": null}]}';
+    expect([tick(nothing), tick(nothing, false)]).toEqual([nothing.replace("null", '"done"'), nothing]);
+    const review = nothing.replace("null", '"cancelled"');
+    expect([tick(review), tick(review, false)]).toEqual([review, nothing.replace("null", '"pending"')]);
   });
 });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadRuleLanguage } from "../../src/rules/language.js";
+import { parsePython } from "../../src/rules/python-parser.js";
 import { readRuleText } from "../../src/rules/python-to-cel.js";
 import type { FieldType } from "../../src/workflow/structure.js";
 import { howOften } from "../support/how-often.js";
@@ -290,5 +291,114 @@ describe("a lambda and its translation", () => {
       }
       expect(result).not.toBe(true);
     }
+  });
+});
+
+describe("details of a lambda", () => {
+  it.each([
+    ["lambda x: x < 1. and x < 1e10", "(value < 1.0) && (value < 10000000000.0)"],
+    ["lambda x: x > 2E-1 and x > 1e+2 and x < 1e21", "(value > 0.2) && (value > 100.0) && (value < 1e+21)"],
+    [String.raw`lambda x: x == '\\ \' \" \n \r \t'`, String.raw`value == "\\ ' \" \n \r \t"`],
+    ["lambda x: x == '''a\nb''' # a comment", String.raw`value == "a\nb"`],
+    ["lambda x: x > 0 # a comment\n # and another\n and x < 9", "(value > 0) && (value < 9)"],
+    ["lambda x: x < None", "value < null"],
+    ["lambda x: isinstance(x, list)", "(type(value) == list)"],
+    ["lambda x: 1 in len(str(x))", "1 in size(string(value))"],
+    ["lambda x: 'a' in str(x)[0]", '"a" in string(value)[0]'],
+    ["lambda x: 'b' in 'abc'", '"abc".contains("b")'],
+    [
+      "lambda x: all(y for y in x if y > 1 if y < 9)",
+      "value.filter(item, item > 1).filter(item, item < 9).all(item, item)",
+    ],
+    [
+      "lambda x: all(any(all(c > b + a for c in b) for b in a) for a in x)",
+      "value.all(item, item.exists(item2, item2.all(item3, item3 > (item2 + item))))",
+    ],
+  ])("%j", (python, cel) => {
+    expect(translate(python)).toBe(cel);
+  });
+
+  it.each([
+    ["lambda x: x 'and' x", '"and"', 'value != "todo"'],
+    ["lambda x: x 'not' in [1]", '"not"', 'value != "todo"'],
+    ["lambda x: == 3", '"=="', 'value != "todo"'],
+    ["lambda x: all(x, y for y in x)", '"for"', "value.map"],
+    [String.raw`lambda x: x == 'a\'`, "the character", 'value != "todo"'],
+    ["lambda x: x == 'a\\\nb'", "a text across lines", 'value != "todo"'],
+    ["lambda x: x == '''a\\\nb'''", "the escape", 'value != "todo"'],
+    ['lambda x: x == r"a"', "the prefix r of a text", 'value != "todo"'],
+    ["lambda x: x[0](1)", '"this"', 'value != "todo"'],
+    ["lambda x: str(x, 1) == ''", '"str(…)"', 'value != "todo"'],
+    ["lambda x: isinstance(x)", '"isinstance(…)"', 'value != "todo"'],
+    ["lambda x: isinstance(x, str, 1)", '"isinstance(…)"', 'value != "todo"'],
+    ["lambda x: isinstance(x, x.str)", '"isinstance with .str"', 'value != "todo"'],
+    ["lambda x: sum(y for y in x) > 1", '"sum(…)"', "item > 0"],
+    ["lambda x: x.get('a', 1, 2)", '".get(…)"', 'value != "todo"'],
+    ["lambda x: re(x)", '"re(…)"', "value.matches"],
+    ["lambda x: are > 1", '"the name are"', 'value != "todo"'],
+    ["lambda x: sum > 1", '"the name sum"', 'value != "todo"'],
+    ["lambda x: any > 1", '"the name any"', 'value != "todo"'],
+    ["lambda x: wait_for > 1", '"the name wait_for"', 'value != "todo"'],
+  ])("%j is refused, with an example of what is meant", (python, what, instead) => {
+    expect(translate(python)).toContain(what);
+    expect(translate(python)).toContain(instead);
+  });
+
+  it("are limited: levels, chained parts, types and characters", () => {
+    const levels = (count: number) => `lambda x: ${"(".repeat(count)}x${")".repeat(count)}`;
+    const chained = (count: number) => `lambda x: x${"[0]".repeat(count)} == 1`;
+    const types = (count: number) => `lambda x: isinstance(x, (${"str, ".repeat(count)}))`;
+    const long = (count: number) => `lambda x: x == '${"a".repeat(count)}'`;
+    for (const lambda of [levels(19), chained(500), types(20), long(9989)])
+      expect(translate(lambda)).toMatch(/^value|^\(\(type/);
+    expect(translate(levels(20))).toContain("it has more than 20 levels, at character 31");
+    expect(translate(chained(501))).toContain("more than 500 chained parts");
+    expect(translate(types(21))).toContain("more than 20 types");
+    expect(translate(long(9990))).toContain("more than 10000 characters of CEL, at character 11");
+    expect(translate(long(9989))).toHaveLength(10_000);
+  });
+
+  it("are not looked for in a rule that only mentions one", () => {
+    expect(translate(' value != "lambda x" ')).toBe('value != "lambda x"');
+    expect(translate("lambdas > 1")).toBe("lambdas > 1");
+  });
+});
+
+describe("a Python expression", () => {
+  const constant = (value: unknown) => ({ kind: "constant", value });
+
+  it("is read with the positions of its parts", () => {
+    expect(parsePython("{'a': -1, 'b': [1.5, None], }")).toEqual({
+      ...{ kind: "dict", at: 0 },
+      entries: [
+        [
+          { ...constant("a"), at: 1 },
+          { ...constant(-1n), at: 6 },
+        ],
+        [
+          { ...constant("b"), at: 10 },
+          {
+            ...{ kind: "list", at: 15 },
+            items: [
+              { ...constant(1.5), at: 16 },
+              { ...constant(null), at: 21 },
+            ],
+          },
+        ],
+      ],
+    });
+    expect(parsePython("{}")).toEqual({ kind: "dict", at: 0, entries: [] });
+  });
+
+  it("has negative numbers, and other things with a minus", () => {
+    expect([parsePython("-1.5"), parsePython("-0x10")]).toMatchObject([constant(-1.5), constant(-16n)]);
+    expect(parsePython("-x")).toMatchObject({ kind: "minus", of: { kind: "name" } });
+    expect(parsePython("-'a'")).toMatchObject({ kind: "minus", of: constant("a") });
+    expect(parsePython("-True")).toMatchObject({ kind: "minus", of: constant(true) });
+  });
+
+  it("is all of the text", () => {
+    for (const text of ["1 2", "{'a' 1}", "{'a': 1 'b': 2}", "{'a': 1", "[1", "lambda x: x", ""])
+      expect(() => parsePython(text), text).toThrow();
   });
 });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { comparisonValidator, namedValidator } from "../../src/rules/validators.js";
+import {
+  comparisonValidator,
+  hasUnclearNumber,
+  isValidatorName,
+  likelyNames,
+  namedValidator,
+} from "../../src/rules/validators.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { complaints, validated } from "../gate/rules.js";
 
@@ -115,5 +121,79 @@ describe("named validators", () => {
     await expect(validated("integer", "in_range", { min: 1 })).rejects.toThrow("Add it to validator_params");
     await expect(validated("integer", "in_range", { min: 1, maxi: 2 })).rejects.toThrow('Did you mean "maxi"?');
     await expect(validated("integer", "in_range", { min: "a", max: "b" })).rejects.toThrow("can't be run");
+  });
+});
+
+describe("a validator's name", () => {
+  it.each([
+    ["min_length_12", "string", "size(visible(value)) >= 12"],
+    ["percent_gte_80_25", "number", "value >= 80.25 && value <= 100"],
+    ["equals_a_b", "string", 'value == "a_b"'],
+    ["equals_-12", "integer", "value == -12"],
+    ["equals_true", "any", "value == true"],
+    ["equals_trues", "any", 'value == "trues"'],
+    ["equals_untrue", "any", 'value == "untrue"'],
+    ["equals_false", "boolean", "value == false"],
+    ["in_range", "any", "value >= params.min && value <= params.max"],
+  ] as const)("%s of a %s is %s", (name, type, cel) => {
+    expect(namedValidator(name, type)).toEqual({ cel });
+  });
+
+  it.each([
+    ["max_length_12", "list", "size(visible(value)) <= 12"],
+    ["minimum_items_12", "any", "size(visible(value)) >= 12"],
+    ["less_than_12.5", "number", "value < 12.5"],
+    ["not_equal_to_12", "number", "value != 12"],
+    ["between_1_and_5", "list", "size(visible(value)) >= 1 && size(visible(value)) <= 5"],
+    ["from_1_to_5", "integer", "value >= 1 && value <= 5"],
+    ["not_equals_12", "any", "type(value) in [int, double] && value != 12"],
+  ] as const)("%s of a %s is compared as %s", (name, type, cel) => {
+    expect(comparisonValidator(name, type)).toEqual({ cel });
+  });
+
+  it.each(["xmin_length_3", "min_length_3x", "xpercent_gte_80", "percent_gte_80x", "min_length_", "equals_"])(
+    "is all of it: %s is none",
+    (name) => expect(namedValidator(name, "any")).toBeUndefined(),
+  );
+
+  it.each([
+    "xmin_items_3",
+    "min_items_3x",
+    "xmax_items_3",
+    "max_items_3x",
+    "max_items_x",
+    "between_1",
+    "from_1_000_to_5",
+  ])("is all of it: %s is no comparison", (name) => expect(comparisonValidator(name, "any")).toBeUndefined());
+
+  it("does not compare what has no size and is no number", () => {
+    for (const name of ["at_least_3", "between_1_and_5", "not_equals_5", "min_items_3"])
+      expect(comparisonValidator(name, "boolean"), name).toEqual({ cel: undefined });
+    expect(comparisonValidator("min_items_3", "number")).toEqual({ cel: undefined });
+    expect(namedValidator("equals_5", "object")).toEqual({ cel: undefined });
+    expect(namedValidator("equals_untrue", "integer")).toEqual({ cel: undefined });
+  });
+
+  it("is unclear only where a number could be a thousand", () => {
+    for (const name of ["at_least_1_000", "between_1_and_2_000", "equals_12_345", "at_most_-1_000"])
+      expect(hasUnclearNumber(name), name).toBe(true);
+    for (const name of ["at_least_0_125", "at_least_1_00", "min_length_1_000", "file_1_000", "equals_1_000_x"])
+      expect(hasUnclearNumber(name), name).toBe(false);
+  });
+
+  it("is one word that is no rule", () => {
+    for (const name of ["positive", "equals_1.5", "a-b", "_x", "values", "trues", "my_value.x"])
+      expect(isValidatorName(name), name).toBe(true);
+    for (const name of ["value", "true", "false", "value.ok", "a b", "1a", "-a", "a(b)", ""])
+      expect(isValidatorName(name), name).toBe(false);
+  });
+
+  it("is suggested with the numbers of what was written", () => {
+    const of = (name: string) => likelyNames(name).filter((one) => /^(?:min_length|between|is_true|file)_/.test(one));
+    expect(of("betwen_12_and_34")).toEqual(["min_length_12", "between_12_and_34", "file_exists"]);
+    expect(of("betwen_7")).toEqual(["min_length_7", "between_7_and_7", "file_exists"]);
+    expect(of("betwen")).toEqual(["min_length_1", "between_1_and_1", "file_exists"]);
+    expect(likelyNames("x_5")).toContain("is_true");
+    expect(likelyNames("x_5")).toContain("not_equals_5");
   });
 });

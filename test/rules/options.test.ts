@@ -1,6 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { loadRuleLanguage } from "../../src/rules/language.js";
 import {
   checkBySchema,
+  declaredOptions,
   describeOptions,
   issueProblems,
   namingProblems,
@@ -77,6 +79,106 @@ describe("checkBySchema", () => {
   });
 });
 
+describe("checkBySchema, in detail", () => {
+  it("suggests no option that is given already", async () => {
+    expect(await problems(SCHEMA, { audience: "dev", depth: 1, dept: 2 })).toEqual(['there is no option "dept"']);
+  });
+
+  it("refuses what is nearly the name of an option, unless the schema allows others or the name is short", async () => {
+    const open = { properties: { doc: {}, depth: {} } };
+    expect(await problems(open, { dox: 1 })).toEqual(['there is no option "dox"; did you mean "doc"?']);
+    expect(await problems(open, { dx: 1, title: 2 })).toEqual({ dx: 1, title: 2 });
+    expect(await problems(open, { dox: 1, doc: 2 })).toEqual({ dox: 1, doc: 2 });
+    expect(await problems({ ...open, additionalProperties: true }, { dox: 1 })).toEqual({ dox: 1 });
+  });
+
+  it("suggests a name with two letters swapped, unless it is short", async () => {
+    const closed = { properties: { abcd: {}, pqr: {} }, additionalProperties: false };
+    expect(await problems(closed, { abdc: 1 })).toEqual(['there is no option "abdc"; did you mean "abcd"?']);
+    expect(await problems(closed, { prq: 1 })).toEqual(['there is no option "prq"']);
+  });
+
+  it("matches patterns of texts only, where they are", async () => {
+    const inner = { properties: { name: { pattern: "^a" } } };
+    const schema = { properties: { list: { items: { pattern: "^a" } }, inner } };
+    for (const given of [{ list: ["a"], inner: { name: "ab" } }, { list: [1], inner: { name: 1 } }, { list: [] }, {}])
+      expect(await problems(schema, given)).toEqual(given);
+    for (const given of [{ list: "b" }, { list: null }, { inner: null }, { inner: "b" }])
+      expect(await problems(schema, given)).not.toEqual([expect.stringContaining("does not match")]);
+    expect(await problems(schema, { list: ["a", "b"], inner: { name: "c" } })).toEqual([
+      ...['options.list.*: "b" does not match ^a', 'options.inner.name: "c" does not match ^a'],
+    ]);
+    expect(await problems(SCHEMA, { audience: "dev", docs: "x" })).toHaveLength(1);
+  });
+
+  it("reports what is wrong below an option in the words of the schema", async () => {
+    const inner = {
+      type: "object",
+      properties: { a: { type: "integer" } },
+      required: ["a"],
+      additionalProperties: false,
+    };
+    const schema = { properties: { inner }, required: ["inner"] };
+    expect(await problems(schema, { inner: {} })).toEqual([expect.stringMatching(/^options\.inner\.a: /)]);
+    expect(await problems(schema, { inner: { a: 1, b: 2 } })).toEqual([
+      expect.stringMatching(/^options\.inner: .*"b"/),
+    ]);
+    expect(await problems(schema, {})).toEqual([
+      expect.stringMatching(/^the option "inner" is missing: object, required/),
+    ]);
+    expect(await problems({ properties: { a: {}, toString: {} }, required: ["toString"] }, {})).toEqual([
+      'the option "toString" is missing: any value, required',
+    ]);
+  });
+
+  it("adds a default as it is, also one that has a pattern in it", async () => {
+    const standard = { pattern: "x", deep: { pattern: "y" } };
+    const schema = { properties: { rule: { type: "object", default: standard } } };
+    expect(await schemaFaults(schema)).toEqual([]);
+    expect(await problems(schema, {})).toEqual({ rule: standard });
+  });
+
+  it("says what is expected even where the schema does not describe it", () => {
+    expect(namingProblems({ properties: { odd: "text" }, required: ["a", "odd"] }, {})).toEqual([
+      ...['the option "a" is missing: any value, required', 'the option "odd" is missing: any value, required'],
+    ]);
+    expect(describeOptions({ properties: { odd: { type: 5 } } })).toEqual({ odd: "any value" });
+  });
+});
+
+describe("schemaFaults, in detail", () => {
+  it.each<readonly [string, JsonObject, readonly (readonly (string | number)[])[]]>([
+    ["the whole", { type: "array" }, [[]]],
+    ["a property", { properties: { a: "text" } }, [["properties", "a"]]],
+    ["a property's schema", { properties: { a: { type: "int" } } }, [["properties", "a"]]],
+    ["its type", { properties: { a: { type: 1 } } }, [["properties", "a", "type"]]],
+    ["its default", { properties: { a: { type: "string", default: 1 } } }, [["properties", "a", "default"]]],
+    ["its keyword", { properties: { a: { tpye: "string" } } }, [["properties", "a", "tpye"]]],
+    ["a keyword", { properties: {}, requierd: [] }, [["requierd"]]],
+    ["what is required", { properties: {}, required: ["a"] }, [["required"]]],
+    ["an invalid pattern", { properties: { a: { pattern: "(" } } }, [["properties"]]],
+    ["a pattern elsewhere", { properties: { a: { anyOf: [{ pattern: "(" }] } } }, [["properties"]]],
+    ["a condition", { properties: {}, if: {} }, [[]]],
+  ])("have the place of %s", async (_, schema, paths) => {
+    expect((await schemaFaults(schema)).map(({ path }) => path)).toEqual(paths);
+  });
+
+  it("finds nothing in keywords of one's own, in shared definitions, and in data that has a pattern", async () => {
+    const draft7 = {
+      ...{ $schema: "http://json-schema.org/draft-07/schema#", definitions: { a: { type: "string" } }, "x-if": 1 },
+    };
+    const a = { $ref: "#/definitions/a" };
+    expect(await schemaFaults({ ...draft7, properties: { a } })).toEqual([]);
+    expect(await schemaFaults({ ...draft7, properties: { a: { $ref: "#/definitions/b" } } })).toMatchObject([
+      { path: ["properties", "a"], message: expect.stringContaining("Reference not found") },
+    ]);
+    for (const data of ["default", "const", "enum", "examples"]) {
+      const schema = { properties: { a: { [data]: [{ pattern: "a" }] } } };
+      expect(JSON.stringify(await schemaFaults(schema)), data).not.toContain("a pattern can only be used");
+    }
+  });
+});
+
 describe("schemaFaults", () => {
   it("finds nothing in a sound schema", async () => {
     expect(await schemaFaults(SCHEMA)).toEqual([]);
@@ -142,8 +244,11 @@ describe("describeOptions", () => {
 
 describe("issueProblems", () => {
   it("reads the paths of any Standard Schema", () => {
-    const issues = [{ message: "Invalid input: no", path: ["a", { key: 0 }] }, { message: "Broken" }];
-    expect(issueProblems(issues)).toEqual(["options.a.0: no", "options: Broken"]);
+    const issues = [
+      ...[{ message: "Invalid input: no", path: ["a", { key: 0 }] }, { message: "Invalid option: x" }],
+      { message: "It is: Invalid input: no" },
+    ];
+    expect(issueProblems(issues)).toEqual(["options.a.0: no", "options: x", "options: It is: Invalid input: no"]);
   });
 });
 
@@ -181,24 +286,77 @@ describe("a rule that skips phases", () => {
   });
 });
 
-describe("skipPhrase", () => {
-  it.each(["No supporting_docs in options", "no `supporting_docs` in the options.", "No 'supporting_docs' in options"])(
-    "reads <%s>",
-    async (words) => {
-      const cel = skipPhrase(words) ?? "";
-      const holds = async (options: JsonObject) =>
-        (await skipsWith({ phases: [{ skipWhen: { cel, reason: words } }] }, options))(0) !== undefined;
-      for (const none of [{}, { supporting_docs: null }, { supporting_docs: "" }, { supporting_docs: [] }]) {
-        expect(await holds(none), JSON.stringify(none)).toBe(true);
-      }
-      for (const some of [{ supporting_docs: ["a.md"] }, { supporting_docs: "a.md" }, { supporting_docs: { a: 1 } }]) {
-        expect(await holds(some), JSON.stringify(some)).toBe(false);
-      }
-    },
-  );
+describe("the rules that skip phases", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
 
-  it.each(["No docs", "when there are no docs", "no docs in options or elsewhere", "No a.b in options", ""])(
-    "does not read <%s>",
-    (words) => expect(skipPhrase(words)).toBeUndefined(),
-  );
+  it("leave out phases that have none", async () => {
+    const skips = await skipsWith({ phases: [{}, { skipWhen: { cel: "true", reason: "r" } }, {}] }, {});
+    expect([0, 1, 2].map(skips)).toEqual([undefined, { reason: "r", rule: "true" }, undefined]);
+  });
+
+  it("are compiled once for each list of options, of which the last 256 are kept", async () => {
+    const compiled = vi.spyOn(await loadRuleLanguage(), "forVariables");
+    const optionsSchema = { properties: { n: {} }, additionalProperties: false };
+    const fault = (at: number, schema: JsonObject = optionsSchema) =>
+      skipFault(`options.n == ${at}`, { phases: [], optionsSchema: schema });
+    for (let at = 0; at < 256; at += 1) expect(await fault(at)).toBeUndefined();
+    expect(compiled).toHaveBeenCalledTimes(256);
+    await fault(0);
+    await fault(255);
+    expect(compiled).toHaveBeenCalledTimes(256);
+    expect(await fault(0, { ...optionsSchema, properties: { m: {} } })).toMatchObject({ ok: false });
+    expect(compiled).toHaveBeenCalledTimes(257);
+    await fault(1);
+    expect(compiled).toHaveBeenCalledTimes(257);
+    await fault(0);
+    expect(compiled).toHaveBeenCalledTimes(258);
+  });
+});
+
+describe("declaredOptions", () => {
+  it("are the properties, unless the schema says that there are others", () => {
+    const dynamic = {
+      ...{ parser: "p", sourcePathKey: "spec_path", templates: { phase: "a", task: "b" } },
+      ...{ enforceDependencies: false, tickCriteria: false },
+    };
+    const of = (optionsSchema: JsonObject | undefined, more = {}) =>
+      declaredOptions({ ...(optionsSchema === undefined ? {} : { optionsSchema }), ...more });
+    expect(of({ properties: { a: {} } })).toEqual(["a"]);
+    expect(of({ properties: { a: {} }, additionalProperties: false }, { dynamic })).toEqual(["a", "spec_path"]);
+    expect(of({})).toEqual([]);
+    expect(of({ properties: { a: {} }, additionalProperties: true })).toBeUndefined();
+    expect(of({ properties: { a: {} }, additionalProperties: { type: "string" } })).toBeUndefined();
+    expect(of(undefined)).toBeUndefined();
+    expect(of(undefined, { dynamic })).toBeUndefined();
+  });
+});
+
+describe("skipPhrase", () => {
+  it.each([
+    "No supporting_docs in options",
+    " no  supporting_docs  in  the  options ",
+    "no `supporting_docs` in the options.",
+    "No 'supporting_docs' in options",
+  ])("reads <%s>", async (words) => {
+    const cel = skipPhrase(words) ?? "";
+    const holds = async (options: JsonObject) =>
+      (await skipsWith({ phases: [{ skipWhen: { cel, reason: words } }] }, options))(0) !== undefined;
+    for (const none of [{}, { supporting_docs: null }, { supporting_docs: "" }, { supporting_docs: [] }]) {
+      expect(await holds(none), JSON.stringify(none)).toBe(true);
+    }
+    for (const some of [{ supporting_docs: ["a.md"] }, { supporting_docs: "a.md" }, { supporting_docs: { a: 1 } }]) {
+      expect(await holds(some), JSON.stringify(some)).toBe(false);
+    }
+  });
+
+  it.each([
+    "No docs",
+    "when there are no docs",
+    "no docs in options or elsewhere",
+    "No a.b in options",
+    "so no a in options",
+    "",
+  ])("does not read <%s>", (words) => expect(skipPhrase(words)).toBeUndefined());
 });

@@ -50,9 +50,29 @@ describe("the message of a failed rule", () => {
     ["string.join(separator): list must contain only strings", "only a list of texts can be joined"],
     ["string.substring(start, end): start index out of range", "the text is too short for this part of it"],
     ["no such overload: -google.protobuf.Duration", "google.protobuf.Duration can't be negated"],
-    ["Something else of dyn<string>\nand more", "something else of string"],
+    ["Something else of dyn<string>\nand More", "something else of string"],
+    ["something Else", "something Else"],
+    ["XML", "XML"],
+    ["no such overload: dyn + uint", "a value and a whole number can't be combined with +"],
+    ["no such overload: int < bool", "a whole number can't be compared with true or false (<)"],
+    ["No such key: index out of bounds, index -12 >= size 1", "the list has no element -12, counted from 0"],
+    [
+      "found no matching overload for 'f(map<string, dyn>, list<map<string, int>>, bool)'",
+      "there is no f() for an object and a list and true or false",
+    ],
   ])("describes: %s", (said, words) => {
     expect(failureInWords(new Error(`${said}\n\n>    1 | value\n           ^`))).toBe(words);
+  });
+
+  it.each([
+    ...["no such overload: !double", "no such overload: -string", "no such overload: int in int", "modulo by zero"],
+    ...["no such overload: int == bool", "no such overload: int + bool", "found no matching overload for 'now()'"],
+    ...["No such key: index out of bounds, index 3 >= size 1", "No such key: a", "integer overflow: 1", "bool() error"],
+    ...["Expression of type 'int' cannot be range", "int() type error", "uint() type error", "double() type error"],
+    ...["string.join(a): must contain only strings", "string.at(a): index out of range"],
+  ])("is not made from what only mentions one: %s", (said) => {
+    expect(failureInWords(`What is said: ${said}`)).toBe(`what is said: ${said}`);
+    expect(failureInWords(`No such key: ${said} Other`)).toMatch(/^there is no key "|^the list has no element/);
   });
 
   it("may be made from any thrown value", () => {

@@ -240,3 +240,21 @@ test("a project without any session is silent", async () => {
 test("the client must be one that asks", async () => {
   expect(await run("hook", "stop", "--client", "vscode")).toMatchObject({ code: 2 });
 });
+
+test("a client that does not close its end, or a state that does not answer, holds nobody up", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+  onTestFinished(() => exit.mockRestore());
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const done = runCli(["hook", "stop", "--client", "claude"], { stdin, stdout, stderr });
+  stdin.write('{"hook_event_name": "Stop"');
+  // The command is loaded, and waits for the rest.
+  while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(exit).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(exit).toHaveBeenCalledWith(0);
+  stdin.end();
+  expect([await done, stdout.read(), vi.getTimerCount()]).toEqual([0, null, 0]);
+});

@@ -283,7 +283,11 @@ test("if a file can't be written, those before it get back what they had", async
   const project = await aProject({ "CLAUDE.md": "# Rules\n", "CLAUDE.md.phasegate.tmp": "somebody's" });
   const before = await project.everything();
   const { code, stderr } = await project.init("--hooks");
-  expect([code, stderr]).toEqual([3, expect.stringContaining("can't be written (EEXIST): nothing was changed")]);
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringContaining("CLAUDE.md can't be written (EEXIST): nothing was changed"),
+  ]);
+  expect(stderr).toContain("delete CLAUDE.md.phasegate.tmp");
   expect(await project.everything()).toEqual(before);
 });
 
@@ -383,4 +387,37 @@ test("a folder that is no project at all is refused", async () => {
   vi.spyOn(process, "cwd").mockReturnValue(folder);
   vi.stubEnv("HOME", folder);
   expect(await run("init")).toMatchObject({ code: 3 });
+});
+
+test("in a package of a monorepo the server is started from where phasegate is installed", async () => {
+  const manifest = '{"devDependencies": {"phasegate": "*"}}';
+  const project = await aProject({
+    "node_modules/phasegate/package.json": "{}",
+    "node_modules/@modelcontextprotocol/server/package.json": "{}",
+    "packages/app/package.json": manifest,
+  });
+  const app = join(project.root, "packages/app");
+  const { code, stdout } = await run("init", "--project", app, "--starters-from", project.starters);
+  expect([code, stdout]).toEqual([0, expect.not.stringContaining("Install the MCP SDK")]);
+  expect(await project.json("packages/app/.mcp.json")).toMatchObject({
+    mcpServers: { phasegate: { args: expect.arrayContaining(["../../node_modules/phasegate/dist/cli/main.js"]) } },
+  });
+});
+
+test("what an interrupted run has begun is completed by the next one, and taken back as a whole", async () => {
+  const project = await aProject({ ".mcp.json": "{}\n", "CLAUDE.md": "# Rules\n" });
+  const before = await project.everything();
+  await project.init();
+  // As a process leaves it that ends between two files.
+  const record = await project.read(".phasegate-init.json");
+  await project.write({ ".phasegate-init.json": record.replace('"format": 1,', '"format": 1,\n  "pending": true,') });
+  await project.write({ ".mcp.json": "{}\n" });
+  for (const path of ["workflows/plan_execution/phases", ".gitignore"])
+    await rm(join(project.root, path), { recursive: true });
+  expect(await project.init()).toMatchObject({ code: 0, stdout: expect.not.stringContaining("was there before") });
+  expect(await project.read("workflows/plan_execution/phases/1/phase.md")).toContain("Do it.");
+  expect(await project.read(".mcp.json")).toContain("phasegate");
+  expect(await project.read(".phasegate-init.json")).not.toContain("pending");
+  expect(await project.init("--remove")).toMatchObject({ code: 0 });
+  expect(await project.everything()).toEqual(before);
 });

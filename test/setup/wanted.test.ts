@@ -4,6 +4,7 @@ import { type Launcher, wantedPieces } from "../../src/setup/wanted.js";
 
 const INSTALLED: Launcher = {
   from: "module",
+  modules: "node_modules",
   version: "1.2.3",
   sdkMajor: "2",
   windows: false,
@@ -96,4 +97,26 @@ test.each([
   });
   expect(first).toMatchObject({ path: "workflows/work/metadata.json", text: expected ?? metadata });
   expect(second).toMatchObject({ path: "workflows/work/a.md", text: "test_command" });
+});
+
+test("a starter's files name their schemas where the package is, or by the address of its version", () => {
+  const files = {
+    "metadata.json": '{\n  "$schema": "../../schemas/metadata.json",\n  "name": "A"\n}\n',
+    "phases/1/gate-definition.yaml": "# yaml-language-server: $schema=../../../../schemas/gate-definition.json\n",
+    "phases/1/phase.md": "See ../../schemas/metadata.json\n",
+  };
+  const textsFor = (launcher: Launcher) => {
+    const starters = [{ name: "a", description: "", files }];
+    const pieces = wantedPieces({
+      ...{ clients: [], starters, hooks: false, launcher, files: new Map(), folders: new Set<string>() },
+    });
+    return pieces.flatMap((piece) => (piece.kind === "file" ? [piece.text] : []));
+  };
+  expect(textsFor({ ...INSTALLED, modules: "../node_modules" })).toEqual([
+    '{\n  "$schema": "../../../node_modules/phasegate/schemas/metadata.json",\n  "name": "A"\n}\n',
+    "# yaml-language-server: $schema=../../../../../node_modules/phasegate/schemas/gate-definition.json\n",
+    "See ../../schemas/metadata.json\n",
+  ]);
+  const [metadata] = textsFor({ ...INSTALLED, from: "npx" });
+  expect(metadata).toContain('"$schema": "https://unpkg.com/phasegate@1.2.3/schemas/metadata.json"');
 });

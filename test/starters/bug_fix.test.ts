@@ -36,7 +36,8 @@ const CAUSE = {
   cause: { file: "add.mjs", line: 2, quote: "return a - b;" },
   why: "it subtracts the second number",
 };
-const FIX = { fix: "it adds the numbers, as its name says" };
+const FIX = { fix: "it adds the numbers, as its name says", changed: ["add.mjs"] };
+const test_file = "test/add.test.mjs";
 
 describe("bug_fix", () => {
   it("is gone through by an honest agent, over the bin", async () => {
@@ -51,7 +52,7 @@ describe("bug_fix", () => {
     await pass(3, FIX);
     git("add", "add.mjs", "test");
     git("commit", "--quiet", "-m", "add adds");
-    expect(await pass(4, { commit: git("rev-parse", "HEAD") })).toMatchObject({ workflow_complete: true });
+    expect(await pass(4, { commit: git("rev-parse", "HEAD"), test_file })).toMatchObject({ workflow_complete: true });
     expect(log.filter(({ level }) => level === "error")).toEqual([]);
   });
 
@@ -102,13 +103,19 @@ describe("bug_fix", () => {
     await lie(2, { ...CAUSE, cause: SHOWN.test }, /it must not be in/);
     await pass(2, CAUSE);
 
-    await lie(3, FIX, /exit code 1, expected 0/);
+    await lie(3, { ...FIX, changed: [] }, /the file with the cause must be among them/);
+    await lie(3, FIX, /named, but not changed: add.mjs .*exit code 1, expected 0/);
+    await write("add.mjs", "export function add(a, b) {\n  return a - -b;\n}\n");
     await write("test/add.test.mjs", TEST.replace("add(2, 3), 5", "add(2, 3), -1"));
-    await lie(3, FIX, /test\/add.test.mjs was changed since phase 1 was passed/);
+    await lie(
+      3,
+      { ...FIX, changed: ["add.mjs", test_file] },
+      /test\/add.test.mjs was changed since phase 1 was passed/,
+    );
     await write("test/add.test.mjs", TEST.replace('test("adds', 'test.skip("adds'));
-    await lie(3, FIX, /test\/add.test.mjs was changed/);
+    await lie(3, { ...FIX, changed: ["add.mjs", test_file] }, /test\/add.test.mjs was changed/);
     await remove("test/add.test.mjs");
-    await lie(3, FIX, /test\/add.test.mjs was deleted/);
+    await lie(3, { ...FIX, changed: ["add.mjs", test_file] }, /test\/add.test.mjs was deleted/);
     await write("test/add.test.mjs", TEST);
     // The fix breaks another test.
     await write("add.mjs", "export function add(a, b) {\n  return 5;\n}\n");
@@ -117,21 +124,60 @@ describe("bug_fix", () => {
     await pass(3, FIX);
 
     const before = git("rev-parse", "HEAD");
-    await lie(4, { commit: before }, /2 uncommitted files/);
+    await lie(4, { commit: before, test_file }, /has no test.*add.test.mjs.*2 uncommitted files/);
     git("add", "add.mjs", "test");
     git("commit", "--quiet", "-m", "add adds");
     const commit = git("rev-parse", "HEAD");
     await write("debug.log", "left");
-    await lie(4, { commit }, /1 uncommitted file: debug.log/);
+    await lie(4, { commit, test_file }, /1 uncommitted file: debug.log/);
     await remove("debug.log");
     await write("notes.txt", "changed");
-    await lie(4, { commit }, /1 uncommitted file: notes.txt/);
+    await lie(4, { commit, test_file }, /1 uncommitted file: notes.txt/);
     await write("notes.txt", "mine");
-    await lie(4, { commit: commit.replace(/^...../, "00000") }, /there is no commit/);
+    await lie(4, { commit: before, test_file }, /is not the commit that is checked out/);
+    await lie(4, { commit, test_file: "add.mjs" }, /it must be the file of phase 1/);
+    await lie(4, { commit: commit.replace(/^...../, "00000"), test_file }, /there is no commit/);
     await write("add.mjs", "export function add(a, b) {\n  return 5;\n}\n");
     git("commit", "--quiet", "-am", "broken again");
-    await lie(4, { commit }, /exit code 1, expected 0/);
+    await lie(4, { commit, test_file }, /exit code 1, expected 0/);
     git("reset", "--quiet", "--hard", commit);
-    await pass(4, { commit });
+    await pass(4, { commit, test_file });
+  });
+
+  it("refuses what git could hide", { timeout: 60_000 }, async () => {
+    const ignored = { ".gitignore": ".phasegate/\nlocal/\nhidden.test.mjs\n" };
+    const { start, pass, lie, write, remove, git } = await aStarter("bug_fix", {
+      files: { ...FILES, ...ignored },
+      flags: FLAGS,
+    });
+    await start(OPTIONS);
+    // The test fails for a file that git ignores: it would pass without a fix.
+    const local = TEST.replace("assert.equal(add(2, 3), 5)", 'assert.ok(existsSync("local/on"))');
+    await write("test/hidden.test.mjs", `import { existsSync } from "node:fs";\n${local}`);
+    await pass(1, { ...SHOWN, test: { ...SHOWN.test, file: "test/hidden.test.mjs", line: 6 } });
+    await pass(2, CAUSE);
+    await write("local/on", "");
+    await lie(3, { ...FIX, changed: [] }, /the file with the cause must be among them/);
+    await lie(3, FIX, /named, but not changed: add.mjs/);
+    // Flags of the index, and a stash.
+    await write("add.mjs", "export function add(a, b) {\n  return a + b;\n}\n");
+    git("update-index", "--assume-unchanged", "add.mjs");
+    await lie(3, { ...FIX, changed: [] }, /the file with the cause must/);
+    git("update-index", "--no-assume-unchanged", "--skip-worktree", "add.mjs");
+    await pass(3, FIX);
+    // Only the fix is committed: the test stays where git ignores it.
+    const hidden = "test/hidden.test.mjs";
+    await lie(4, { commit: git("rev-parse", "HEAD"), test_file: hidden }, /1 uncommitted file: add.mjs/);
+    git("update-index", "--no-skip-worktree", "add.mjs");
+    git("stash", "--quiet");
+    await lie(4, { commit: git("rev-parse", "HEAD"), test_file: hidden }, /has no test\/hidden.test.mjs/);
+    git("stash", "pop", "--quiet");
+    git("commit", "--quiet", "-am", "add adds");
+    const commit = () => git("rev-parse", "HEAD");
+    await lie(4, { commit: commit(), test_file: hidden }, /has no test\/hidden.test.mjs/);
+    git("add", "--force", hidden);
+    git("commit", "--quiet", "-m", "its test", "--author", "Eve <eve@example.org>", "--date", "2001-01-01T00:00:00Z");
+    await pass(4, { commit: commit(), test_file: hidden });
+    await remove("local");
   });
 });

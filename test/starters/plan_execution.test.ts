@@ -60,6 +60,15 @@ describe("plan_execution", () => {
     expect(await plan()).toBe(PLAN.replaceAll("[ ]", "[x]"));
   });
 
+  it("does not start on a text that is no plan, and says that a phase has no tasks", async () => {
+    const files = { ...FILES, "specs/empty/tasks.md": "# Tasks\n\n## Phase 1: Nothing\n", "specs/text.md": "Do it.\n" };
+    const { start } = await aStarter("plan_execution", { files, flags: FLAGS });
+    expect(await start(OPTIONS, { target_file: "specs/text.md" })).toMatchObject({ code: "PLAN_PARSE" });
+    expect(await start(OPTIONS, { target_file: "specs/empty" })).toMatchObject({
+      plan_warnings: { first: [{ code: "PHASE_EMPTY" }] },
+    });
+  });
+
   it("runs the check for a plan of another dialect", async () => {
     const { start, pass, lie, write } = await aStarter("plan_execution", { files: FILES, flags: FLAGS });
     await start(OPTIONS, { target_file: "specs/kiro/tasks.md" });

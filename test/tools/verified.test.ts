@@ -35,9 +35,12 @@ describe("a refusal by verifiers", () => {
       ],
       verification: [
         { verifier: "file_matches", field: "report", ok: false, ran: "report.md" },
-        { verifier: "command", ok: false, exit: 1, output: ["2 tests fail"] },
+        { verifier: "command", check: "verified_by.1", ok: false, exit: 1, output: ["2 tests fail"] },
       ],
-      remediation: expect.stringContaining("it is complete, but the checks disagree with it"),
+      validation_errors: [expect.any(String), expect.stringMatching(/^verified_by\.1 \(command\) failed: /)],
+      remediation: expect.stringMatching(
+        /^2 checks failed: report, verified_by\.1\. Read in validation_errors what was found, and correct that\. Then submit all/,
+      ),
       next: {
         evidence: {
           report: "<as before, once the check agrees>",
@@ -137,5 +140,30 @@ describe("the description of a gate for agents", () => {
       ...{ action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: false } },
     });
     expect(await complete).toMatchObject({ checkpoint_passed: true, warnings: ["'done' doesn't meet the gate"] });
+  });
+});
+
+describe("a check that nobody may waive", () => {
+  const gate = `${OPEN}verify:
+  - {verifier: command, argv: [node, check.mjs], description: all tests pass}
+  - {verifier: file_exists, path: LICENSE, description: it has a license, waivable: false}
+`;
+
+  it("is described, is never offered for a waiver, and is not waived", async () => {
+    const { complete, call } = await start(gate);
+    const verified_by = { 1: "command: all tests pass", 2: "file_exists: it has a license" };
+    expect(await call("get_phase")).toMatchObject({
+      phase_content: { checkpoint: { evidence_schema: { verified_by } } },
+    });
+    expect(await complete({ done: true })).toMatchObject({
+      remediation: expect.stringMatching(/^2 checks failed: verified_by\.1, verified_by\.2\./),
+      if_impossible: { fields: ["verified_by.1"] },
+    });
+    const ask = (fields: string[]) => call("request_waiver", { phase: 1, fields, reason: "there is none here" });
+    expect(await ask(["verified_by.2"])).toMatchObject({
+      code: "NOT_ALLOWED",
+      error: expect.stringContaining("allows no waiver of"),
+    });
+    expect(await ask(["verified_by.1"])).toMatchObject({ status: "success" });
   });
 });

@@ -162,6 +162,13 @@ describe("every action", () => {
       workflows: [{ workflow_type: "tidy", target: "none" }],
       next: { action: "start", workflow_type: "tidy" },
     });
+    const two = defineWorkflow({ type: "tidy_2", revision: "1", name: "T", description: "D", target: "none", phases });
+    const both = await makeTool({}, [none, two]).call({ action: "list_workflows" });
+    expect(both.next).toEqual({ action: "start", workflow_type: "<one of the above>" });
+    const other = defineWorkflow({ type: "tidy_3", revision: "1", name: "T", description: "D", phases });
+    expect(await makeTool({}, [none, other]).call({ action: "list_workflows" })).toMatchObject({
+      next: { target_file: "<path of what to work on; leave it out if its entry has target: none>" },
+    });
     const started = await call({ action: "start", workflow_type: "tidy" });
     expect(started).toMatchObject({ target_file: ".", current_phase: 1 });
     expect(await call({ action: "start", workflow_type: "tidy", target_file: "src" })).toMatchObject({

@@ -216,8 +216,32 @@ describe("git_commit_exists", () => {
       });
     }
     expect(await verify("git_commit_exists", { commit: id })).toMatchObject({ ok: true });
-    check("git_commit_exists", { commit: "{evidence.commit}" });
+    check("git_commit_exists", { commit: "{evidence.commit}", files: ["{evidence.file}"] });
+    expect(() => check("git_commit_exists", { files: ["../a"] })).toThrow("../a");
     expect(() => check("git_commit_exists", { commit: "HEAD" })).toThrow("7 to 64 hexadecimal digits");
+  });
+
+  it("takes only the commit that is checked out, and one with the files, if that is asked for", async () => {
+    const { git, verify, write } = await aRepository();
+    const first = git("rev-parse", "HEAD");
+    await write("later.md", "later");
+    await write("ignored.log", "log");
+    await write(".gitignore", "*.log\n");
+    git("add", ".");
+    git("commit", "--quiet", "-m", "second");
+    const second = git("rev-parse", "HEAD");
+    const verified = (params: object, value: string) => verify("git_commit_exists", { ...params }, { value });
+    expect(refused(await verified({ at_head: true }, first))).toContain(
+      `${first} is not the commit that is checked out, ${second}`,
+    );
+    expect(
+      await verified({ at_head: true, files: ["a.md", "later.md", "sub/b.md"] }, second.slice(0, 9)),
+    ).toMatchObject({
+      ok: true,
+    });
+    expect(refused(await verified({ files: ["a.md", "later.md"] }, first))).toContain(`${first} has no later.md`);
+    expect(refused(await verified({ files: ["ignored.log"] }, second))).toContain("has no ignored.log");
+    expect(refused(await verified({ files: ["*.md"] }, second))).toContain("has no *.md");
   });
 
   it("doesn't take one that isn't there, nor a tree, a file or a tag", async () => {

@@ -103,6 +103,16 @@ describe("a gate file", () => {
     ["asks for one at the checkpoint", `checkpoint: {approval: 1}\n${gateFile("a: {type: bool}")}`, "VALUE_WRONG 1:14"],
     ["verifies by nothing", gateFile("a: {type: bool, verify: {pattern: x}}"), "VALUE_WRONG 2:19"],
     ["verifies by a number in a list", gateFile("a: {type: bool, verify: [file_exists, 7]}"), "VALUE_WRONG 2:41"],
+    [
+      "describes a check by a number",
+      gateFile("a: {type: bool, verify: {verifier: git_clean, description: 1}}"),
+      "VALUE_WRONG 2:49",
+    ],
+    [
+      "excludes a check from waivers in words",
+      gateFile("a: {type: bool, verify: [{verifier: git_clean, waivable: never}]}"),
+      "VALUE_WRONG 2:50",
+    ],
     ["has invalid parameters", gateFile("a: {type: bool, validator_params: 1}"), "VALUE_WRONG 2:19"],
     ["reveals later", `${gateFile("a: {type: bool}")}reveal: after`, "VALUE_WRONG 3:1"],
     ["reveals a field", gateFile("a: {type: bool, reveal: names}"), "RULE_MISPLACED 2:19"],

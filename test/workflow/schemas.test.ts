@@ -81,7 +81,7 @@ const CHECKED = {
         { verifier: "markdown_headings", path: "a", under: "Results", level: 2, names: ["One"], min: 1 },
         { verifier: "json_value", path: "a", pointer: "/a", equals: 1 },
         { verifier: "json_value", path: "a", pointer: "/a", rule: "value == 1" },
-        { verifier: "git_commit_exists", commit: "0123456" },
+        { verifier: "git_commit_exists", commit: "0123456", at_head: true, files: ["a"] },
         { verifier: "file_contains", path: "a", texts: ["One"] },
         { verifier: "line_exists", quote: true, paths: ["a"], except: ["b"], min: 1 },
         { verifier: "plan_parses", path: "a", min_tasks: 1, min_phases: 1, no_warnings: true },
@@ -372,6 +372,20 @@ describe("the schemas for editors", () => {
     .filter((path) => existsSync(path));
   it("accept every file of the examples that a reader accepts", async () => {
     expect(await filesBelow(roots)).toBeGreaterThan(8);
+  });
+  it("are named by every file of the starters and the examples", () => {
+    for (const root of ["examples", "starters"].map((path) => join(REPOSITORY, path))) {
+      const names = readdirSync(root, { recursive: true, encoding: "utf8" });
+      const files = names.map((name) => join(root, name)).filter((file) => Object.hasOwn(READERS, basename(file)));
+      expect(files.length).toBeGreaterThan(5);
+      for (const file of files) {
+        const address = /^(?:# yaml-language-server: \$schema=| *"\$schema": ")([^"\n]+)/m.exec(
+          readFileSync(file, "utf8"),
+        );
+        const schema = basename(file).replace(/yaml$/, "json");
+        expect(join(dirname(file), address?.[1] ?? "")).toBe(join(REPOSITORY, "schemas", schema));
+      }
+    }
   });
   it.skipIf(missing !== "")(`accept every file of real projects that a reader accepts${missing}`, async () => {
     expect(await filesBelow([dirname(dirname(CORPUS))])).toBeGreaterThan(8);

@@ -3,12 +3,15 @@
  * answer. Another process may have written the log, with other keys or without, so each answer is checked again with the
  * keys of this host.
  */
-import type { ApprovalOptions, Distrust } from "../../approval/decision.js";
+import type { ApprovalOptions } from "../../approval/decision.js";
 import {
+  type ApprovalAudit,
   type ApprovalGuard,
   type ApprovalPass,
   type ApprovalReading,
-  distrustOf,
+  type CheckedApproval,
+  checkApproval,
+  type KeyUse,
   passOf,
   type Unapproved,
 } from "../../approval/guard.js";
@@ -109,51 +112,59 @@ export interface ApprovedPass extends ApprovalPass {
 /** A gate that passed with an approval that this host does not accept: what follows it does not count here. */
 export type UnapprovedPass = Unapproved<ApprovedPass>;
 
-/** The result of an audit: whether the log is intact, and which approvals this host accepts. */
-export type SessionAudit = AuditReport & {
-  /**
-   * Every gate that passed with an approval or a waiver, including those rolled back since; empty if the log is not
-   * intact.
-   */
-  readonly approvals: readonly ApprovedPass[];
-};
+/**
+ * The result of an audit: whether the log is intact, and which approvals this host accepts. `approvals` has every gate
+ * that passed with an approval or a waiver, including those rolled back since.
+ */
+export type SessionAudit = AuditReport & ApprovalAudit<ApprovedPass>;
 
 /** The approvals in a log up to a commit. */
 interface Ledger {
   readonly structure?: WorkflowStructure;
   readonly asked?: { readonly commit: PhasedCommit; readonly event: EventOf<"approval_requested"> };
-  /** The waivers of the current phase by the versions of the commits that grant them: why each does not count, if so. */
-  readonly waivers: ReadonlyMap<number, Distrust | undefined>;
+  /** The waivers of the current phase by the versions of the commits that grant them. */
+  readonly waivers: ReadonlyMap<number, CheckedApproval>;
   /** The requests for waivers at the current phase, by version. */
   readonly requests: ReadonlyMap<number, AskedWaiver>;
   /** The phases that count as passed with an approval, by position. */
   readonly passes: ReadonlyMap<number, ApprovedPass>;
+  /** The signatures in the last commit that count. */
+  readonly used: readonly KeyUse[];
 }
 
 /** Returns the ledger after one more commit, with each approval and waiver checked by this host's keys. */
 async function addToLedger(ledger: Ledger, commit: PhasedCommit, options: ApprovalOptions): Promise<Ledger> {
   let { structure, asked, waivers, requests } = ledger;
   const passes = new Map(ledger.passes);
+  const used: KeyUse[] = [];
+  const use = ({ by }: { readonly by: string }, { key }: CheckedApproval) => {
+    if (key !== undefined) used.push({ version: commit.version, by, key });
+  };
   for (const event of commit.events) {
     if (isPinning(event)) structure = event.structure;
     else if (event.type === "approval_requested") asked = { commit, event };
     else if (event.type === "waiver_requested") requests = new Map(requests).set(commit.version, { commit, event });
     else if (event.type === "waiver_granted") {
       const approvers = approvalOf(phaseIn(structure, event.phase)?.gate)?.approvers;
-      const distrust = await distrustInWaiver(event, requests.get(event.asked), approvers, options);
-      waivers = new Map(waivers).set(commit.version, distrust);
+      const checked = await checkWaiver(event, requests.get(event.asked), approvers, options);
+      use(event, checked);
+      waivers = new Map(waivers).set(commit.version, checked);
     } else if (event.type === "gate_passed") {
       const { phase, position, waived = [] } = event;
       const approval = approvalOf(structure?.phases[position]?.gate);
-      const doubtful = waived.find(({ version }) => !waivers.has(version) || waivers.get(version) !== undefined);
+      const checkOf = ({ version }: Waived): CheckedApproval => waivers.get(version) ?? { distrust: "unsigned" };
+      const doubtful = waived.find((one) => checkOf(one).distrust !== undefined);
       const place = { phase, position, ...(waived.length === 0 ? {} : { waived }) };
       if (approval !== undefined && doubtful === undefined) {
         const approved = commit.events.find((other) => other.type === "approved");
-        const distrust = await distrustIn(approved, event, asked, approval.approvers, options);
-        passes.set(position, { on: "approval", ...place, ...passOf(commit, approved, distrust) });
-      } else if (waived.length > 0) {
-        const distrust = doubtful && (waivers.get(doubtful.version) ?? "unsigned");
-        passes.set(position, { on: "waiver", ...place, ...passOf(commit, doubtful ?? waived[0], distrust) });
+        const checked = await checkApproved(approved, event, asked, approval.approvers, options);
+        if (approved !== undefined) use(approved, checked);
+        passes.set(position, { on: "approval", ...place, ...passOf(commit, approved, checked) });
+      } else {
+        const [first] = waived;
+        const shown = doubtful ?? first;
+        if (shown !== undefined)
+          passes.set(position, { on: "waiver", ...place, ...passOf(commit, shown, checkOf(shown)) });
       }
     } else if (event.type === "phase_entered") {
       [waivers, requests] = [new Map(), new Map()];
@@ -162,7 +173,7 @@ async function addToLedger(ledger: Ledger, commit: PhasedCommit, options: Approv
     }
   }
   const known = { ...(structure === undefined ? {} : { structure }), ...(asked === undefined ? {} : { asked }) };
-  return { ...known, waivers, requests, passes };
+  return { ...known, waivers, requests, passes, used };
 }
 
 function phaseIn(structure: WorkflowStructure | undefined, phase: number): PhaseDefinition | undefined {
@@ -171,12 +182,13 @@ function phaseIn(structure: WorkflowStructure | undefined, phase: number): Phase
 
 /** Reads the approvals of phased sessions. */
 export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass> = {
-  beginning: { passes: new Map(), waivers: new Map(), requests: new Map() },
+  beginning: { passes: new Map(), waivers: new Map(), requests: new Map(), used: [] },
   add: addToLedger,
   asks: ({ phases }) => phases.some(({ gate }) => approvalOf(gate) !== undefined),
   hasWaivers: ({ withWaivers = [] }) => withWaivers.length > 0,
   isNew: ({ completed }) => completed.length === 0,
   audited: ({ passes }) => passes.values(),
+  used: ({ used }) => used,
   passes: ({ passes }) => passes.values(),
   refusal: notAccepted,
 };
@@ -195,34 +207,34 @@ export function notAccepted({ phase, by, on, distrust: reason }: UnapprovedPass)
   );
 }
 
-/** Returns why a waiver in the log does not count at this host; undefined if it does. */
-export async function distrustInWaiver(
+/** Checks a waiver in the log. */
+export async function checkWaiver(
   granted: EventOf<"waiver_granted">,
   asked: AskedWaiver | undefined,
   approvers: readonly string[] | undefined,
   options: ApprovalOptions,
-): Promise<Distrust | undefined> {
-  if (asked === undefined) return "unsigned";
-  if (canonicalJson(asked.event.fields) !== canonicalJson(granted.fields)) return "other_request";
+): Promise<CheckedApproval> {
+  if (asked === undefined) return { distrust: "unsigned" };
+  if (canonicalJson(asked.event.fields) !== canonicalJson(granted.fields)) return { distrust: "other_request" };
   const { approvers: _, ...question } = awaitedWaiverBy(asked.commit, asked.event);
-  return distrustOf(options, { ...question, ...(approvers === undefined ? {} : { approvers }) }, granted);
+  return checkApproval(options, { ...question, ...(approvers === undefined ? {} : { approvers }) }, granted);
 }
 
-async function distrustIn(
+async function checkApproved(
   approved: EventOf<"approved"> | undefined,
   passed: EventOf<"gate_passed">,
   asked: Ledger["asked"],
   approvers: readonly string[] | undefined,
   options: ApprovalOptions,
-): Promise<Distrust | undefined> {
-  if (approved === undefined || asked === undefined) return "unsigned";
+): Promise<CheckedApproval> {
+  if (approved === undefined || asked === undefined) return { distrust: "unsigned" };
   const { commit, event } = asked;
   const isAnswer = approved.asked === commit.version && approved.evidenceHash === event.evidenceHash;
   const handedOn = ({ phase, evidence, output, waived }: typeof event | typeof passed) =>
     canonicalJson([phase, evidence, output, waived]);
   const isSame = handedOn(event) === handedOn(passed);
-  if (!isAnswer || !isSame) return "other_evidence";
+  if (!isAnswer || !isSame) return { distrust: "other_evidence" };
   const { approvers: _, ...awaited } = awaitedBy(commit, event);
   const question = { ...awaited, ...(approvers === undefined ? {} : { approvers }) };
-  return distrustOf(options, question, approved);
+  return checkApproval(options, question, approved);
 }

@@ -18,7 +18,7 @@ import { isWaiverOpen } from "../state/commands.js";
 import { approvalOf } from "../state/decide-gate.js";
 import { answerRefusal } from "../state/decide-waiver.js";
 import type { EventOf, Waived } from "../state/events.js";
-import { type AskedWaiver, type AwaitedWaiver, awaitedWaiverBy, distrustInWaiver, notAccepted } from "./ledger.js";
+import { type AskedWaiver, type AwaitedWaiver, awaitedWaiverBy, checkWaiver, notAccepted } from "./ledger.js";
 import { listAwaited, requireNote, requireText } from "./requests.js";
 
 /** A request for a waiver with what the person has to know. */
@@ -254,7 +254,8 @@ export async function loadWaived(
     const granted = requireEvent(await kernel.at(sessionId, version), "waiver_granted");
     const commit = await kernel.at(sessionId, granted.asked);
     const event = requireEvent(commit, "waiver_requested");
-    if ((await distrustInWaiver(granted, { commit, event }, approvers, options.approvals)) !== undefined) continue;
+    const { distrust } = await checkWaiver(granted, { commit, event }, approvers, options.approvals);
+    if (distrust !== undefined) continue;
     const { fields, by, note, authenticated } = granted;
     const waived = { fields, reason: event.reason, by, authenticated, version };
     found.push(note === undefined ? waived : { ...waived, note });

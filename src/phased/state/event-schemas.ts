@@ -35,6 +35,7 @@ export const snapshotSchema = z.object({
 export const verificationSchema = z.object({
   verifier: z.string(),
   field: text,
+  check: text,
   ok: z.boolean(),
   failed: z.optional(z.literal(true)),
   unrecorded: z.optional(z.literal(true)),

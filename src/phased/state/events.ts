@@ -309,6 +309,8 @@ export interface Verification {
   verifier: string;
   /** The field whose value was verified; missing if the gate itself asks for the check. */
   field?: string | undefined;
+  /** The name of a check that the gate itself asks for, such as `verified_by.2`. */
+  check?: string | undefined;
   /** True if the check passed. */
   ok: boolean;
   /** True if the check could not be made: the verifier crashed, timed out, or is not registered. */
@@ -361,9 +363,8 @@ export interface PlanChanges {
     other: number;
   };
   /**
-   * What is no longer required from the current phase on: items of gates by their texts, tasks with their ids. A task
-   * with `from` and `to` has another name, one with only `to` is now optional, one with only `from` lacks that part of
-   * its text.
+   * What is no longer required from the current phase on: items of gates by their texts, tasks with their ids. A task with
+   * `from` and `to` has another name; with `to` alone it is now optional, with `from` alone it lacks that part of its text.
    */
   takenAway: PlanChange[];
 }

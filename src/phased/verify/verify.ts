@@ -3,7 +3,7 @@
  * it is optional: a field that the schema does not know must not open the gate. What is recorded is bounded, so that a
  * commit stays small.
  */
-import { checksOf } from "../../gate/check-gate.js";
+import { checksOf, wholeChecks } from "../../gate/check-gate.js";
 import type { Verified } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
@@ -80,16 +80,24 @@ async function verify(
         notifications.notify("internalError", { operation: `verifier ${verifier}`, error }),
     },
   );
+  const names = new Map(wholeChecks(phase.gate).map(([name, check]) => [check, name]));
+  const named = checks.map((check): Named => ({ field: check.field, check: names.get(check) }));
   const ran = outcomes.values();
   const inOrder = plans.flatMap((plan) => ("request" in plan ? (ran.next().value ?? []) : [plan]));
   const at = new Date(options.clock.now()).toISOString();
   return {
-    problems: inOrder.flatMap((outcome, index) => problemOf(outcome, checks[index]?.field, evidence)),
+    problems: inOrder.flatMap((outcome, index) => problemOf(outcome, named[index], evidence)),
     verification: recordedResults(
-      inOrder.map((outcome, index) => ({ outcome, field: checks[index]?.field })),
+      inOrder.map((outcome, index) => ({ outcome, ...named[index] })),
       at,
     ),
   };
+}
+
+/** What a check is called: by its field, or by its place in the gate. A plan's checks have no names. */
+interface Named {
+  readonly field?: string | undefined;
+  readonly check?: string | undefined;
 }
 
 /** Returns what to run; or the outcome, if the check can't be made. */
@@ -115,12 +123,14 @@ function planOf(
 /** Returns a failed check as a problem, in the verifier's words. */
 function problemOf(
   { verifier, ok, message }: VerifyOutcome,
-  field: string | undefined,
+  { field, check }: Named = {},
   evidence: JsonObject,
 ): Problem[] {
   if (ok) return [];
-  if (field === undefined)
-    return [{ field: "", problem: "unverified", message: `Not verified (${verifier}): ${message}` }];
+  if (field === undefined) {
+    const name = check === undefined ? verifier : `${check} (${verifier})`;
+    return [{ field: "", problem: "unverified", message: `${name} failed: ${message}` }];
+  }
   const value = Object.hasOwn(evidence, field) ? evidence[field] : undefined;
   const got = value === undefined ? "nothing" : shown(value);
   return [{ field, problem: "unverified", message: `'${field}' is not verified (${verifier}): ${message}`, got }];
@@ -136,15 +146,16 @@ const DIGEST_MAX = 200;
 
 /** Returns the results as the log stores them: bounded, so that a commit stays small however many there are. */
 function recordedResults(
-  results: readonly { readonly outcome: VerifyOutcome; readonly field: string | undefined }[],
+  results: readonly ({ readonly outcome: VerifyOutcome } & Named)[],
   at: string,
 ): Verification[] {
   const maxChars = Math.min(OUTPUT_EACH, Math.floor(OUTPUT_TOTAL / Math.max(1, results.length)));
-  return results.map(({ outcome, field }) => {
+  return results.map(({ outcome, field, check }) => {
     const { verifier, ok, failed, unrecorded, message, ran, exit, digest, output } = outcome;
     return {
       verifier,
       ...(field === undefined ? {} : { field }),
+      ...(check === undefined ? {} : { check }),
       ok,
       ...(failed === undefined ? {} : { failed }),
       ...(unrecorded === undefined ? {} : { unrecorded }),

@@ -4,7 +4,14 @@
  * providers has no free-form objects.
  */
 import * as z from "zod/mini";
-import { ENGLISH, isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
+import {
+  ENGLISH,
+  innermostIssue,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  storedValueSchema,
+} from "../../workflow/json.js";
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
 
 /** The states of an instance of a routed workflow, as on the wire. */
@@ -176,7 +183,9 @@ function oneOf(...types: readonly string[]): JsonObject {
 }
 
 function problemOf(error: z.core.$ZodError): string {
-  const parts = error.issues.map(({ path, message }) => `${path.join(".") || "the answer"}: ${message}`);
+  const parts = error.issues
+    .map(innermostIssue)
+    .map(({ path, message }) => `${path.join(".") || "the answer"}: ${message}`);
   return parts.join("; ");
 }
 
@@ -184,14 +193,4 @@ function problemOf(error: z.core.$ZodError): string {
 function asObject(updates: z.infer<typeof updatesSchema>): JsonObject {
   if (!Array.isArray(updates)) return updates;
   return Object.fromEntries(updates.map(({ key, value }): [string, JsonValue] => [key, value]));
-}
-
-/** Chooses the next step; usually a language model. */
-export interface StepDecider {
-  /**
-   * Answers a request. Ends soon after `signal` is aborted. Deadlines and the one retry of a failed request
-   * are the decider's responsibility; the engine reports what is wrong with an answer in `problem`.
-   * @throws {PhasegateError} `DECIDER_FAILED` when there is no answer.
-   */
-  decide(request: DecisionRequest, options: { readonly signal: AbortSignal }): Promise<DeciderAnswer>;
 }

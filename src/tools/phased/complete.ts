@@ -3,11 +3,10 @@
  * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
  * was not done. What can't be done has a call of its own: a request for a waiver.
  */
-import { conceal } from "../../gate/check-gate.js";
+import { conceal, WHOLE } from "../../gate/check-gate.js";
 import { holdsClaim, withoutClaims } from "../../gate/format.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { Problem } from "../../gate/verdict.js";
-import { WHOLE } from "../../gate/waivers.js";
 import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
@@ -102,18 +101,28 @@ function remediation({ actions }: ToolContext, result: Refused): string {
   }
   const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, FIELDS_MAX);
   const isComplete = problems.every(({ problem }) => problem === "unverified");
-  const named = isComplete ? ", all of it: it is complete, but the checks disagree with it" : asked(fields);
   const wayOut = [
     ...(waivable.length > 0 && actions.includes("request_waiver") ? ["ask for a waiver, as in if_impossible"] : []),
     ...(actions.includes("pause") ? ["pause with a note"] : []),
   ].join("; or ");
   const impossible = wayOut === "" ? "" : `. If it can't be done: ${wayOut}`;
-  const fix = `Do what is missing, then submit evidence for phase ${phase}${named}${impossible}`;
+  const todo = isComplete
+    ? `${failedChecks(result)}. Then submit all of the evidence for phase ${phase} again`
+    : `Do what is missing, then submit evidence for phase ${phase}${asked(fields)}`;
+  const fix = `${todo}${impossible}`;
   if (status === "active" && !isUnrecorded(result)) return fix;
   if (status === "active") {
     return `Call retry_phase for phase ${phase} first: it records what the checks compare with, which is missing. ${fix}`;
   }
   return `The session has failed. Call retry_phase for phase ${phase} first. ${fix}`;
+}
+
+/** Says which checks failed, and where to read what they found. */
+function failedChecks({ verification = [], problems, reveal }: Refused): string {
+  const count = `${problems.length} ${problems.length === 1 ? "check" : "checks"} failed`;
+  const names = verification.flatMap(({ ok, field, check, verifier }) => (ok ? [] : [field ?? check ?? verifier]));
+  const named = reveal === "fields" ? `: ${names.slice(0, FIELDS_MAX).join(", ")}` : "";
+  return `${count}${named}. Read in validation_errors what was found, and correct that`;
 }
 
 function asked(fields: readonly string[]): string {

@@ -267,16 +267,17 @@ const OPTIONS_OF_ITS_ENTRY = { "<each option that its entry requires, and its pl
 function startCall(ready: readonly Extract<WorkflowListing, { status: "ready" }>[]): WireObject | undefined {
   const [first, ...others] = ready;
   if (first === undefined) return undefined;
-  const target_file = "<path of what to work on>";
+  const without = ready.filter(({ definition }) => definition.structure.target === "none").length;
+  const unless = without === 0 ? "" : "; leave it out if its entry has target: none";
+  const target_file = without === ready.length ? undefined : `<path of what to work on${unless}>`;
   if (others.length > 0) {
     const isAsked = ready.some(({ definition }) => Object.keys(requiredOptions(definition.structure)).length > 0);
     const options = isAsked ? OPTIONS_OF_ITS_ENTRY : undefined;
     return compact({ action: "start", workflow_type: "<one of the above>", target_file, options });
   }
-  const { target } = first.definition.structure;
   const options = requiredOptions(first.definition.structure);
-  const call = { action: "start", workflow_type: first.type, ...(target === "none" ? {} : { target_file }) };
-  return Object.keys(options).length === 0 ? call : { ...call, options };
+  const asked = Object.keys(options).length === 0 ? undefined : options;
+  return compact({ action: "start", workflow_type: first.type, target_file, options: asked });
 }
 
 /** Returns a session that can't be shown, with the reason. */

@@ -376,10 +376,11 @@ function recordEntry(result: Verification): WireObject {
 
 const TEXT_MAX = 300;
 
-function resultEntry({ verifier, field, ok, failed, message, ran, exit, output }: Verification): WireObject {
+function resultEntry({ verifier, field, check, ok, failed, message, ran, exit, output }: Verification): WireObject {
   return compact({
     verifier,
     field,
+    check,
     ok,
     could_not_run: failed,
     found: brief(message, TEXT_MAX),

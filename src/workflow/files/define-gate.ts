@@ -114,7 +114,9 @@ function typeFaults(gate: unknown, checks: readonly unknown[]): string[] {
     ...wrongTypes("gate", gate, { ...{ allowOverride: "flag", strict: "flag" }, verify: "list", reveal: "reveal" }),
     ...(approval === undefined ? [] : wrongTypes("gate.approval", approval, { prompt: "text!", approvers: "texts" })),
     ...checks.flatMap((check, at) =>
-      wrongTypes(`gate.verify[${at}]`, check, { verifier: "text!", params: "object", field: "text" }),
+      wrongTypes(`gate.verify[${at}]`, check, {
+        ...{ verifier: "text!", params: "object", field: "text", description: "text", waivable: "flag" },
+      }),
     ),
     ...named.flatMap(([name, field]) =>
       wrongTypes(`gate.fields.${name}`, Object(field), {
@@ -159,7 +161,7 @@ const KEYS = {
     ...{ type: 1, required: 1, description: 1, example: 1, validator: 1, validatorParams: 1, waivable: 1 },
   }),
   rule: keysOf<RuleInput>({ rule: 1, errorMessage: 1 }),
-  verify: keysOf<VerifyInput>({ verifier: 1, params: 1, field: 1 }),
+  verify: keysOf<VerifyInput>({ verifier: 1, params: 1, field: 1, description: 1, waivable: 1 }),
   approval: keysOf<ApprovalInput>({ prompt: 1, approvers: 1 }),
 };
 
@@ -188,7 +190,10 @@ function demandsOf({ verify, approval, reveal }: AnyGateInput): Pick<SchemaGate,
   return {
     ...optional(
       "verify",
-      verify?.map(({ verifier, params, field }) => ({ verifier, params: params ?? {}, ...optional("field", field) })),
+      verify?.map(({ verifier, params, field, description, waivable }) => ({
+        ...{ verifier, params: params ?? {}, ...optional("field", field), ...optional("description", description) },
+        ...(waivable === false ? ({ waivable: false } as const) : {}),
+      })),
     ),
     ...(approval === undefined
       ? {}

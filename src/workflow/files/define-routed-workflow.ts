@@ -18,7 +18,15 @@ import {
   sinceFault,
   verifySchema,
 } from "../gate-definition.js";
-import { canonicalJson, ENGLISH, type JsonObject, type JsonValue, revisionOf, storedObjectSchema } from "../json.js";
+import {
+  canonicalJson,
+  ENGLISH,
+  innermostIssue,
+  type JsonObject,
+  type JsonValue,
+  revisionOf,
+  storedObjectSchema,
+} from "../json.js";
 import { isWorkflowType, shown, WORKFLOW_NAME_RULE } from "../names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep, stepNameFault, visibleName } from "../routed-definition.js";
 import { wrongTypes } from "./define-gate.js";
@@ -54,7 +62,15 @@ export interface StepGateInput {
   /** Without effect for steps. Default: false. */
   allowOverride?: boolean | undefined;
   /** Checks against reality, by the names of verifiers. `field`: the field whose value is checked. */
-  verify?: { verifier: string; params?: JsonObject | undefined; field?: string | undefined }[] | undefined;
+  verify?:
+    | {
+        verifier: string;
+        params?: JsonObject | undefined;
+        field?: string | undefined;
+        description?: string | undefined;
+        waivable?: false | undefined;
+      }[]
+    | undefined;
   /** A person who must approve complete evidence. */
   approval?: ApprovalDefinition | undefined;
   /** How much of the gate the client sees. Default: `fields`. */
@@ -214,7 +230,9 @@ const stepGateSchema = z.strictObject({
 function readStepGate(gate: StepGateInput) {
   const read = stepGateSchema.safeParse(gate, ENGLISH);
   if (read.success) return { gate: read.data, problems: [] };
-  const problems = read.error.issues.map(({ path, message }) => `${["gate", ...path].join(".")}: ${message}`);
+  const problems = read.error.issues
+    .map(innermostIssue)
+    .map(({ path, message }) => `${["gate", ...path].join(".")}: ${message}`);
   return { problems: [...problems, "a gate is written as { fields: [{ name: 'tests_pass', type: 'boolean' }] }"] };
 }
 

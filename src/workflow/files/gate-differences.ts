@@ -136,7 +136,7 @@ function otherChecks(value: JsonValue, { verify = [] }: FieldGate): Difference |
   const written = (Array.isArray(value) ? value : [value]).map((item) =>
     isJsonObject(item) ? item : { verifier: item },
   );
-  const others = written.filter((item) => !known.has(canonicalJson(item)));
+  const others = written.filter(({ description: _, waivable: __, ...asked }) => !known.has(canonicalJson(asked)));
   if (others.length === 0) return undefined;
   const names = others.map(({ verifier }) => shown(verifier)).join(", ");
   return { text: `the metadata has checks that the gate file doesn't have: ${names}`, isMissing: true };

@@ -118,6 +118,7 @@ export function readVerify(reader: ObjectReader, report: Report, gate: GatePlace
     const check = verifyOf(item);
     const keys = Array.isArray(value) ? ["verify", index] : ["verify"];
     if (check !== undefined) {
+      checkAbout(item, keys, reader);
       checkParams(check, keys, reader, report, gate);
       return [check];
     }
@@ -150,8 +151,22 @@ function checkParams(
 function verifyOf(item: JsonValue): VerifyDefinition | undefined {
   if (typeof item === "string" && item.trim() !== "") return { verifier: item.trim(), params: {} };
   if (!isJsonObject(item)) return undefined;
-  const { verifier, ...params } = item;
-  return typeof verifier === "string" && verifier.trim() !== "" ? { verifier: verifier.trim(), params } : undefined;
+  const { verifier, description, waivable, ...params } = item;
+  if (typeof verifier !== "string" || verifier.trim() === "") return undefined;
+  const about = typeof description === "string" ? { description: description.trim() } : {};
+  return { verifier: verifier.trim(), params, ...about, ...(waivable === false ? { waivable } : {}) };
+}
+
+/** Reports what a check says about itself in a wrong form: it would be ignored. */
+function checkAbout(item: JsonValue, keys: KeyPath, reader: ObjectReader): void {
+  if (!isJsonObject(item)) return;
+  const { description, waivable } = item;
+  if (description !== undefined && (typeof description !== "string" || description.trim() === "")) {
+    reader.wrong([...keys, "description"], description, "a text", "Say what the check looks at, or remove the line.");
+  }
+  if (waivable !== undefined && typeof waivable !== "boolean") {
+    reader.wrong([...keys, "waivable"], waivable, "true or false", "Write waivable: false, or remove the line.");
+  }
 }
 
 /** Keys that only a whole gate can have. At a field they would be ignored. */

@@ -318,8 +318,9 @@ function listed<K extends string>(key: K, list: readonly JsonValue[]): { [P in K
   return entry;
 }
 
-function checkOf({ verifier, params }: VerifyDefinition): JsonObject {
-  return { verifier, ...params };
+function checkOf({ verifier, params, description, waivable }: VerifyDefinition): JsonObject {
+  const about = description === undefined ? {} : { description };
+  return { verifier, ...about, ...(waivable === undefined ? {} : { waivable }), ...params };
 }
 
 function ruleOf({ source, message }: RuleDefinition): JsonValue {

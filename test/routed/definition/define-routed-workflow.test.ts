@@ -112,6 +112,18 @@ describe("a routed workflow defined in code", () => {
     }
   });
 
+  it.each([
+    [7, "gate.rules.0: Invalid input: expected string or object, received number"],
+    [{ source: 1, cel: "true" }, "gate.rules.0.source: Invalid input: expected string, received number"],
+    [{ source: "a", cel: "true", mesage: "b" }, 'gate.rules.0: Unrecognized key: "mesage"'],
+  ])("says what is wrong with a rule that may have two forms: %j", (rule, said) => {
+    const gate = { fields: [{ name: "depth" }], rules: [rule] } as unknown as { fields: [] };
+    const step = { name: "Dig", guidance: "g", instructions: "i", gate };
+    expect(() => defineRoutedWorkflow({ name: "GARDEN", steps: [step] })).toThrow(
+      expect.objectContaining({ message: expect.stringContaining(said) }),
+    );
+  });
+
   it("is refused with a `since`, which names a phase", () => {
     const verify = [{ verifier: "changed_since_phase_start", params: { path: "a", since: { phase: 1 } } }];
     const step = { name: "Dig", guidance: "g", instructions: "i", gate: { fields: [], verify } };

@@ -1,4 +1,5 @@
-import type { DeciderAnswer, DecisionRequest, StepDecider } from "../../../src/routed/decision/request.js";
+import type { StepDecider } from "../../../src/ports/step-decider.js";
+import type { DeciderAnswer, DecisionRequest } from "../../../src/routed/decision/request.js";
 import { createRoutedEngine } from "../../../src/routed/engine.js";
 import type { RoutedEngineOptions } from "../../../src/routed/options.js";
 import { MemoryStorage } from "../../../src/storage/memory/storage.js";

@@ -1,9 +1,11 @@
-import { createApproverKeys, signApproval } from "phasegate/approval";
+import { createApproverKeys, type Passkey, signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import type { Verifier } from "../../../src/ports/verifier.js";
 import type { RoutedEngineOptions } from "../../../src/routed/options.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 import type { FieldGate } from "../../../src/workflow/structure.js";
+import { Authenticator } from "../../support/authenticator.js";
+import { failure } from "../../support/failure.js";
 import { DONE, type Move, routed, Script } from "./garden.js";
 
 const GATE: FieldGate = {
@@ -15,12 +17,12 @@ const GATE: FieldGate = {
 };
 
 /** A garden whose digging has a gate on its depth. */
-function gated(gate: FieldGate, moves: Move[], options: Partial<RoutedEngineOptions> = {}) {
+function gated(gate: FieldGate, moves: Move[], options: Partial<RoutedEngineOptions> = {}, next: FieldGate[] = []) {
   const garden = defineRoutedWorkflow({
     name: "GARDEN",
     steps: [
       { name: "Dig", guidance: "Then sow.", instructions: "Dig.", gate, next: ["Sow"] },
-      { name: "Sow", guidance: "Then finish.", instructions: "Sow." },
+      { name: "Sow", guidance: "Then finish.", instructions: "Sow.", ...next.map((gate) => ({ gate }))[0] },
     ],
   });
   const decider = new Script(...moves);
@@ -172,9 +174,9 @@ describe("a step with a gate", () => {
 describe("a step that requires an approval", () => {
   const gate: FieldGate = { ...GATE, approval: { prompt: "Deep enough?", approvers: ["ann"] } };
 
-  async function waiting() {
+  async function waiting(passkey?: Passkey) {
     const keys = await createApproverKeys();
-    const made = gated(gate, ["Sow"], { approvers: { ann: keys.publicKey } });
+    const made = gated(gate, ["Sow"], { approvers: { ann: passkey ?? keys.publicKey } }, passkey && [gate]);
     const { instanceId } = await made.engine.start({ workflow: "GARDEN" });
     const asked = await made.engine.advance(instanceId, dug(20));
     const word = async (decision: "approve" | "deny", note?: string) => {
@@ -187,6 +189,29 @@ describe("a step that requires an approval", () => {
     };
     return { ...made, id: instanceId, asked, word };
   }
+
+  it("takes the approval of a passkey, and warns in an audit of one that counts back", async () => {
+    const [device, other] = [await Authenticator.make(), await Authenticator.make()];
+    const { engine, id } = await waiting(device.passkey());
+    const approve = async (by: Authenticator, counter: number) => {
+      const question = (await engine.status(id)).awaiting;
+      if (question === undefined) throw new Error("nobody is waited for");
+      const signature = await by.sign(question, { decision: "approve", by: "ann" }, { counter });
+      return engine.approve(id, { by: "ann", evidenceHash: question.evidenceHash, signature });
+    };
+    expect(await failure(approve(other, 1))).toMatchObject({ details: { reason: "signature" } });
+    await approve(device, 5);
+    await engine.advance(id, dug(20));
+    await engine.advance(id, dug(30));
+    await approve(device, 2);
+    expect(await engine.audit(id)).toMatchObject({
+      approvals: [
+        { step: "Dig", key: { kind: "passkey", counter: 5 } },
+        { step: "Sow", key: { kind: "passkey", counter: 2 } },
+      ],
+      warnings: [{ by: "ann", counter: 2, before: { counter: 5 } }],
+    });
+  });
 
   it("waits for it before the decider is asked, and continues after an approval", async () => {
     const { engine, decider, id, asked, word } = await waiting();

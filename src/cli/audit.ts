@@ -1,0 +1,120 @@
+/** `phasegate audit`: checks a session's whole log, also against a receipt that was kept elsewhere. */
+import { writeFile } from "node:fs/promises";
+import { Command, Option } from "commander";
+import * as z from "zod";
+import type { CounterWarning } from "../approval/guard.js";
+import { waivedText } from "../gate/waivers.js";
+import type { Receipt } from "../log/commit.js";
+import type { ApprovedPass, SessionAudit } from "../phased/approval/ledger.js";
+import type { RoutedAudit } from "../routed/approvals.js";
+import type { RoutedPass } from "../routed/types.js";
+import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { jsonOption, logLevelOption, notEmpty, readJsonFile, stateOption } from "./options.js";
+import { type OpenedSession, openSession } from "./state.js";
+import { counted, print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
+import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
+
+interface AuditOptions extends TrustOptions {
+  readonly state: string;
+  readonly receipt?: string;
+  readonly writeReceipt?: string;
+  readonly json?: true;
+}
+
+type Audited = SessionAudit | RoutedAudit;
+
+const HELP = `
+Two changes are found only with more options. If the newest commits were removed together with the store's record of
+the newest one (the file "head"), the rest is a valid shorter log: --receipt finds that. Anybody who can write the state
+can change a log and compute its hashes again, unless the hashes need a key: see --hash-key-file. The exit code is 1 if
+the log was changed, or if an approval in it is not by one of the approvers.`;
+
+const receiptSchema = z.object({ sessionId: z.string().optional(), version: z.int().positive(), hash: z.string() });
+
+/** Creates `phasegate audit`. */
+export function auditCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("audit")
+    .summary("check that a session's log was not changed")
+    .description("Checks a session's whole log: its hash chain, its payloads, and the approvals in it.")
+    .argument("<session>", "id of the session, as `phasegate sessions` lists it")
+    .addOption(stateOption().makeOptionMandatory())
+    .addOption(
+      new Option("--receipt <file>", "a receipt that was kept elsewhere; finds removed commits").argParser(notEmpty),
+    )
+    .addOption(new Option("--write-receipt <file>", "write a receipt; keep it elsewhere").argParser(notEmpty));
+  for (const option of trustOptions()) command.addOption(option);
+  return command
+    .addOption(jsonOption())
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (sessionId: string, options: AuditOptions) => {
+      setExitCode(await audit(sessionId, options, terminal));
+    });
+}
+
+async function audit(sessionId: string, options: AuditOptions, terminal: Terminal): Promise<ExitCode> {
+  const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
+  const trust = await readTrust(options);
+  const opened = await openSession(options.state, sessionId, trust);
+  const report = await audited(opened, sessionId, receipt).finally(() => opened.engine.close());
+  const isChecked = Object.keys(trust.approvers).length > 0;
+  if (options.json) printJson(terminal, { sessionId, ...report });
+  else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
+  if (!report.intact) return EXIT.problems;
+  if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });
+  return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
+}
+
+/** Audits a session of any kind. Approvals have the numbers of phases or the names of steps. */
+async function audited(opened: OpenedSession, sessionId: string, receipt: Receipt | undefined): Promise<Audited> {
+  // One call for each kind: their types differ.
+  if (opened.kind === "routed") return opened.engine.audit(sessionId, receipt);
+  return opened.kind === "recorded" ? opened.engine.audit(sessionId, receipt) : opened.engine.audit(sessionId, receipt);
+}
+
+function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): string[] {
+  if (!report.intact) {
+    const { versions, reason } = report;
+    return [`${styled(stdout, "red", "changed")}: ${printable(reason)}`, `  the first ${versions} commits are intact`];
+  }
+  const { version, hash } = report.receipt;
+  return [
+    `${styled(stdout, "green", "intact")}: ${counted(version, "commit")}, the newest is ${hash}`,
+    ...report.approvals.map((pass) => `  ${approvalLine(pass, isChecked)}`),
+    ...report.warnings.map((warning) => `${styled(stdout, "yellow", "warning")}: ${warningText(warning)}`),
+  ];
+}
+
+function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): string {
+  const { version, at, by, authenticated, distrust, key } = pass;
+  const where = "step" in pass ? `step ${printable(pass.step)}` : `phase ${pass.phase}`;
+  const waived = "waived" in pass ? (pass.waived ?? []).map((one) => printable(waivedText(one))) : [];
+  const isWaiver = "on" in pass && pass.on === "waiver";
+  const approved = by === undefined ? "passed without an approval" : `approved by ${printable(by)}`;
+  const whose = [...(isWaiver ? [] : [approved]), ...waived].join("; ");
+  const signed = authenticated ? (key?.kind === "passkey" ? "signed with a passkey" : "signed") : "not signed";
+  const word = isChecked
+    ? distrust === undefined
+      ? "accepted"
+      : `NOT accepted: ${distrust}`
+    : "not checked: no approvers given";
+  return `${where} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${word}`;
+}
+
+function warningText({ by, key, version, counter, before }: CounterWarning): string {
+  const [now, then] = [`${counter} in commit ${version}`, `${before.counter} in commit ${before.version}`];
+  return `the counter of a passkey of ${printable(by)} (${key}) did not go up: ${now}, ${then}. It may have been copied: ask ${printable(by)} about both approvals.`;
+}
+
+async function readReceipt(file: string, sessionId: string) {
+  const parsed = receiptSchema.safeParse(await readJsonFile(file, "the receipt")).data;
+  if (parsed !== undefined && (parsed.sessionId ?? sessionId) === sessionId) return parsed;
+  const message = parsed === undefined ? `${file} is not a receipt` : `${file} is the receipt of another session`;
+  throw new CommandFailure(message, EXIT.usage, "Use a file that `phasegate audit --write-receipt` has written.");
+}
+
+async function writeReceipt(file: string, receipt: object): Promise<void> {
+  await writeFile(file, `${JSON.stringify(receipt)}\n`).catch((cause: unknown) => {
+    throw new CommandFailure(`the receipt can't be written: ${file}`, EXIT.environment, "Check the path.", { cause });
+  });
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { planMermaid, planOrder } from "../../src/plan/order.js";
+import { parsePlan } from "../../src/plan/parse-plan.js";
+import { lines } from "./outline.js";
+
+/** Returns a plan of one phase with tasks that depend on others. */
+function planOf(tasks: Readonly<Record<string, string>>) {
+  const items = Object.entries(tasks).map(([id, after]) => `- [ ] **Task ${id}**: t${after && ` (after ${after})`}\n`);
+  return parsePlan(`## Phase 1: A\n${items.join("")}`, { file: "tasks.md" });
+}
+
+describe("the order of tasks", () => {
+  it("has waves in the order of the plan, and each task once", () => {
+    const { plan } = planOf({ 1.1: "1.4", 1.2: "", 1.3: "1.2, 1.5", 1.4: "", 1.5: "1.4", 1.6: "1.2, 1.2" });
+    expect(planOrder(plan)).toEqual({
+      waves: [["1.2", "1.4"], ["1.1", "1.5", "1.6"], ["1.3"]],
+      order: ["1.2", "1.4", "1.1", "1.5", "1.6", "1.3"],
+      cycles: [],
+    });
+  });
+
+  it("leaves out tasks that wait for each other, and those that wait for them", () => {
+    const { plan, diagnostics } = planOf({ 1.1: "", 1.2: "1.4", 1.3: "1.2", 1.4: "1.3", 1.5: "1.4" });
+    expect(planOrder(plan)).toEqual({ waves: [["1.1"]], order: ["1.1"], cycles: ["1.2", "1.3", "1.4", "1.5"] });
+    expect(diagnostics).toMatchObject([
+      { code: "DEPENDENCY_CYCLE", line: 3, message: expect.stringContaining("1.2 → 1.4 → 1.3 → 1.2") },
+    ]);
+  });
+
+  it("reports only the tasks of a cycle, not those that lead to it", () => {
+    const { diagnostics } = planOf({ 1.1: "1.2", 1.2: "1.3", 1.3: "1.4", 1.4: "1.3", 1.5: "1.1" });
+    expect(diagnostics).toMatchObject([{ line: 4, message: expect.stringContaining("1.3 → 1.4 → 1.3") }]);
+  });
+
+  it("waits for no task of a later phase, nor for one twice", () => {
+    const { plan } = parsePlan(
+      "## Phase 1: A\n- [ ] Task 1.1: a (after 2.1)\n## Phase 2: B\n- [ ] Task 2.1: b (after 1.1)\n",
+    );
+    expect(planOrder(plan)).toEqual({ waves: [["1.1"], ["2.1"]], order: ["1.1", "2.1"], cycles: [] });
+    const [phase] = plan.phases;
+    if (phase === undefined) throw new Error("no phase");
+    const twice = { ...plan, phases: [phase, phase] };
+    expect(planOrder(twice).order).toEqual(["1.1", "1.1"]);
+  });
+
+  it("names phases by their letters, too, and at most ten unknown tasks", () => {
+    const unknown = Array.from({ length: 12 }, (_, at) => `7.${at + 1}`).join(", ");
+    const { plan, diagnostics } = parsePlan(
+      `## Phase 1A: A\n- [ ] Task 1.1: a\n## Phase 2: B\n- [ ] Task 2.1: b (after Phase 1a, Phase 2, ${unknown})\n`,
+    );
+    expect(plan.phases[1]?.tasks[0]?.dependencies).toEqual(["1.1"]);
+    const said = diagnostics.filter(({ code }) => code === "DEPENDENCY_UNKNOWN").map(({ message }) => message);
+    expect(said).toHaveLength(11);
+    expect(said.at(-1)).toContain("2 more tasks");
+  });
+});
+
+describe("graphs of waves", () => {
+  const graph = (json: string, open = "```json", close = "```") => {
+    const text = `# Plan\n\n- [ ] 1.1 a\n- [ ] 1.2 b\n- [ ] 2.1 c\n\n${open}\n${json}\n${close}\n`;
+    return lines(parsePlan(text)).filter((line) => line.includes("<"));
+  };
+  const WAVES = '{"waves": [{"tasks": ["1.1", 1.2]}, {"tasks": ["2.1"]}]}';
+
+  it.each([
+    ["```json", "```"],
+    ["~~~ JSON waves", "~~~"],
+    ["````\tjson", "````"],
+  ])("are read in %j", (open, close) => {
+    expect(graph(WAVES, open, close)).toEqual(["[ ] 2.1 c @5 < 1.1 1.2"]);
+    expect(graph(WAVES.replace(", ", ",\n"), open, close)).toHaveLength(1);
+  });
+
+  it.each([
+    [WAVES, "```", "```"],
+    [WAVES, "```js json", "```"],
+    [WAVES, "```jsonc", "```"],
+    [WAVES, "<!-- ```json", "-->"],
+    ["{", "```json", "```"],
+    ['"waves"', "```json", "```"],
+    ['{"waves": [{"tasks": "2.1"}]}', "```json", "```"],
+    [WAVES.replace("waves", "steps"), "```json", "```"],
+  ])("are not read from %j in %j", (json, open, close) => expect(graph(json, open, close)).toEqual([]));
+});
+
+it("a plan is drawn as a flowchart, with names that can't break it", () => {
+  const text = `## Phase 1: "A" & <b>
+- [x] **Task 1.1**: one \`#1\`
+- [ ] **Task 1.2**: ${"long ".repeat(30)} (after 1.1)
+## Phase 3: B
+- [-] **Task 3.1**: \\ two (after 1.1, 1.2)
+## Phase 4: C
+- [ ] **Task 4.1**: ${"y".repeat(76)}
+- [ ] **Task 4.2**: ${"z".repeat(77)}
+`;
+  expect(planMermaid(parsePlan(text).plan).split("\n")).toEqual([
+    "flowchart TD",
+    '  subgraph p1["Phase 1: #34;A#34; #38; #60;b#62;"]',
+    '    t1(["1.1 one #96;#35;1#96;"])',
+    `    t2["1.2 ${"long ".repeat(15)}…"]`,
+    "  end",
+    '  subgraph p3["Phase 3: B"]',
+    '    t3["3.1 #92; two"]',
+    "  end",
+    '  subgraph p4["Phase 4: C"]',
+    `    t4["4.1 ${"y".repeat(76)}"]`,
+    `    t5["4.2 ${"z".repeat(75)}…"]`,
+    "  end",
+    "  p1 ==> p3",
+    "  p3 ==> p4",
+    "  t1 --> t2",
+    "  t1 --> t3",
+    "  t2 --> t3",
+  ]);
+  expect(planMermaid({ dialect: "plain", phases: [] })).toBe("flowchart TD");
+});

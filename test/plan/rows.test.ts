@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { parsePlan } from "../../src/plan/parse-plan.js";
+import { parseSections, readRows, strictTextLines } from "../../src/plan/rows.js";
+import { findRegions, SourceText } from "../../src/plan/source.js";
+
+/** Returns the rows of a text as `item 0 2:4 text [x]5`: kind, depth, place, text and checkbox with its column. */
+function rowsOf(text: string): string[] {
+  const source = new SourceText(text);
+  const rows = readRows(source, parseSections(source, findRegions(source), "f"));
+  return rows.map(({ kind, depth, line, column, text: words, checkbox }) => {
+    const box = checkbox === undefined ? "" : ` [${checkbox.mark}]${checkbox.column}`;
+    return `${kind} ${depth} ${line}:${column} ${words}${box}`;
+  });
+}
+
+function strictLines(text: string): number[] {
+  const source = new SourceText(text);
+  return [...strictTextLines(source, findRegions(source))];
+}
+
+describe("the rows of a source", () => {
+  it.each<readonly [string, string[]]>([
+    ["a\nb", ["text -1 0:0 a", "text -1 1:0 b"]],
+    ["# a", ["heading 1 0:2 a"]],
+    ["#", ["heading 1 0:1 "]],
+    ["## a ##", ["heading 2 0:3 a"]],
+    ["## a#", ["heading 2 0:3 a#"]],
+    ["## [x] a", ["heading 2 0:3 a [x]4"]],
+    ["## a [ ]", ["heading 2 0:3 a []6"]],
+    ["## a [ ] b", ["heading 2 0:3 a [ ] b"]],
+    ["## a  [x]  ##", ["heading 2 0:3 a [x]7"]],
+    ["a\n=", ["text -1 0:0 a", "text -1 1:0 ="]],
+    ["a\n===", ["heading 1 0:0 a"]],
+    ["a\n---", ["text -1 0:0 a", "rule -1 1:0 "]],
+    ["Phase 1\n---", ["heading 2 0:0 Phase 1", "rule -1 1:0 "]],
+    ["   Task  2\n ---  ", ["heading 2 0:0 Task  2", "rule -1 1:0 "]],
+    ["    Phase 1\n---", ["text -1 0:4 Phase 1", "rule -1 1:0 "]],
+    ["a\nb\n===", ["text -1 0:0 a", "text -1 1:0 b", "text -1 2:0 ==="]],
+    ["a\nb\n---", ["text -1 0:0 a", "text -1 1:0 b", "rule -1 2:0 "]],
+    ["Phase 1\nb\n---", ["text -1 0:0 Phase 1", "text -1 1:0 b", "rule -1 2:0 "]],
+    ["a\n=== b", ["text -1 0:0 a", "text -1 1:0 === b"]],
+    ["a\n-=-", ["text -1 0:0 a", "text -1 1:0 -=-"]],
+    ["my Phase 1\n---", ["text -1 0:0 my Phase 1", "rule -1 1:0 "]],
+    ["- Phase 1\n  ---", ["item 0 0:2 Phase 1"]],
+    ["> Phase 1\n> ---", ["text -1 0:2 Phase 1", "rule -1 1:0 "]],
+    ["---", ["rule -1 0:0 "]],
+    ["***", ["rule -1 0:0 "]],
+    ["- a\n\n  ---", ["item 0 0:2 a"]],
+    ["> ---", ["rule -1 0:0 "]],
+    ["- a", ["item 0 0:2 a"]],
+    ["- a\n  b", ["item 0 0:2 a", "text 0 1:2 b"]],
+    ["- a\n  - b\n    c", ["item 0 0:2 a", "item 1 1:4 b", "text 1 2:4 c"]],
+    ["1. a\n2. b", ["item 0 0:3 a", "item 0 1:3 b"]],
+    ["- a\n\n  b", ["item 0 0:2 a", "text 0 2:2 b"]],
+    ["- # a", ["text 0 0:0 - # a"]],
+    ["- # a [x]", ["text 0 0:0 - # a [x]7"]],
+    ["-", []],
+    ["- \n  a", ["item 0 1:2 a"]],
+    ["- - a", ["item 1 0:4 a"]],
+    ["- > a", ["text 0 0:0 - > a"]],
+    ["> a\n> b", ["text -1 0:2 a", "text -1 1:2 b"]],
+    ["> - a", ["item 0 0:4 a"]],
+    ["> # a", ["heading 1 0:4 a"]],
+    ["- [ ] a", ["item 0 0:2 a []3"]],
+    ["-[ ] a", ["item 0 0:1 a []2"]],
+    ["- [x]", ["item 0 0:2  [x]3"]],
+    ["- **[ ] a**", ["item 0 0:2 ** a** []5"]],
+    ["- ~~[x] a~~", ["item 0 0:2 ~~ a~~ [x]5"]],
+    ["-  [ ]  a ", ["item 0 0:3 a []4"]],
+    ["- [ ]a", ["item 0 0:2 a []3"]],
+    ["[ ] a", ["item 0 0:0 a []1"]],
+    ["  [x] a", ["item 0 0:2 a [x]3"]],
+    ["a\n[ ] b", ["text -1 0:0 a", "item 0 1:0 b []1"]],
+    ["a\n- [ ] b", ["text -1 0:0 a", "item 0 1:2 b []3"]],
+    ["a\n2. [ ] b", ["text -1 0:0 a", "item 0 1:3 b []4"]],
+    ["- a\n  [x] b", ["item 0 0:2 a", "item 1 1:2 b [x]3"]],
+    ["- a\n  2) [x] b", ["item 0 0:2 a", "item 1 1:5 b [x]6"]],
+    ["10. [ ] a", ["item 0 0:4 a []5"]],
+    ["1234567890. [ ] a", ["text -1 0:0 1234567890. [ ] a"]],
+    ["*[ ] a", ["item 0 0:1 a []2"]],
+    ["* [ ] a", ["item 0 0:2 a []3"]],
+    ["a [ ] b", ["text -1 0:0 a [ ] b"]],
+    ["- a [ ]", ["item 0 0:2 a [ ]"]],
+    ["-\t[ ] a", ["item 0 0:2 a []3"]],
+    ["- -[ ] a", ["item 0 0:3 a []4"]],
+    ["+   **[-]** a", ["item 0 0:4 **** a [-]7"]],
+    ["-  a", ["item 0 0:3 a"]],
+    ["  -   a", ["item 0 0:6 a"]],
+    ["12)  a", ["item 0 0:5 a"]],
+    ["- a\n=", ["item 0 0:2 a", "text 0 1:0 ="]],
+    ["<b>\n- a\n</b>", ["text -1 0:0 <b>", "item 0 1:2 a", "text 0 2:0 </b>"]],
+    ["[a]: b\n- c", ["text -1 0:0 [a]: b", "item 0 1:2 c"]],
+    ["    - a", ["item 0 0:6 a"]],
+    ["- a\n\n\n      b", ["item 0 0:2 a", "text 0 3:6 b"]],
+  ])("of %j are %j", (text, rows) => {
+    expect(rowsOf(text)).toEqual(rows);
+  });
+
+  it("are the same in a long source, which is parsed in pieces", () => {
+    const parts = [
+      "## a [x]",
+      "- b\n  - c\n\n    d\n\n      e",
+      "f\ng\n===",
+      "1. h\n   more\n\n2. i",
+      "> j\n> - k",
+      "l\n",
+    ];
+    const once = parts.map((part) => rowsOf(`${part}\n`));
+    let [text, line] = ["", 0];
+    const expected: string[] = [];
+    for (let round = 0; round < 60; round += 1) {
+      for (const [index, part] of parts.entries()) {
+        const moved = (once[index] ?? []).map((row) => row.replace(/\d+(?=:)/, (at) => `${Number(at) + line}`));
+        expected.push(...moved);
+        text += `${part}\n\n# ${"x".repeat(round)}.\n\n`;
+        line += part.split("\n").length + 1;
+        expected.push(`heading 1 ${line}:2 ${"x".repeat(round)}.`);
+        line += 2;
+      }
+    }
+    expect(rowsOf(text)).toEqual(expected);
+  });
+
+  it("may not be too many for their length", () => {
+    expect(() => parsePlan("\n".repeat(3_000_000))).toThrowError(expect.objectContaining({ code: "PLAN_PARSE" }));
+  });
+});
+
+describe("lines in code that strict Markdown reads as text", () => {
+  const CASES: readonly (readonly [string, number[]])[] = [
+    ["```\n- [ ] a\n```", []],
+    ["- ```\n- [ ] a\n```", []],
+    ["- a\n  ```\n- [ ] b\n  ```", []],
+    ["- ```\n  a\n[ ] b\n  ```", [2]],
+    ["1. ```\na [ ]\nb\n   ```", [1]],
+    ["<pre>\n\n[ ] a\n</pre>", []],
+    ["<pre>\n[ ] a\n\n[ ] b\n</pre>", []],
+    ["a\n<pre>\n[ ] a\n</pre>", []],
+    ["- <pre>\n  [ ] a\n  </pre>", []],
+    ["<!-- [ ] -->", []],
+    ["    <pre>\n    [ ] a\n    </pre>", []],
+    ["- a\n  <script>\n  [ ] a\n  </script>", []],
+  ];
+
+  it.each(CASES)("in %j are %j", (text, expected) => {
+    expect(strictLines(text)).toEqual(expected);
+  });
+
+  it("are the same in a long source, which is parsed between headings", () => {
+    const before = `${"words\n".repeat(900)}# x\n`.repeat(60);
+    const lines = before.split("\n").length - 1;
+    const text = `${before}- \`\`\`\n  a\n[ ] b\n  \`\`\`\n\n# y\n- \`\`\`md\n# z\n  a\n`;
+    expect(before.length).toBeGreaterThan(256 * 1024);
+    expect(strictLines(text)).toEqual([lines + 2]);
+  });
+});

@@ -1,0 +1,290 @@
+import { describe, expect, it } from "vitest";
+import {
+  type Field,
+  fieldOf,
+  isGateTitle,
+  labelOf,
+  loosePhaseTitle,
+  mentionedPhase,
+  NO_TASKS,
+  numberedTitle,
+  phaseTitle,
+  type TaskIds,
+  taskTitle,
+} from "../../src/plan/titles.js";
+
+describe("the title of a phase", () => {
+  it.each([
+    ["Phase 2: Name", "2", "Name"],
+    ["phase  12 - Name", "12", "Name"],
+    ["### Phase 2", "2", ""],
+    ["2.1. Phase 3 – X", "3", "X"],
+    ["10 Phase 3 | X", "3", "X"],
+    ["1) Phase 3) X", "3", "X"],
+    ["10.22 Phase 3. X", "3", "X"],
+    ["Phase iv: X", "iv", "X"],
+    ["Phase IX. X", "ix", "X"],
+    ["Phase B — X", "b", "X"],
+    ["Phase 2A: X", "2a", "X"],
+    ["Phase 11.55: X", "11.55", "X"],
+    ["Phase 2 (Week 1) - Name", "2", "Name (Week 1)"],
+    ["Phase 2(Week 1): b: c ", "2", "b: c (Week 1)"],
+    ["Phase 2 (Week 1)", "2", "(Week 1)"],
+    ["Phase 2 (Week (1))", "2", "(Week (1))"],
+    ["Phase 2 (a) (b)", "2", "(a) (b)"],
+    ["**Phase 2:** Name", "2", "Name"],
+    ["__Phase 2__", "2", ""],
+    ["Phase 2:-: Name", "2", "Name"],
+    ["Phase 2:\nName", "2", "Name"],
+    [" 🛑 Phase 2: Name ", "2", "Name"],
+  ])("is read from %j", (title, key, name) => {
+    expect(phaseTitle(title)).toEqual({ key, name });
+  });
+
+  it.each([
+    ...["1Phase 3: X", "Phase 2 -3: x", "Phase 2-3: x", "Phases 2: x", "Phase two: x", "my Phase 2: x", "Phase 2 Name"],
+    ...["Phase2: x", "Phase ab: x", "Phase 2 (a) x", "Phase 2 (a b", "Phase 2a3: x", "1 a Phase 2: x", ""],
+  ])("is not %j", (title) => expect(phaseTitle(title)).toBeUndefined());
+
+  it.each([
+    ["Phase 2 Name", "2", "Name"],
+    ["## Phase 12  Big name ", "12", "Big name"],
+    ["**Phase 2** __Name__", "2", "Name"],
+    ["PHASE  2  Gateway ", "2", "Gateway"],
+  ])("may have no punctuation: %j", (title, key, name) => {
+    expect(loosePhaseTitle(title)).toEqual({ key, name });
+  });
+
+  it.each([
+    ...["Phase 2: Name", "Phase a Name", "my Phase 2 Name", "Phase 2 3 Name", "Phase 2", "Phase2 Name"],
+    ...["task", "tasks", "gate", "gates", "checkpoint", "criteria", "deliverable", "deliverables", "summary"].map(
+      (part) => `Phase 2 ${part}`,
+    ),
+    ...["result", "results", "status", "complete", "completed", "success", "dependency", "dependencies", "depends"].map(
+      (part) => `Phase 2 the ${part} x`,
+    ),
+    ...[
+      "risk",
+      "risks",
+      "note",
+      "notes",
+      "overview",
+      "timeline",
+      "goal",
+      "goals",
+      "and",
+      "to",
+      "is",
+      "can",
+      "must",
+    ].map((part) => `Phase 2 The ${part.toUpperCase()} x`),
+  ])("is not a part of a phase: %j", (title) => expect(loosePhaseTitle(title)).toBeUndefined());
+
+  it("may be only numbered", () => {
+    expect(numberedTitle("3.  Setup ")).toEqual({ key: "3", name: "Setup" });
+    expect(numberedTitle("## **12) Set__up** it ")).toEqual({ key: "12", name: "Setup it" });
+    for (const title of ["3 Setup", "3.Setup", "3. ", "a 3. Setup", "3.1 Setup", "3.1. Setup"])
+      expect(numberedTitle(title), title).toBeUndefined();
+  });
+});
+
+describe("the title of a task", () => {
+  it.each<readonly [string, TaskIds, string, string]>([
+    ["Task 1.1: Name", "task", "1.1", "Name"],
+    ["**Task 1.1**: Name", "task", "1.1", "Name"],
+    ["task  #12 - Name", "task", "12", "Name"],
+    ["Task-3 Name", "task", "3", "Name"],
+    ["Task 11.22.33a) Name", "task", "11.22.33a", "Name"],
+    ["Task 1", "task", "1", ""],
+    ["Task 1.1 2 x", "task", "1.1", "2 x"],
+    ["Task 1.1 – ~x~", "task", "1.1", "x~"],
+    ["Task 1.1:: x", "task", "1.1", "x"],
+    ["Task 1.1(x)", "task", "1.1", "(x)"],
+    ["Task 1.1—x", "task", "1.1", "x"],
+    ["T012 [P] Name", "T", "T012", "[P] Name"],
+    ["T11.22.33a: Name", "T", "T11.22.33a", "Name"],
+    ["TXXX Name", "T", "TXXX", "Name"],
+    ["**T1** - Name", "T", "T1", "Name"],
+    ["_T1_ x", "T", "T1", "x"],
+    ["T1", "T", "T1", ""],
+    ["1.1 Name", "number", "1.1", "Name"],
+    ["11.22.33. Name", "number", "11.22.33", "Name"],
+    ["12. Name", "number", "12", "Name"],
+    ["1) Name", "number", "1", "Name"],
+    ["* 1.1 x", "number", "1.1", "x"],
+    ["1.1) __proto__ x", "number", "1.1", "__proto__ x"],
+    ["1.1 _private", "number", "1.1", "_private"],
+    ["1.1 __ x", "number", "1.1", "x"],
+    ["1.1_x", "number", "1.1", "_x"],
+  ])("is read from %j in the form %s", (text, form, id, rest) => {
+    expect(taskTitle(text, [form])).toEqual({ id, rest });
+    expect(taskTitle(text, ["task", "T", "number"])).toEqual({ id, rest });
+    for (const other of (["task", "T", "number"] as const).filter((one) => one !== form))
+      expect(taskTitle(text, [other])).toBeUndefined();
+    expect(taskTitle(text, [])).toBeUndefined();
+  });
+
+  it.each([
+    ...["Task 12ab Name", "Task 1–3", "Task 1-3: x", "Task 1.1-1.3: x", "Task 1.1b3: x", "my Task 1: x", "Task1: x"],
+    ...[
+      "Tasks 1: x",
+      "t1 x",
+      "T1ab x",
+      "T x",
+      "T1(x)",
+      "my T1 x",
+      "1 Name",
+      "1.1a Name",
+      "1.1(x)",
+      "a 1.1 x",
+      "1.1a. x",
+    ],
+  ])("is not %j", (text) => {
+    expect(taskTitle(text, ["task", "T", "number"])).toBeUndefined();
+  });
+});
+
+describe("the title of a gate", () => {
+  it.each([
+    ...["Phase 2 Validation Gate", "validation gates", "Quality  Gate", "Exit gate", "Phase Gate", "Phase 12 gate"],
+    ...[
+      "GATE 1",
+      "🛑 Gate: x",
+      "Gates",
+      "Gate – x",
+      "Gate-x",
+      "Gate—x",
+      "Checkpoint",
+      "Exit criteria",
+      "my gate  criteria",
+    ],
+    "phase\t12\tgate",
+    "Phase  12  gate",
+  ])("is %j", (title) => expect(isGateTitle(title)).toBe(true));
+
+  it.each([
+    ...["Phase 12345 gate", "Gate x", "the gate 1", "Gateway", "checkpoints", "a.checkpointed", "aggregate criteria"],
+    ...["invalidation gate", "validation gatekeeper", "exit criterias", "Phases gate"],
+  ])("is not %j", (title) => expect(isGateTitle(title)).toBe(false));
+
+  it.each([
+    ["Gate of phase 2", "2"],
+    ["Phase 1 gate → Phase 2", "1"],
+    ["Phase 1 -> Phase 2", "1"],
+    ["Phase 1 =>phase 2", "1"],
+    ["Phase  22.33 gate", "22.33"],
+    ["phase 2A", "2a"],
+    ["Phase B", "b"],
+    ["onto phase 3", "3"],
+    ["before phase 2 and Into Phase 44 of phase 3", "3"],
+    ["FINAL gate", "final"],
+    ["final gate of phase 3", "3"],
+  ])("mentions the phase that it belongs to: %j", (title, key) => {
+    expect(mentionedPhase(title)).toBe(key);
+  });
+
+  it.each([
+    ...["before Phase 2", "to phase 3", "into  Phase 3", "entering phase 3", "starting phase 33", "Finally", "gate"],
+    ...["Phases 2", "phase AB", "allphase 2", "semifinal", "Gate -> Phase 2", "Gate =>Phase 22", "→  phase  2"],
+  ])("mentions none in %j", (title) => expect(mentionedPhase(title)).toBeUndefined());
+});
+
+describe("the meaning of a label", () => {
+  const MEANINGS: Readonly<Record<Field, string>> = {
+    goal: "Goal, goals, Objective, Objectives, Purpose, Aim, **Goal**, Phase goal, Goal (all)",
+    description: "Description, Summary, Details",
+    time: `Estimate, Estimated, Estimates, Estimated time, Total estimated effort, Estimate hours, Estimated duration,
+      Time estimate, Effort estimates, Time estimates, Duration, Effort, Time, Human baseline`,
+    dependencies: "Dependency, Dependencies, Depends, Depends on, Requires, Blocked by, Prerequisite, Prerequisites",
+    criteria: `Acceptance, Acceptance criteria, Acceptance test, Acceptance tests, Criteria, Validation criteria,
+      Verification Criteria, Completion criteria, Done criteria, Done when, Definition of done, Subtasks, sub-tasks,
+      Task 1.1 criteria, Task 2 criteria, Task criteria`,
+    success: "Success criteria, Phase 1 success criteria, Phase 1 criteria, Phase criteria",
+    gate: `Validation gate, Quality gates, Exit gate, Phase gate, My checkpoint, Gate criteria, Exit criteria, Gate, Gates,
+      Validation gate criteria, 2 gates, 12 gate, Phase 2 Completion Criteria, Phase 1 exit criteria, Final checkpoint,
+      Phase 1 gate criteria, Phase 2 Validation Gate, Final Phase 2 gate, Phase 1.2 gate, Checkpoint criteria`,
+    tasks: "Tasks, Task, Task list, Tasks list, Implementation tasks, Phase 1 tasks, Phase 1.2a tasks",
+    files:
+      "Files, File, Files modified, Files created, Files changed, Files to create, Files to modify, Files to change",
+    requirements: "Requirement, Requirements, Traces to, Traceability, Validates, Implements, Ref, Refs, References",
+    parallel: "Parallel, Parallelizable, Can run in parallel",
+    status: "Status",
+    other: `Other, My duration, My parallel, Goals of it, The goal, Phase, My description, Descriptions, Total, Times, My dependencies, Requires it,
+      My acceptance, Criterias, My success criteria, Success criteria now, Gates now, My gate, My tasks, Tasks now, My files,
+      Filesystem, My requirements, Refsx, My parallel, Parallel now, My status, Status now, Phase criteria now, Checkpoints`,
+  };
+
+  it.each(Object.entries(MEANINGS))("is %s", (field, names) => {
+    for (const name of names.split(/,\s+/)) expect(fieldOf(name), name).toBe(field);
+  });
+
+  it("none has tasks if it is about something else", () => {
+    for (const name of [
+      ...["Deliverables", "Notes", "risks", "open questions", "References", "Out of scope", "metrics", "Checklist"],
+      "Test cases",
+    ]) {
+      expect(NO_TASKS.test(name), name).toBe(true);
+    }
+    expect(NO_TASKS.test("Tasks")).toBe(false);
+  });
+});
+
+describe("a label", () => {
+  it.each([
+    ["**Goal**: x", "goal", "Goal", "x"],
+    ["**Goal:** x", "goal", "Goal", "x"],
+    ["__Goal__: x", "goal", "Goal", "x"],
+    ["**Goal** ", "goal", "Goal", ""],
+    ["**Goal **: x", "goal", "Goal", "x"],
+    ["**Goal:**", "goal", "Goal", ""],
+    ["**Goal** :", "goal", "Goal", ""],
+    ["**Goal: a: b** c", "goal", "Goal", "a: b c"],
+    ["**Goal**:x", "goal", "Goal", "x"],
+    ["**Goal** \t: x", "goal", "Goal", "x"],
+    ["- → **Goal**: x", "goal", "Goal", "x"],
+    ["_Goal: x_", "goal", "Goal", "x"],
+    ["*Goal: x*", "goal", "Goal", "x"],
+    ["*Goal:x*", "goal", "Goal", "x"],
+    ["_Goal:_ x_y_", "goal", "Goal", "x_y_"],
+    ["*Goal*: x", "goal", "Goal", "x"],
+    ["_Goal_ : x y", "goal", "Goal", "x y"],
+    ["*Goal:* _x_", "goal", "Goal", "_x_"],
+    ["_Whatever: x_", "other", "Whatever", "x"],
+    ["Goal: x", "goal", "Goal", "x"],
+    ["→ Goal : x: y", "goal", "Goal", "x: y"],
+    ["Goal:", "goal", "Goal", ""],
+    ["Whatever: ", "other", "Whatever", ""],
+    ["Goal 2 (all) & more/less - it's:", "other", "Goal 2 (all) & more/less - it's", ""],
+    ["Total estimated effort:\tx", "time", "Total estimated effort", "x"],
+  ])("is read from %j", (text, field, name, rest) => {
+    expect(labelOf(text)).toEqual({ field, name, text: rest });
+  });
+
+  it.each([
+    ...[
+      "**Goal** x",
+      "**Goal x",
+      "** Goal**: x",
+      "**:** x",
+      "_Goal_ x",
+      "__Goal: x_",
+      "_ Goal: x_",
+      "Goal:x",
+      "Whatever: x",
+    ],
+    ...[
+      "1. Goal: x",
+      "[x] Goal: x",
+      "`Goal: x`",
+      "no label",
+      "",
+      ":",
+      ": x",
+      "a: b: ",
+      "Goal:x y",
+      "Goal*: x",
+      "(Goal) Whatever: x",
+      "2 Goal: x",
+    ],
+  ])("is not %j", (text) => expect(labelOf(text)).toBeUndefined());
+});

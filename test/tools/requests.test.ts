@@ -1,0 +1,407 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import {
+  ACTION_NAMES,
+  type Action,
+  exampleCall,
+  inputSchema,
+  isAction,
+  isParameter,
+  outputSchema,
+  PARAMETERS,
+  type Parameter,
+  parametersOf,
+  REQUESTS,
+  toolDescription,
+} from "../../src/tools/phased/actions.js";
+import { REQUESTS as ROUTED, type RoutedCall } from "../../src/tools/routed/requests.js";
+import {
+  brief,
+  compact,
+  fieldNames,
+  fits,
+  givenFields,
+  isOptional,
+  keyed,
+  maxCharsFor,
+  type ObjectSchema,
+  parseRequest,
+  passThroughSchema,
+  publishedSchema,
+  shrinkAnswer,
+  unknownField,
+} from "../../src/tools/wire.js";
+
+/** The required parameters of each action, and the optional ones after a bar. */
+const TAKES: Readonly<Record<Action, string>> = {
+  list_workflows: "| category cursor",
+  start: "workflow_type | target_file options idempotency_key",
+  get_phase: "session_id | phase cursor",
+  get_task: "session_id phase task_number | cursor",
+  get_document: "session_id path | cursor",
+  complete_task: "session_id phase task_number | note outcome idempotency_key",
+  complete_phase: "session_id phase evidence | idempotency_key",
+  request_waiver: "session_id phase fields reason | idempotency_key",
+  get_state: "session_id | brief phase cursor",
+  list_sessions: "| status cursor",
+  get_session: "session_id | cursor",
+  delete_session: "session_id | reason",
+  pause: "session_id | checkpoint_note idempotency_key",
+  resume: "session_id | idempotency_key",
+  retry_phase: "session_id phase | reset_evidence idempotency_key",
+  rollback: "session_id to_phase | idempotency_key",
+  sync_plan: "session_id | preview cursor idempotency_key",
+  get_errors: "session_id | cursor",
+  get_history: "session_id | cursor",
+  get_metrics: "|",
+};
+
+/** Returns the properties of a published schema. */
+function propertiesOf(schema: ObjectSchema): Readonly<Record<string, object>> {
+  return z.record(z.string(), z.looseObject({})).parse(schema.properties ?? {});
+}
+
+/** Returns the fields of a request's faults, each with its kind. */
+function faults(schema: z.core.$ZodObject, input: unknown): string[] {
+  const parsed = parseRequest(schema, input);
+  return parsed.ok ? [] : parsed.faults.map(({ field, kind }) => `${field} ${kind}`);
+}
+
+describe("an action of the workflow tool", () => {
+  it.each(Object.entries(TAKES))("%s takes %s, and nothing else", (name, takes) => {
+    if (!isAction(name)) throw new Error(name);
+    const [required = [], optional = []] = takes.split("|").map((part) => part.split(" ").filter(isParameter));
+    const { required: needed, all } = parametersOf(name);
+    expect([...needed].sort()).toEqual(required.sort());
+    expect([...all].sort()).toEqual([...required, ...optional].sort());
+    const { action, ...whole } = exampleCall(name, optional);
+    expect(action).toBe(name);
+    expect(Object.keys(whole).sort()).toEqual([...all].sort());
+    expect(faults(REQUESTS[name], whole)).toEqual([]);
+    for (const field of all) {
+      const { [field]: _, ...rest } = whole;
+      expect(faults(REQUESTS[name], rest)).toEqual(required.includes(field) ? [`${field} missing`] : []);
+      expect(faults(REQUESTS[name], { ...whole, [field]: () => 1 })).toEqual([
+        `${field} ${field === "status" || field === "outcome" ? "value" : "type"}`,
+      ]);
+    }
+    expect(faults(REQUESTS[name], { ...whole, surprise: 1 })).toEqual(["surprise unknown"]);
+  });
+
+  it("is listed in the order of a session, and known by its own name only", () => {
+    expect(ACTION_NAMES).toEqual(Object.keys(TAKES));
+    expect(["start", "toString", "", undefined, ["start"]].map(isAction)).toEqual([true, false, false, false, false]);
+    expect(["phase", "action", "toString"].map(isParameter)).toEqual([true, false, false]);
+  });
+
+  it("has an example with a target, and with what is asked for", () => {
+    expect(exampleCall("start")).toEqual({
+      ...{ action: "start", workflow_type: expect.any(String), target_file: expect.any(String) },
+    });
+    expect(exampleCall("get_state", ["brief"])).toEqual({
+      ...{ action: "get_state", session_id: expect.any(String), brief: true },
+    });
+    for (const value of Object.values(exampleCall("request_waiver", Object.keys(PARAMETERS).filter(isParameter))))
+      expect(value).not.toBe("");
+  });
+});
+
+describe("the schema of the workflow tool", () => {
+  const { properties: _, ...schema } = inputSchema(ACTION_NAMES);
+  const properties = propertiesOf(inputSchema(ACTION_NAMES));
+
+  it("has one object for all actions, which only the action must be in", () => {
+    expect(schema).toEqual({ type: "object", required: ["action"] });
+    expect(properties.action).toEqual({ type: "string", enum: [...ACTION_NAMES] });
+    expect(Object.keys(properties)).toEqual(["action", ...Object.keys(PARAMETERS)]);
+    for (const property of Object.values(properties))
+      expect(Object.keys(property).filter((key) => !["type", "enum", "items", "description"].includes(key))).toEqual(
+        [],
+      );
+  });
+
+  it("gives each parameter its type", () => {
+    const types = Object.entries(properties).map(([name, property]) => [name, "type" in property ? property.type : ""]);
+    const of = (type: string) => types.filter(([, one]) => one === type).map(([name]) => name);
+    expect(of("integer")).toEqual(["phase", "task_number", "to_phase"]);
+    expect(of("boolean")).toEqual(["reset_evidence", "brief", "preview"]);
+    expect(of("object")).toEqual(["options", "evidence"]);
+    expect(properties.fields).toMatchObject({ type: "array", items: { type: "string" } });
+    expect(properties.status).toMatchObject({ enum: ["active", "paused", "completed", "failed"] });
+    expect(properties.outcome).toMatchObject({ enum: ["done", "given_up"] });
+    expect(of("string")).toHaveLength(types.length - 9);
+  });
+
+  it("says what a parameter is, and which actions take it, in the shorter way", () => {
+    const said = (actions: readonly Action[], name: Parameter) => propertiesOf(inputSchema(actions))[name];
+    expect(said(["start", "get_phase", "get_task"], "session_id")).toMatchObject({
+      description: "from start; not for start",
+    });
+    expect(said(["start", "get_phase"], "session_id")).toMatchObject({ description: "from start; for get_phase" });
+    expect(said(["get_task", "get_phase"], "session_id")).toMatchObject({ description: "from start" });
+    expect(said(["get_task", "get_phase"], "task_number")).toEqual({ type: "integer", description: "for get_task" });
+    expect(said(["get_task"], "task_number")).toMatchObject({ type: "integer" });
+    expect(said(["get_phase"], "task_number")).toBeUndefined();
+    expect(said(["pause", "resume", "rollback", "get_task"], "idempotency_key")).toMatchObject({
+      description: "repeat a call safely; not for get_task",
+    });
+  });
+
+  it("of its answers has a status, the action and the next call", () => {
+    const answers = z.fromJSONSchema(outputSchema());
+    const right = { status: "success", action: "start", next: { action: "get_phase", more: 1 }, more: 1 };
+    for (const more of [{}, { next: null }, { next: undefined }, { status: "error", error: "e", remediation: "r" }])
+      expect(answers.safeParse(JSON.parse(JSON.stringify({ ...right, ...more }))).success).toBe(true);
+    for (const more of [{ status: "done" }, { action: 1 }, { next: "get_phase" }, { error: 1 }, { remediation: 1 }])
+      expect(answers.safeParse({ ...right, ...more }).success).toBe(false);
+    for (const field of ["status", "action"]) expect(outputSchema().required).toContain(field);
+  });
+});
+
+describe("the description of the workflow tool", () => {
+  it("names only the actions that there are", () => {
+    const lines = toolDescription(ACTION_NAMES).split("\n");
+    expect(lines[1]).toMatch(/^list_workflows → start → get_phase → get_task → complete_phase;/);
+    expect(lines[3]).toMatch(/^complete_task notes/);
+    expect(lines[4]).toMatch(/list_sessions, then get_state/);
+    expect(lines[5]).toBe(`Actions: ${ACTION_NAMES.join(", ")}.`);
+    expect(lines).toHaveLength(6);
+    expect(toolDescription(["start", "get_state"]).split("\n").slice(1)).toEqual([
+      expect.stringMatching(/^Every answer/),
+      "Actions: start, get_state.",
+    ]);
+    expect(toolDescription(["start", "get_task"]).split("\n")[1]).toMatch(/^start → get_task;/);
+  });
+});
+
+describe("a request to a routed workflow", () => {
+  const report = { status: "success" };
+  const instance_id = "garden_1-a";
+  /** The required fields of each call, and the optional ones. */
+  const WHOLE: Readonly<Record<RoutedCall, readonly [required: object, optional: object]>> = {
+    list: [{}, {}],
+    start: [{ workflow_name: "GARDEN" }, { context: { bed: 1 }, idempotency_key: "k" }],
+    advance: [
+      { instance_id, report },
+      { context_updates: { bed: 1 }, idempotency_key: "k" },
+    ],
+    resume: [
+      { instance_id, assumed_current_step_name: "Dig", report },
+      { context_updates: {}, idempotency_key: "k" },
+    ],
+    status: [{ instance_id }, {}],
+    suspend: [{ instance_id }, { reason: "", idempotency_key: "k" }],
+    cancel: [{ instance_id }, { reason: "rain", idempotency_key: "k" }],
+    retry: [{ instance_id }, { idempotency_key: "k" }],
+    history: [{ instance_id }, { cursor: "c" }],
+  };
+
+  it.each(Object.entries(WHOLE))("to %s has its fields, and no others", (call, [required, optional]) => {
+    const schema = Object.entries(ROUTED).find(([name]) => name === call)?.[1];
+    if (schema === undefined) throw new Error(call);
+    const whole: Record<string, unknown> = { ...required, ...optional };
+    expect(faults(schema, whole)).toEqual([]);
+    expect(faults(schema, required)).toEqual([]);
+    expect(fieldNames(schema).sort()).toEqual(Object.keys(whole).sort());
+    for (const field of Object.keys(whole)) {
+      const { [field]: _, ...rest } = whole;
+      expect(faults(schema, rest)).toEqual(field in required ? [`${field} missing`] : []);
+      expect(faults(schema, { ...whole, [field]: 7 })).toEqual([`${field} type`]);
+      expect(isOptional(schema, field)).toBe(!(field in required));
+    }
+    expect(faults(schema, { ...whole, surprise: 1 })).toEqual(["surprise unknown"]);
+    expect(faults(schema, null)).toEqual([" no object"]);
+  });
+
+  it("has texts of limited length, and names of a known form", () => {
+    const { start, resume, suspend, history, status } = ROUTED;
+    const limits = (schema: z.ZodObject, field: string, least: number, most: number, rest = {}) => {
+      const at = (length: number) => faults(schema, { ...rest, [field]: "x".repeat(length) });
+      expect([at(least), at(most)]).toEqual([[], []]);
+      expect(at(most + 1)).toEqual([`${field} value`]);
+      if (least > 0) expect(at(least - 1)).toEqual([`${field} value`]);
+    };
+    limits(start, "workflow_name", 1, 200);
+    limits(start, "idempotency_key", 1, 200, { workflow_name: "G" });
+    limits(resume, "assumed_current_step_name", 1, 200, { instance_id, report });
+    limits(suspend, "reason", 0, 2000, { instance_id });
+    limits(history, "cursor", 0, 1000, { instance_id });
+    limits(status, "instance_id", 1, 128);
+    for (const id of ["-a", "_a", "A", "a.b", "a b", " a", "a\n"])
+      expect(faults(status, { instance_id: id })).toEqual(["instance_id value"]);
+    expect(faults(status, { instance_id: "0a-_9" })).toEqual([]);
+  });
+
+  it("passes a report on as it is, if its known keys fit", () => {
+    const advance = (given: unknown) => parseRequest(ROUTED.advance, { instance_id, report: given });
+    const details = JSON.parse('{"__proto__": {"a": 1}}');
+    const given = { status: "x", details, message: null, error: "e", step_id: null, more: [1] };
+    const parsed = advance(given);
+    expect(parsed.ok && parsed.params.report).toBe(given);
+    const found = (wrong: object) => faults(ROUTED.advance, { instance_id, report: { status: "x", ...wrong } });
+    expect(found({ details: null, step_id: "Dig" })).toEqual([]);
+    expect(found({ status: "" })).toEqual(["report.status value"]);
+    for (const field of ["status", "details", "message", "error", "step_id"])
+      expect(found({ [field]: 7 })).toEqual([`report.${field} type`]);
+    expect(found({ details: [] })).toEqual(["report.details type"]);
+    expect(found({ message: 1, error: 2 })).toEqual(["report.message type", "report.error type"]);
+    const context = JSON.parse('{"__proto__": {"a": 1}}');
+    const started = parseRequest(ROUTED.start, { workflow_name: "G", context });
+    expect(started.ok && started.params.context).toBe(context);
+  });
+
+  it("is published with the shape of its report", () => {
+    const properties = propertiesOf(publishedSchema(ROUTED.advance));
+    expect(properties.report).toMatchObject({
+      ...{ type: "object", required: ["status"], description: expect.any(String) },
+      properties: { details: { type: "object" }, step_id: { type: ["string", "null"] } },
+    });
+    expect(properties.context_updates).toMatchObject({ type: "object" });
+    expect(publishedSchema(ROUTED.advance, { closed: true })).toMatchObject({
+      additionalProperties: false,
+      properties: { context_updates: { type: "object" }, report: { type: "object" } },
+    });
+    expect(publishedSchema(ROUTED.advance)).not.toHaveProperty("additionalProperties");
+    const text = JSON.stringify(publishedSchema(ROUTED.start, { closed: true }));
+    expect(text).not.toMatch(/"(?:additionalProperties":(?:true|\{)|\$schema|minLength|maxLength|pattern)/);
+  });
+});
+
+describe("a published schema", () => {
+  it("leaves out what only validates", () => {
+    const schema = z.object({
+      count: z.number().int().min(1).max(9),
+      above: z.number().gt(0),
+      list: z.array(z.string().min(1).max(2).regex(/^a/)).max(3),
+      keyed: z.record(z.string().regex(/^a/), z.number()),
+      made: z.string().transform(Number),
+      odd: z.custom(),
+    });
+    const properties = {
+      ...{ count: { type: "integer" }, above: { type: "number" }, list: { type: "array", items: { type: "string" } } },
+      ...{ keyed: { type: "object" }, made: { type: "string" }, odd: {} },
+    };
+    const required = ["count", "above", "list", "keyed", "made", "odd"];
+    expect(publishedSchema(schema)).toEqual({ type: "object", properties, required });
+  });
+
+  it("can be passed on by a library that does not check calls by it", () => {
+    const { "~standard": standard } = passThroughSchema({ type: "object", required: ["a"] });
+    expect(standard).toMatchObject({ version: 1, vendor: "phasegate" });
+    expect(standard.validate(3)).toEqual({ value: 3 });
+    expect(standard.jsonSchema.input()).toEqual({ type: "object", required: ["a"] });
+    expect(standard.jsonSchema.output()).toEqual({ type: "object", required: ["a"] });
+  });
+});
+
+describe("the parts of an answer", () => {
+  it("have no undefined keys, and stay the same object without any", () => {
+    const whole = { a: null, b: 0 };
+    expect(compact(whole)).toBe(whole);
+    expect(compact({ a: 1, b: undefined })).toStrictEqual({ a: 1 });
+  });
+
+  it("are cut with a mark", () => {
+    expect([brief("abc", 3), brief("abcd", 3)]).toEqual(["abc", "ab…"]);
+  });
+
+  it("have four characters a token, and at least a thousand tokens", () => {
+    expect([maxCharsFor(), maxCharsFor(2000), maxCharsFor(3)]).toEqual([24_000, 8000, 4000]);
+  });
+
+  it.each<[string, unknown]>([
+    ["a text", "x".repeat(95)],
+    ["escapes", "\u0000".repeat(17)],
+    ["quotes", '"'.repeat(48)],
+    ["a list", Array.from({ length: 49 }, () => 1)],
+    ["keys", Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`k${at + 10}`, null]))],
+    ["lists in lists", Array.from({ length: 20 }, (_, at) => [at + 10])],
+    ["a list of texts", Array.from({ length: 12 }, () => "texts")],
+    ["nothing", undefined],
+  ])("fit if their JSON does, to the character: %s", (_, value) => {
+    const length = JSON.stringify(value)?.length ?? 0;
+    expect([fits(value, length), fits(value, length + 1), fits(value, length - 1)]).toEqual([true, true, false]);
+    expect(fits(value, 100_000)).toBe(true);
+  });
+
+  it("are not serialised if they are short in any form", () => {
+    const short = { a: ["b", 1, { c: null }], toJSON: () => "x".repeat(1000) };
+    expect(fits(short, 500)).toBe(true);
+    expect(fits(short, 80)).toBe(false);
+  });
+});
+
+describe("an answer that is too long", () => {
+  const rules = {
+    kept: new Set(["status"]),
+    next: (_: object, leftOut: readonly string[]) => ({ show: leftOut.length }),
+  };
+  const answer = { status: "success", short: "s", long: "l".repeat(500), longer: "m".repeat(600), odd: undefined };
+
+  it("loses its longest parts, and says which", () => {
+    expect(shrinkAnswer(answer, 800, rules)).toStrictEqual({
+      ...{ status: "success", short: "s", long: answer.long, left_out: ["longer"], next: { show: 1 } },
+    });
+    expect(shrinkAnswer(answer, 150, rules)).toStrictEqual({
+      ...{ status: "success", short: "s", left_out: ["longer", "long"], next: { show: 2 } },
+    });
+  });
+
+  it("loses at least one part, and keeps what it must have", () => {
+    expect(shrinkAnswer(answer, 9999, rules)).toMatchObject({ long: answer.long, left_out: ["longer"] });
+    expect(shrinkAnswer({ status: "x".repeat(99) }, 10, rules)).toEqual({
+      ...{ status: "x".repeat(99), left_out: [], next: { show: 0 } },
+    });
+  });
+
+  it("has its texts cut, if that is asked for", () => {
+    const list = Array.from({ length: 200 }, () => "list");
+    expect(shrinkAnswer({ ...answer, list }, 150, { ...rules, textMax: 4 })).toStrictEqual({
+      ...{ status: "success", short: "s", long: "lll…", longer: "mmm…" },
+      ...{ left_out: ["list", "longer", "long"], next: { show: 3 } },
+    });
+  });
+
+  it("loses its last part, if nothing else helps", () => {
+    const last = ({ status, ...rest }: { [key: string]: unknown }) => ({
+      name: "status",
+      answer: { ...rest, status: `${status}`.slice(0, 3) },
+    });
+    const long = { status: "x".repeat(999), short: "s" };
+    expect(shrinkAnswer(long, 100, { ...rules, last })).toStrictEqual({
+      ...{ status: "xxx", left_out: ["short", "status"], next: { show: 2 } },
+    });
+    expect(shrinkAnswer(answer, 150, { ...rules, last })).toMatchObject({ status: "success", short: "s" });
+    expect(shrinkAnswer(long, 100, { ...rules, last: () => undefined })).toMatchObject({ left_out: ["short"] });
+  });
+});
+
+describe("the fields of a request", () => {
+  it("are those that are given: not null", () => {
+    expect(givenFields({ a: 0, b: null, c: undefined, d: "" })).toStrictEqual({ a: 0, d: "" });
+    expect([keyed("k"), keyed(undefined)]).toStrictEqual([{ idempotencyKey: "k" }, {}]);
+    expect(unknownField("phas", ["phase", "path"])).toBe("\"phas\" is unknown: did you mean 'phase'?");
+    expect(unknownField("zzz", ["phase"])).toBe('"zzz" is unknown');
+  });
+
+  it("are read with defaults, and each fault has its place", () => {
+    const schema = z.strictObject({
+      deep: z.object({ list: z.array(z.number()) }),
+      size: z.number().max(3).default(2),
+      custom: z.custom((value) => value === 1).optional(),
+    });
+    expect(parseRequest(schema, { deep: { list: [] } })).toEqual({ ok: true, params: { deep: { list: [] }, size: 2 } });
+    expect(faults(schema, { deep: { list: [1, "2"] }, size: 4, custom: 2, x: 1, y: 2 })).toEqual([
+      ...["deep.list.1 type", "size value", "custom type", "x unknown", "y unknown"],
+    ]);
+    expect(faults(schema, { deep: {} })).toEqual(["deep.list missing"]);
+    expect(faults(schema, { deep: null })).toEqual(["deep type"]);
+    expect(faults(schema, {})).toEqual(["deep missing"]);
+    expect(faults(schema, [])).toEqual([" no object"]);
+    expect([isOptional(schema, "size"), isOptional(schema, "deep"), isOptional(schema, "none")]).toEqual([
+      ...[true, false, false],
+    ]);
+    const parsed = parseRequest(schema, "text");
+    expect(parsed.ok ? [] : parsed.faults).toEqual([{ field: "", kind: "no object", message: expect.any(String) }]);
+  });
+});
