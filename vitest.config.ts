@@ -97,6 +97,8 @@ export default defineConfig(({ mode }) => {
         enabled: process.env.CI === "true",
         provider: "v8",
         include: ["src/**/*.ts"],
+        // It runs in a browser: test/browser opens it.
+        exclude: ["src/inspector/page/**"],
         // Nobody opens the pages of a CI run.
         reporter: process.env.CI === "true" ? ["text"] : ["text", "html", "lcov"],
         thresholds: {
