@@ -4,7 +4,7 @@
  *
  *     node scripts/check-bundle.mjs [file]      another file than dist/index.js
  *
- * The inspector's page, all its files together, may weigh as many bytes as PAGE_LIMIT says.
+ * Without a file it also checks that the inspector's page, all its files together, weighs less than 60 kB.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, extname } from "node:path";
@@ -54,17 +54,7 @@ if (total >= LIMIT) {
   process.exitCode = 1;
 }
 
-const pageFiles = readdirSync("dist/page").map((name) => [
-  name,
-  gzipSync(readFileSync(`dist/page/${name}`), { level: 9 }).length,
-]);
-const page = pageFiles.reduce((sum, [, bytes]) => sum + bytes, 0);
-console.log(`the inspector's page: ${kB(page)} gzipped; the limit is ${kB(PAGE_LIMIT)}`);
-for (const [name, bytes] of pageFiles) console.log(`  ${kB(bytes).padStart(9)} gzipped   ${name}`);
-if (page >= PAGE_LIMIT) {
-  console.error(`The inspector's page weighs ${kB(page)}: load what isn't always needed later, or do without it.`);
-  process.exitCode = 1;
-}
+if (process.argv[2] === undefined) checkPage("dist/page");
 
 /** An output file and all that it imports by `import` statements. */
 function staticClosure(path, seen = new Set()) {
@@ -94,4 +84,17 @@ function weights(paths) {
 
 function kB(bytes) {
   return `${(bytes / 1000).toFixed(1)} kB`;
+}
+
+function checkPage(folder) {
+  const files = readdirSync(folder).map((name) => [
+    name,
+    gzipSync(readFileSync(`${folder}/${name}`), { level: 9 }).length,
+  ]);
+  const bytes = files.reduce((sum, [, size]) => sum + size, 0);
+  console.log(`the inspector's page: ${kB(bytes)} gzipped; the limit is ${kB(PAGE_LIMIT)}`);
+  for (const [name, size] of files) console.log(`  ${kB(size).padStart(9)} gzipped   ${name}`);
+  if (bytes < PAGE_LIMIT) return;
+  console.error(`The inspector's page weighs ${kB(bytes)}: do without what it can do without.`);
+  process.exitCode = 1;
 }
