@@ -60,7 +60,8 @@ const MAY_IMPORT = {
 
 /** Where `node:` is allowed. What runs in a browser or an edge worker has none of it. */
 const NODE_ROOMS = [
-  "^src/(sandbox|workspace|testing|cli|verifiers|search|inspector)/",
+  "^src/(sandbox|workspace|testing|cli|verifiers|search)/",
+  "^src/inspector/(?!page/)",
   "^src/storage/(files|sqlite|postgres)/",
   "^src/mcp/stdio[.]ts$",
   "^src/setup/project[.]ts$",
@@ -126,6 +127,20 @@ export default {
       to: { path: NODE_ROOMS, reachable: true },
     },
     {
+      name: "page-knows-the-wire",
+      comment: "the page runs in browsers: of the server it knows the types in wire.ts, and no code",
+      severity: "error",
+      from: { path: "^src/inspector/page/" },
+      to: { path: "^src/", pathNot: "^src/(?:errors[.]ts$|inspector/(?:page/|wire[.]ts$))" },
+    },
+    {
+      name: "page-imports-types",
+      comment: "what the page imports of the server is gone when it is built",
+      severity: "error",
+      from: { path: "^src/inspector/page/" },
+      to: { path: "^src/inspector/wire[.]ts$", dependencyTypesNot: ["type-only"] },
+    },
+    {
       name: "no-cycles",
       comment: "two files that need each other are one file, or miss a third",
       severity: "error",
@@ -150,7 +165,8 @@ export default {
       name: "shipped-dependencies",
       comment: "what is shipped may only need what is installed with it: dependencies and peers",
       severity: "error",
-      from: { path: "^src/" },
+      // The page is shipped with what it needs in its bundle.
+      from: { path: "^src/", pathNot: "^src/inspector/page/" },
       to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["npm-peer", "type-only"] },
     },
   ],

@@ -40,6 +40,8 @@ export default defineConfig(({ mode }) => {
   if (mode === "browser") {
     const outputFile = { json: "coverage/browser-results.json" };
     return {
+      resolve,
+      plugins: [asHostsLoad],
       test: {
         include: IN_BROWSER,
         testTimeout: 300_000,
@@ -95,6 +97,8 @@ export default defineConfig(({ mode }) => {
         enabled: process.env.CI === "true",
         provider: "v8",
         include: ["src/**/*.ts"],
+        // It runs in a browser: test/browser opens it.
+        exclude: ["src/inspector/page/**"],
         // Nobody opens the pages of a CI run.
         reporter: process.env.CI === "true" ? ["text"] : ["text", "html", "lcov"],
         thresholds: {

@@ -3,12 +3,16 @@
  * when what loads at once weighs 72 kB or more, minified and gzipped. Needs a build.
  *
  *     node scripts/check-bundle.mjs [file]      another file than dist/index.js
+ *
+ * Without a file it also checks that the inspector's page, all its files together, weighs less than 60 kB.
  */
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const LIMIT = 72_000;
+const PAGE_LIMIT = 60_000;
 const entry = process.argv[2] ?? "dist/index.js";
 
 const { metafile, outputFiles } = await build({
@@ -50,6 +54,8 @@ if (total >= LIMIT) {
   process.exitCode = 1;
 }
 
+if (process.argv[2] === undefined) checkPage("dist/page");
+
 /** An output file and all that it imports by `import` statements. */
 function staticClosure(path, seen = new Set()) {
   if (seen.has(path)) return seen;
@@ -78,4 +84,17 @@ function weights(paths) {
 
 function kB(bytes) {
   return `${(bytes / 1000).toFixed(1)} kB`;
+}
+
+function checkPage(folder) {
+  const files = readdirSync(folder).map((name) => [
+    name,
+    gzipSync(readFileSync(`${folder}/${name}`), { level: 9 }).length,
+  ]);
+  const bytes = files.reduce((sum, [, size]) => sum + size, 0);
+  console.log(`the inspector's page: ${kB(bytes)} gzipped; the limit is ${kB(PAGE_LIMIT)}`);
+  for (const [name, size] of files) console.log(`  ${kB(size).padStart(9)} gzipped   ${name}`);
+  if (bytes < PAGE_LIMIT) return;
+  console.error(`The inspector's page weighs ${kB(bytes)}: do without what it can do without.`);
+  process.exitCode = 1;
 }

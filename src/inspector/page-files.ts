@@ -16,7 +16,7 @@ interface PageFile {
 
 /** In the package the page lies next to this code; where that is run from the sources, in the build. */
 const FOLDERS = [new URL("./page/", import.meta.url), new URL("../../dist/page/", import.meta.url)];
-const FOLDER = FOLDERS.find((folder) => existsSync(new URL("index.html", folder)));
+const FOLDER = FOLDERS.find((folder) => existsSync(new URL("page.js", folder)));
 
 /** Returns a file of the page; for every other path without a dot the page itself, which finds its view by the URL. */
 export async function pageFile(path: string, base: string): Promise<PageFile | undefined> {

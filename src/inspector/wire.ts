@@ -11,10 +11,24 @@ import type { SessionAudit } from "../phased/approval/ledger.js";
 import type { BrokenSession, ListedSession, WaitsFor } from "../phased/lists.js";
 import type { Verification } from "../phased/state/events.js";
 import type { AttemptNote, PhaseAttempt } from "../phased/state/history.js";
-import type { WorkflowStatistics } from "../phased/statistics.js";
+import type { PhaseStatistics, WorkflowStatistics } from "../phased/statistics.js";
 import type { RoutedEntry } from "../routed/state/history.js";
-import type { JsonObject } from "../workflow/json.js";
+import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { RecordedEntry } from "../workspace/session/machine.js";
+
+/** What the answers are made of. */
+export type {
+  AttemptNote,
+  BrokenSession,
+  Drawing,
+  JsonObject,
+  JsonValue,
+  ListedSession,
+  PhaseStatistics,
+  Problem,
+  Verification,
+  WorkflowStatistics,
+};
 
 /** The three kinds of sessions. */
 export type Kind = "phased" | "routed" | "recorded";

@@ -36,9 +36,14 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   testing: "workflow workflow/files ports phased content",
   mcp: "workflow gate ports phased routed tools workspace",
   http: "workflow routed tools",
+  graph: "workflow",
+  inspector:
+    "workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed workspace graph",
+  // Of inspector/ it may import wire.ts alone.
+  "inspector/page": "",
   setup: "workflow sandbox",
   cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed
-    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http setup`,
+    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http setup graph inspector`,
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 
@@ -54,6 +59,7 @@ const NODE_FILES = [
   "testing/x.ts",
   "cli/x.ts",
   "mcp/stdio.ts",
+  "inspector/x.ts",
   "setup/project.ts",
 ];
 
@@ -80,6 +86,21 @@ test("an import of a type, and an import() are imports", async () => {
   expect(await rulesByFile(files)).toEqual({
     "src/ports/storage.ts": ["arrows-ports"],
     "src/gate/late.ts": ["arrows-gate"],
+  });
+});
+
+test("the page imports what it says to the server, as types, and nothing else of it", async () => {
+  const files = {
+    "src/inspector/wire.ts": "export interface About { readonly title: string }\nexport const code = 1;",
+    "src/inspector/inspector.ts": "export interface Inspector { readonly base: string }",
+    "src/inspector/page/good.ts": 'import type { About } from "../wire.js";\nexport type Title = About;',
+    "src/inspector/page/code.ts": 'export { code } from "../wire.js";',
+    "src/inspector/page/server.ts":
+      'import type { Inspector } from "../inspector.js";\nexport type Server = Inspector;',
+  };
+  expect(await rulesByFile(files)).toEqual({
+    "src/inspector/page/code.ts": ["page-imports-types"],
+    "src/inspector/page/server.ts": ["page-knows-the-wire"],
   });
 });
 

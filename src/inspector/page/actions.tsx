@@ -1,0 +1,110 @@
+/** What the host may do with a session, if it is switched on: each asks who does it and why, before it is done. */
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import type { ActionBody, SessionDetail } from "../wire.js";
+import { NameField, ownName } from "./answer.js";
+import { asFailure, type Failure, post } from "./api.js";
+import { go, href } from "./router.js";
+import { about, announce } from "./state.js";
+import { line } from "./text.js";
+import { Failed } from "./view.js";
+
+type Action = ActionBody["action"];
+
+/** The words of each action: its button, its question, and what it does. */
+const WORDS: Readonly<Record<Action, readonly [button: string, question: string, text: string]>> = {
+  retry: ["Retry", "Retry the phase?", "The session goes on at this phase, with attempts granted anew."],
+  skip: [
+    "Skip",
+    "Skip the phase?",
+    "The session goes on at the next phase. This one counts as skipped, without evidence.",
+  ],
+  override: ["Override", "Override the gate?", "The phase counts as done, although its gate has not passed."],
+  pause: ["Pause", "Pause the session?", "The agent can do nothing on it until it is resumed."],
+  resume: ["Resume", "Resume the session?", "The agent can go on."],
+  delete: ["Delete", "Delete the session?", "Its log is removed. This can't be undone."],
+};
+
+/** The actions that a session in its state has. */
+function possible({ kind, summary: { status } }: SessionDetail): readonly Action[] {
+  if (kind === "recorded") return [];
+  const isPhased = kind === "phased";
+  const wanted: readonly (readonly [Action, boolean])[] = [
+    ["retry", status === "failed" || (isPhased && status === "active")],
+    ["skip", isPhased && status === "active"],
+    ["override", isPhased && status === "active"],
+    ["pause", status === "active"],
+    ["resume", status === "paused"],
+    ["delete", true],
+  ];
+  return wanted.flatMap(([action, is]) => (is && about.value.actions.includes(action) ? [action] : []));
+}
+
+/** The buttons, and the dialog that they open. */
+export function Actions({ detail, onDone }: { readonly detail: SessionDetail; readonly onDone: () => void }) {
+  const actions = possible(detail);
+  const asked = useSignal<Action>("pause");
+  const error = useSignal<Failure | undefined>(undefined);
+  const dialog = useRef<HTMLDialogElement>(null);
+  if (actions.length === 0) return null;
+  const { sessionId, target } = detail.summary;
+  const ask = (action: Action) => {
+    asked.value = action;
+    error.value = undefined;
+    dialog.current?.querySelector("form")?.reset();
+    dialog.current?.showModal();
+  };
+  const carryOut = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const body: ActionBody = { action: asked.value, by: String(data.get("by")), note: String(data.get("note")) };
+    ownName.value = body.by;
+    try {
+      await post(`sessions/${sessionId}/action`, body);
+    } catch (failure) {
+      error.value = asFailure(failure);
+      return;
+    }
+    dialog.current?.close();
+    announce(`${WORDS[asked.value][0]}: done`);
+    if (asked.value === "delete") go(href(["sessions"]));
+    else onDone();
+  };
+  const [button, question, text] = WORDS[asked.value];
+  return (
+    <>
+      <div class="buttons">
+        {actions.map((action) => (
+          <button type="button" key={action} class={action === "delete" ? "danger" : ""} onClick={() => ask(action)}>
+            {WORDS[action][0]}…
+          </button>
+        ))}
+      </div>
+      <dialog ref={dialog} aria-labelledby="action-question">
+        <form onSubmit={carryOut}>
+          <h2 id="action-question">{question}</h2>
+          <p>
+            <strong>
+              <bdi>{line(target === "" ? sessionId : target, 200)}</bdi>
+            </strong>
+          </p>
+          <p>{text} It is recorded with your name.</p>
+          <NameField names={[]} />
+          <label>
+            <span>Reason</span>
+            <textarea name="note" required rows={3} maxLength={2000} />
+          </label>
+          {error.value !== undefined && <Failed error={error.value} />}
+          <div class="buttons">
+            <button type="submit" class={asked.value === "delete" ? "danger" : "main"}>
+              {button}
+            </button>
+            <button type="button" onClick={() => dialog.current?.close()}>
+              Cancel
+            </button>
+          </div>
+        </form>
+      </dialog>
+    </>
+  );
+}

@@ -1,0 +1,224 @@
+/** What waits for a person, with all that the person has to see; and the answer. */
+import { signal, useSignal } from "@preact/signals";
+import { useEffect, useId, useRef } from "preact/hooks";
+import type { About, AnswerBody, Waiting } from "../wire.js";
+import { asFailure, type Failure, post } from "./api.js";
+import { Notes, Problems, Verifications } from "./findings.js";
+import { about, announce } from "./state.js";
+import { Line, Long, line } from "./text.js";
+import { Differences, Tree } from "./tree.js";
+import { Failed } from "./view.js";
+
+/** Whoever answered or acted last on this page: the name for the next time. */
+export const ownName = signal("");
+
+/**
+ * Signs an answer with the passkey of the person. Returns undefined where there is none: the answer is then sent without a
+ * signature, and the host decides whether it counts.
+ */
+async function sign(_sessionId: string, _answer: AnswerBody): Promise<AnswerBody["signature"]> {
+  return undefined;
+}
+
+/** What a person has to see before an answer. */
+export function Matter({ waiting }: { readonly waiting: Waiting }) {
+  const { what, question, fields = [], differences, evidence, verification, warnings, before } = waiting;
+  const { problems = [], notes = [] } = before ?? {};
+  // A denial is a note and a problem of the same words.
+  const found = notes.some(({ event }) => event === "denied")
+    ? problems.filter(({ problem }) => problem !== "denied")
+    : problems;
+  return (
+    <div class="parts">
+      <blockquote class="question">
+        <Long text={question === "" ? (what === "approval" ? "May this go on?" : "No reason was given.") : question} />
+      </blockquote>
+      {fields.length > 0 && (
+        <section>
+          <h3>To be waived</h3>
+          <ul class="problems">
+            {fields.map(({ name, text }) => (
+              <li key={name}>
+                <Line text={name} code /> <Long text={text} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {differences !== undefined && (
+        <section>
+          <h3>Changed since the last refusal</h3>
+          <Differences items={differences} since="the last refusal" />
+        </section>
+      )}
+      {verification.length > 0 && (
+        <section>
+          <h3>What verifiers saw</h3>
+          <Verifications items={verification} />
+        </section>
+      )}
+      {warnings.length > 0 && (
+        <section>
+          <h3>Warnings</h3>
+          <Problems items={warnings} />
+        </section>
+      )}
+      {evidence !== undefined && (
+        <section>
+          <h3>Evidence</h3>
+          <Tree value={evidence} />
+        </section>
+      )}
+      {found.length + notes.length > 0 && (
+        <section>
+          <h3>The attempt before</h3>
+          {found.length > 0 && <Problems items={found} />}
+          {notes.length > 0 && <Notes items={notes} />}
+        </section>
+      )}
+    </div>
+  );
+}
+
+/** The names to choose from; none if any name may be given. */
+function namesFor({ approvers }: Waiting, known: About["approvers"]): readonly string[] {
+  const names = known.map(({ name }) => name);
+  if (approvers === undefined) return names;
+  return names.length === 0 ? approvers : approvers.filter((name) => names.includes(name));
+}
+
+/** The form for the answer. */
+export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; readonly onDone: () => void }) {
+  const { what, sessionId, request, evidenceHash } = waiting;
+  const { approvers, unsigned } = about.value;
+  const names = namesFor(waiting, approvers);
+  const state = useSignal<{ readonly isSending?: boolean; readonly error?: Failure }>({});
+  const form = useRef<HTMLFormElement>(null);
+  const [yes, no] = what === "approval" ? ["Approve", "Deny"] : ["Grant the waiver", "Deny the waiver"];
+
+  if (!unsigned && !approvers.some(({ key }) => key === "passkey")) {
+    return (
+      <p class="notice">
+        This host counts signed answers alone. Sign one with your key: <code>phasegate approve --key</code>.
+      </p>
+    );
+  }
+  if (names.length === 0 && (waiting.approvers ?? []).length > 0 && approvers.length > 0) {
+    return (
+      <p class="notice">
+        Only {line((waiting.approvers ?? []).join(", "), 200)} may answer, and this host has no key of theirs.
+      </p>
+    );
+  }
+
+  const send = async (decision: AnswerBody["decision"]) => {
+    const note = form.current?.elements.namedItem("note");
+    if (!(note instanceof HTMLTextAreaElement) || form.current === null) return;
+    const isMissing = decision === "deny" && note.value.trim() === "";
+    note.setCustomValidity(isMissing ? "Say what is to be fixed: the agent reads it." : "");
+    if (!form.current.reportValidity()) return;
+    const by = String(new FormData(form.current).get("by"));
+    ownName.value = by;
+    const body: AnswerBody = {
+      ...{ what, decision, by, request, evidenceHash },
+      note: note.value.trim() === "" ? undefined : note.value,
+    };
+    state.value = { isSending: true };
+    try {
+      const signature = await sign(sessionId, body);
+      await post(`sessions/${sessionId}/answer`, { ...body, ...(signature === undefined ? {} : { signature }) });
+      announce(decision === "approve" ? (what === "approval" ? "Approved" : "Waiver granted") : "Denied");
+      onDone();
+    } catch (error) {
+      state.value = { error: asFailure(error) };
+    }
+  };
+  const isSending = state.value.isSending === true;
+  return (
+    <form
+      ref={form}
+      class="answer"
+      aria-label="Your answer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send("approve");
+      }}
+    >
+      <NameField names={names} />
+      <label class="wide">
+        <span>Note {what === "approval" ? "(needed to deny)" : "(needed to deny; the agent reads it)"}</span>
+        <textarea
+          name="note"
+          rows={2}
+          maxLength={2000}
+          onInput={({ currentTarget }) => currentTarget.setCustomValidity("")}
+        />
+      </label>
+      <div class="buttons">
+        <button type="submit" class="main" disabled={isSending}>
+          {yes}
+        </button>
+        <button type="button" class="danger" disabled={isSending} onClick={() => send("deny")}>
+          {no}
+        </button>
+      </div>
+      {state.value.error !== undefined && <Failed error={state.value.error} />}
+    </form>
+  );
+}
+
+/** Who it is: one of some names, or any name. */
+export function NameField({ names }: { readonly names: readonly string[] }) {
+  const own = ownName.value;
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>Your name</label>
+      {names.length === 0 ? (
+        <input id={id} name="by" required maxLength={200} defaultValue={own} autocomplete="name" />
+      ) : (
+        <select id={id} name="by" required defaultValue={names.includes(own) ? own : ""}>
+          <option value="">Choose…</option>
+          {names.map((name) => (
+            <option value={name} key={name} selected={name === own}>
+              {line(name, 80)}
+            </option>
+          ))}
+        </select>
+      )}
+    </div>
+  );
+}
+
+/** What a session waits for, on its own page. With `answer` in the URL it gets the focus. */
+export function WaitingNow({
+  waiting,
+  isWanted,
+  onDone,
+}: {
+  readonly waiting: Waiting;
+  readonly isWanted: boolean;
+  readonly onDone: () => void;
+}) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (!isWanted) return;
+    heading.current?.scrollIntoView();
+    heading.current?.focus();
+  }, [isWanted]);
+  return (
+    <section class="waiting" aria-labelledby="waiting">
+      <h2 id="waiting" ref={heading} tabIndex={-1}>
+        Waits for {waiting.what === "approval" ? "an approval" : "a waiver"}
+        <WhoMay waiting={waiting} />
+      </h2>
+      <Matter waiting={waiting} />
+      <AnswerForm waiting={waiting} onDone={onDone} key={waiting.request} />
+    </section>
+  );
+}
+
+/** Who may answer, if not everybody. */
+export function WhoMay({ waiting: { approvers } }: { readonly waiting: Waiting }) {
+  return approvers === undefined ? null : <span class="quiet"> by {line(approvers.join(" or "), 200)}</span>;
+}

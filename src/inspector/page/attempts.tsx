@@ -1,0 +1,175 @@
+/** The attempts of a phased session, newest first. Evidence and differences are read when an attempt is opened. */
+import { useSignal } from "@preact/signals";
+import type { AttemptDetail, AttemptLine, AttemptList } from "../wire.js";
+import { useData } from "./api.js";
+import { Notes, Problems, Verifications } from "./findings.js";
+import { usePages } from "./records.js";
+import { counted, duration, Line, Long, State, Time } from "./text.js";
+import { Differences, Tree } from "./tree.js";
+import { Empty, Loading } from "./view.js";
+
+interface Context {
+  /** The names of phases by number. */
+  readonly names: ReadonlyMap<number, string>;
+  /** The phase whose attempt waits for a person. */
+  readonly waitingPhase: number | undefined;
+}
+
+/** The tab of attempts. */
+export function Attempts({ id, version, ...context }: Context & { readonly id: string; readonly version: number }) {
+  const { items, ...pages } = usePages<AttemptLine, AttemptList>(
+    `sessions/${id}/attempts`,
+    version,
+    ({ index }) => index,
+  );
+  if (pages.isEmpty) return <Empty>There are no attempts.</Empty>;
+  // One on which nothing was submitted yet has nothing to show.
+  const first = items.find(({ status, phase }) => status !== "active" || phase === context.waitingPhase);
+  return (
+    <>
+      <ol class="attempts" aria-label="Attempts, newest first">
+        {items.map((attempt) => (
+          <li key={attempt.index}>
+            <Attempt id={id} version={version} attempt={attempt} isFirst={attempt === first} {...context} />
+          </li>
+        ))}
+      </ol>
+      {pages.more}
+    </>
+  );
+}
+
+/** The state of an attempt, and its word. */
+function stateOf(
+  { status, problems, verification, notes }: AttemptLine,
+  isWaiting: boolean,
+): readonly [string, string] {
+  if (status === "active" && isWaiting) return ["waiting", "waiting"];
+  if (status === "completed") return ["passed", "passed"];
+  if (status === "failed") {
+    const isDenied = notes?.some(({ event }) => event === "denied") === true && verification === undefined;
+    return isDenied ? ["denied", "denied"] : ["refused", "refused"];
+  }
+  if (status === "active") return problems === undefined ? ["working", "working"] : ["refused", "refused"];
+  return [status, status];
+}
+
+interface AttemptProps extends Context {
+  readonly id: string;
+  readonly version: number;
+  readonly attempt: AttemptLine;
+  readonly isFirst: boolean;
+}
+
+function Attempt({ id, version, attempt, names, waitingPhase, isFirst }: AttemptProps) {
+  const isOpen = useSignal(isFirst);
+  const { phase, startedAt, durationSeconds, problems = [] } = attempt;
+  const [state, word] = stateOf(attempt, attempt.phase === waitingPhase);
+  return (
+    <details
+      class="attempt"
+      open={isOpen.value}
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+      }}
+    >
+      <summary>
+        <State of={state} word={word} />
+        <span>
+          Phase {phase} <Line text={names.get(phase) ?? ""} max={80} />
+          <span class="quiet"> attempt {attempt.attempt}</span>
+          {problems.length > 0 && <span class="quiet">, {counted(problems.length, "problem")}</span>}
+        </span>
+        <span class="quiet right">
+          <Time at={startedAt} />
+          {durationSeconds !== undefined && `, ${duration(durationSeconds)}`}
+        </span>
+      </summary>
+      {isOpen.value && <Body id={id} version={version} attempt={attempt} />}
+    </details>
+  );
+}
+
+function Body({ id, version, attempt }: Pick<AttemptProps, "id" | "version" | "attempt">) {
+  const { index, problems = [], verification = [], notes = [], waived = [], proofs = [], reason, by } = attempt;
+  // One that has ended does not change any more.
+  const path = `sessions/${id}/attempts/${index}${attempt.status === "active" ? `?version=${version}` : ""}`;
+  const detail = useData<AttemptDetail>(path, () => false);
+  return (
+    <div class="parts">
+      {reason !== undefined && (
+        <section>
+          <h3>
+            Reason
+            {by !== undefined && (
+              <>
+                {" "}
+                given by <Line text={by} max={80} />
+              </>
+            )}
+          </h3>
+          <Long text={reason} />
+        </section>
+      )}
+      {problems.length > 0 && (
+        <section>
+          <h3>Problems</h3>
+          <Problems items={problems} />
+        </section>
+      )}
+      {verification.length > 0 && (
+        <section>
+          <h3>What verifiers saw</h3>
+          <Verifications items={verification} />
+        </section>
+      )}
+      {notes.length > 0 && (
+        <section>
+          <h3>Notes</h3>
+          <Notes items={notes} />
+        </section>
+      )}
+      {waived.length > 0 && (
+        <section>
+          <h3>Waived</h3>
+          <ul>
+            {waived.map(({ fields, reason, by, authenticated, version }) => (
+              <li key={version}>
+                <Line text={fields.join(", ")} code /> by <Line text={by} max={80} />
+                {authenticated ? ", signed" : ", not signed"}: <Long text={reason} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {proofs.length > 0 && (
+        <section>
+          <h3>Proofs</h3>
+          <ul>
+            {proofs.map(({ field, proof }) => (
+              <li key={field}>
+                <Line text={field} code />: <Line text={proof} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <Loading of={detail} what="the evidence">
+        {({ evidence, differences }) => (
+          <>
+            {differences !== undefined && (
+              <section>
+                <h3>Changed since the attempt before</h3>
+                <Differences items={differences} since="the attempt before" />
+              </section>
+            )}
+            <section>
+              <h3>Evidence</h3>
+              {evidence === undefined ? <p class="quiet">Nothing was submitted.</p> : <Tree value={evidence} />}
+            </section>
+          </>
+        )}
+      </Loading>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+/** All that waits for a person, the oldest request first. */
+import { useSignal } from "@preact/signals";
+import type { Inbox as Items, LiveMessage, Waiting } from "../wire.js";
+import { AnswerForm, Matter, WhoMay } from "./answer.js";
+import { useData } from "./api.js";
+import { href } from "./router.js";
+import { waitingCount } from "./state.js";
+import { Ago, Line, line, number, Some, State } from "./text.js";
+import { Empty, Heading, Loading } from "./view.js";
+
+/** Any change may be a question, or an answer to one. */
+const isAbout = (_: LiveMessage) => true;
+
+/** The view of the inbox. */
+export function Inbox() {
+  const inbox = useData<Items>("inbox", isAbout);
+  if (inbox.data !== undefined) waitingCount.value = inbox.data.items.length;
+  return (
+    <>
+      <Heading title="Inbox">
+        Inbox <span class="count">{inbox.data !== undefined && number(inbox.data.items.length)}</span>
+      </Heading>
+      <Loading of={inbox} what="what waits">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty>
+              <p>Nothing waits for a person.</p>
+            </Empty>
+          ) : (
+            <ol class="inbox" aria-label="Requests, oldest first">
+              <Some items={items} what="request">
+                {(waiting, index) => (
+                  <Request waiting={waiting} isFirst={index === 0} onDone={inbox.reload} key={waiting.request} />
+                )}
+              </Some>
+            </ol>
+          )
+        }
+      </Loading>
+    </>
+  );
+}
+
+interface RequestProps {
+  readonly waiting: Waiting;
+  readonly isFirst: boolean;
+  readonly onDone: () => void;
+}
+
+function Request({ waiting, isFirst, onDone }: RequestProps) {
+  const { what, sessionId, target, workflowType, phase, phaseName, question, askedAt } = waiting;
+  const isOpen = useSignal(isFirst);
+  return (
+    <li>
+      <details
+        class="attempt"
+        open={isOpen.value}
+        onToggle={({ currentTarget }) => {
+          isOpen.value = currentTarget.open;
+        }}
+      >
+        <summary>
+          <State of="waiting" word={what} />
+          <span>
+            <h2>
+              <Line text={target === "" ? sessionId : target} max={120} />
+            </h2>{" "}
+            <span class="quiet">
+              <Line text={workflowType} max={80} />, phase {phase} <Line text={phaseName} max={80} />
+              <WhoMay waiting={waiting} />
+            </span>
+            {!isOpen.value && <span class="quiet preview">{line(question, 160)}</span>}
+          </span>
+          <span class="quiet right">
+            <Ago at={askedAt} suffix=" ago" />
+          </span>
+        </summary>
+        {isOpen.value && (
+          <>
+            <Matter waiting={waiting} />
+            <AnswerForm waiting={waiting} onDone={onDone} />
+            <p>
+              <a href={href(["sessions", sessionId], { answer: "1" })}>Open the session</a>
+            </p>
+          </>
+        )}
+      </details>
+    </li>
+  );
+}

@@ -1,0 +1,168 @@
+/**
+ * The inspector's page. This is the entry file of the folder:
+ *
+ * - state.ts, api.ts, live.ts, router.ts: what all views know; requests; the stream of changes; the URL
+ * - text.tsx: text from outside, times; tree.tsx: JSON and differences; view.tsx: parts of all views
+ * - sessions.tsx, list.ts: the list of sessions, and how it changes; session.tsx: one session; attempts.tsx, records.tsx,
+ *   routed.tsx: its attempts, log and audit, entries of routed and recorded ones; findings.tsx: what gates found; graph.tsx: drawings
+ * - inbox.tsx, answer.tsx: what waits for a person, and the answers; actions.tsx: what the host may do
+ * - workflows.tsx: workflows; statistics.tsx, plots.ts: figures
+ */
+import { useSignal } from "@preact/signals";
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import type { About, Inbox as Items } from "../wire.js";
+import { asFailure, type Failure, get, post } from "./api.js";
+import { Inbox } from "./inbox.js";
+import { connection, onMessage, openStream } from "./live.js";
+import { followLinks, href, place } from "./router.js";
+import { Session } from "./session.js";
+import { Sessions } from "./sessions.js";
+import { about, announcement, login, waitingCount } from "./state.js";
+import { Statistics } from "./statistics.js";
+import { line, number } from "./text.js";
+import { Empty, Failed, Heading } from "./view.js";
+import { Workflow, Workflows } from "./workflows.js";
+
+const VIEWS = [
+  ["sessions", "Sessions"],
+  ["inbox", "Inbox"],
+  ["workflows", "Workflows"],
+  ["statistics", "Statistics"],
+] as const;
+
+function View() {
+  const { segments } = place.value;
+  const [what = "sessions", name] = segments;
+  if (what === "sessions") return name === undefined ? <Sessions /> : <Session id={name} key={name} />;
+  if (what === "workflows") return name === undefined ? <Workflows /> : <Workflow type={name} key={name} />;
+  if (what === "inbox") return <Inbox />;
+  if (what === "statistics") return <Statistics />;
+  return <Nothing />;
+}
+
+function Nothing() {
+  return (
+    <>
+      <Heading title="Nothing here" />
+      <Empty>
+        <p>
+          This URL leads nowhere. <a href={href(["sessions"])}>Show the sessions</a>
+        </p>
+      </Empty>
+    </>
+  );
+}
+
+function Header() {
+  const { segments } = place.value;
+  const current = segments[0] ?? "sessions";
+  const count = waitingCount.value;
+  return (
+    <header>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <a class="brand" href={href(["sessions"])}>
+        phasegate
+      </a>
+      <nav aria-label="Views">
+        {VIEWS.map(([id, label]) => (
+          <a href={href([id])} key={id} aria-current={id === current ? "page" : undefined}>
+            {label}
+            {id === "inbox" && count !== undefined && count > 0 && (
+              <span class="badge">
+                {number(count)}
+                <span class="unseen"> waiting</span>
+              </span>
+            )}
+          </a>
+        ))}
+      </nav>
+      <span class="title">{line(about.value.title, 80)}</span>
+    </header>
+  );
+}
+
+function Login() {
+  return (
+    <main id="main" class="login">
+      <h1>Log in</h1>
+      <p>
+        This page shows what agents do, so it asks who you are. Open the URL that the inspector has printed when it
+        started: it ends with <code>#token=</code> and a secret.
+      </p>
+      <p>
+        If that URL leads here, the inspector was started again since, and has printed a new one. Under a server of your
+        own, log in there.
+      </p>
+    </main>
+  );
+}
+
+function App() {
+  const failure = useSignal<Failure | undefined>(undefined);
+  useEffect(() => {
+    begin().catch((error: unknown) => {
+      if (login.value !== "needed") failure.value = asFailure(error);
+    });
+  }, [failure]);
+  if (login.value === "needed") return <Login />;
+  if (login.value === "unknown") {
+    return <main id="main">{failure.value && <Failed error={failure.value} reload={() => location.reload()} />}</main>;
+  }
+  return (
+    <>
+      <Header />
+      {connection.value === "lost" && (
+        <p class="lost" role="status">
+          The connection is lost. What you see may be old; the page tries again.
+        </p>
+      )}
+      <main id="main" tabIndex={-1}>
+        <View />
+      </main>
+      <div class="unseen" aria-live="polite">
+        {announcement.value}
+      </div>
+    </>
+  );
+}
+
+async function begin(): Promise<void> {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token !== null) {
+    history.replaceState(null, "", location.pathname + location.search);
+    await post("login", { token });
+  }
+  about.value = await get<About>("about");
+  login.value = "done";
+  openStream(isAllowed);
+  const count = async () => {
+    waitingCount.value = (await get<Items>("inbox")).items.length;
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const countSoon = (wait: number) => {
+    if (timer !== undefined) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      // The next change counts anew, should this fail.
+      count().catch(() => undefined);
+    }, wait);
+  };
+  onMessage(() => countSoon(500));
+  countSoon(0);
+}
+
+async function isAllowed(): Promise<boolean> {
+  try {
+    about.value = await get<About>("about");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+followLinks();
+const app = document.getElementById("app");
+if (app !== null) render(<App />, app);

@@ -1,0 +1,246 @@
+/** One session: what it is, where it stands, what it waits for; phased ones with their phases as a timeline. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { LiveMessage, PhasedDetail, PhaseLine, SessionDetail } from "../wire.js";
+import { Actions } from "./actions.js";
+import { WaitingNow } from "./answer.js";
+import { useData } from "./api.js";
+import { Attempts } from "./attempts.js";
+import { Picture } from "./graph.js";
+import { onMessage } from "./live.js";
+import { Audit, Log } from "./records.js";
+import { Recorded, Routed } from "./routed.js";
+import { href, place } from "./router.js";
+import { announce } from "./state.js";
+import { Ago, counted, duration, Line, Long, line, State, Time } from "./text.js";
+import { Tree } from "./tree.js";
+import { Copy, Heading, Loading, Tabs } from "./view.js";
+
+/** The view of one session. */
+export function Session({ id }: { readonly id: string }) {
+  const isAbout = (message: LiveMessage) =>
+    message.type === "reset" || (message.type === "session" && message.session.sessionId === id);
+  const isGone = useSignal(false);
+  useEffect(
+    () =>
+      onMessage((message) => {
+        isGone.value ||= message.type === "gone" && message.sessionId === id;
+      }),
+    [id, isGone],
+  );
+  const session = useData<SessionDetail>(`sessions/${encodeURIComponent(id)}`, isAbout);
+  const { data } = session;
+  const title = data === undefined ? id : data.summary.target === "" ? id : data.summary.target;
+  const now =
+    data &&
+    `${data.summary.status}, ${String(data.summary.current)}${data.summary.waitsFor ? `, waits for ${data.summary.waitsFor.join(", ")}` : ""}`;
+  useEffect(() => {
+    if (now !== undefined) announce(line(now));
+  }, [now]);
+  return (
+    <>
+      <Heading title={title} />
+      <Loading of={session} what="the session">
+        {(detail) => (
+          <>
+            {isGone.value && (
+              <p class="notice notice-bad" role="alert">
+                This session is gone, or can’t be shown any more. What you see is how it was.
+              </p>
+            )}
+            <Facts detail={detail} />
+            <Actions detail={detail} onDone={session.reload} />
+            {detail.unapproved !== undefined && (
+              <p class="notice notice-bad">
+                A gate was passed with an approval that this host does not accept: {line(detail.unapproved, 1000)}
+              </p>
+            )}
+            {detail.kind === "routed" && detail.reason !== undefined && (
+              <p class="notice">{line(detail.reason, 1000)}</p>
+            )}
+            {detail.kind === "phased" &&
+              detail.notices.map((text) => (
+                <p class="notice" key={text}>
+                  {line(text, 1000)}
+                </p>
+              ))}
+            {detail.kind !== "recorded" && detail.awaiting !== undefined && (
+              <WaitingNow
+                waiting={detail.awaiting}
+                isWanted={place.value.query.has("answer")}
+                onDone={session.reload}
+                key={detail.awaiting.request}
+              />
+            )}
+            {detail.kind === "phased" && <Phased detail={detail} />}
+            {detail.kind === "routed" && <Routed detail={detail} />}
+            {detail.kind === "recorded" && <Recorded detail={detail} />}
+          </>
+        )}
+      </Loading>
+    </>
+  );
+}
+
+function Facts({ detail }: { readonly detail: SessionDetail }) {
+  const { summary, version, hash } = detail;
+  const { sessionId, workflowType, status, createdAt, updatedAt, completedAt } = summary;
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Status</dt>
+        <dd>
+          <State of={status} />
+        </dd>
+      </div>
+      <div>
+        <dt>Workflow</dt>
+        <dd>
+          {detail.kind === "recorded" ? (
+            <Line text={workflowType} />
+          ) : (
+            <a href={href(["workflows", workflowType])}>
+              <Line text={detail.kind === "phased" ? detail.workflowName : workflowType} max={100} />
+            </a>
+          )}
+        </dd>
+      </div>
+      {detail.kind === "recorded" && detail.agent !== undefined && (
+        <div>
+          <dt>Agent</dt>
+          <dd>
+            <Line text={detail.agent} max={100} />
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Started</dt>
+        <dd>
+          <Time at={createdAt} />
+        </dd>
+      </div>
+      <div>
+        <dt>{completedAt === undefined ? "Last change" : "Completed"}</dt>
+        <dd>{completedAt === undefined ? <Ago at={updatedAt} suffix=" ago" /> : <Time at={completedAt} />}</dd>
+      </div>
+      <div>
+        <dt>Version</dt>
+        <dd>
+          {version}
+          {hash !== undefined && (
+            <>
+              {" "}
+              <code title={hash}>{hash.slice(0, 10)}</code>
+            </>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Id</dt>
+        <dd>
+          <code>{sessionId}</code> <Copy text={sessionId} label="Copy" />
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Phased({ detail }: { readonly detail: PhasedDetail }) {
+  const { summary, version, phases, drawing, options, plan, awaiting } = detail;
+  const { sessionId: id } = summary;
+  const names = new Map(phases.map(({ number, name }) => [number, name]));
+  return (
+    <div class="columns">
+      <section aria-labelledby="phases">
+        <h2 id="phases">Phases</h2>
+        <ol class="timeline">
+          {phases.map((phase) => (
+            <Phase phase={phase} key={phase.number} />
+          ))}
+        </ol>
+        {plan !== undefined && <Plan plan={plan} />}
+        {Object.keys(options).length > 0 && (
+          <>
+            <h2>Options</h2>
+            <Tree value={options} />
+          </>
+        )}
+      </section>
+      <div>
+        <Tabs
+          label="Parts of the session"
+          tabs={{
+            Attempts: <Attempts id={id} version={version} names={names} waitingPhase={awaiting?.phase} />,
+            Log: <Log id={id} version={version} />,
+            Audit: <Audit id={id} version={version} />,
+            Graph: <Picture drawing={drawing} label="Phases, and how far the session is" />,
+          }}
+        />
+      </div>
+    </div>
+  );
+}
+
+function Phase({ phase }: { readonly phase: PhaseLine }) {
+  const { number, name, state, waived, tasks, attempts, startedAt, completedAt } = phase;
+  const isNow = ["working", "refused", "waiting", "paused", "failed"].includes(state);
+  const spent =
+    startedAt !== undefined && completedAt !== undefined ? Date.parse(completedAt) - Date.parse(startedAt) : undefined;
+  const done = tasks.filter(({ state }) => state === "done").length;
+  return (
+    <li class={`phase phase-${state}`} aria-current={isNow ? "step" : undefined}>
+      <p class="phase-name">
+        {number}. <Line text={name} max={120} />
+      </p>
+      <p class="quiet">
+        <State of={state} />
+        {waived && ", with a waiver"}
+        {attempts > 0 && `, ${counted(attempts, "attempt")}`}
+        {spent !== undefined && `, ${duration(spent / 1000)}`}
+        {isNow && startedAt !== undefined && (
+          <>
+            , for <Ago at={startedAt} />
+          </>
+        )}
+      </p>
+      {tasks.length > 0 && (
+        <details open={isNow && tasks.length <= 20}>
+          <summary>
+            {done} of {counted(tasks.length, "task")}
+          </summary>
+          <ul class="tasks">
+            {tasks.map(({ number, name, state }) => (
+              <li key={number} class={`task-${state}`}>
+                <span aria-hidden="true">{{ done: "✓", closed: "–", open: "○" }[state]}</span>
+                <span class="unseen">{state}: </span>
+                <Line text={name} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </li>
+  );
+}
+
+function Plan({ plan: { path, changed, unreadable } }: { readonly plan: NonNullable<PhasedDetail["plan"]> }) {
+  return (
+    <>
+      <h2>Plan</h2>
+      <p>
+        <Line text={path} code />
+      </p>
+      {unreadable !== undefined && (
+        <div class="notice notice-bad">
+          It can’t be read: <Long text={unreadable} />
+        </div>
+      )}
+      {changed !== undefined && (
+        <div class="notice">
+          It has changed since the session took it over: <Long text={changed} />
+        </div>
+      )}
+      {unreadable === undefined && changed === undefined && <p class="quiet">As the session has taken it over.</p>}
+    </>
+  );
+}

@@ -1,0 +1,348 @@
+/** The list of sessions: filters, and rows of which only those on the screen are in the document. */
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { ListedSession, WorkflowList } from "../wire.js";
+import { useData } from "./api.js";
+import { applyMessage, FILTERS, listed, queryOf, readList, readMore } from "./list.js";
+import { onMessage } from "./live.js";
+import { go, href, hrefWith, place } from "./router.js";
+import { about, announce } from "./state.js";
+import { Ago, counted, Line, line, number, State } from "./text.js";
+import { Empty, Failed, Heading } from "./view.js";
+
+const WIDE = matchMedia("(min-width: 760px)");
+/** The height of a row in pixels, as page.css has it. */
+const ROW = { wide: 38, narrow: 76 };
+/** Rows above and below the screen that are there, too. */
+const AROUND = 12;
+
+/** The view of all sessions. */
+export function Sessions() {
+  const query = queryOf(place.value.query);
+  useEffect(() => {
+    readList(query);
+  }, [query]);
+  const { total, rows, cursor } = listed.value;
+  const shown = total === undefined ? `${number(rows.length)}${cursor === undefined ? "" : "+"}` : number(total);
+  return (
+    <>
+      <Heading title="Sessions">
+        Sessions <span class="count">{listed.value.isReading && rows.length === 0 ? "" : shown}</span>
+      </Heading>
+      <Filters />
+      <Rows />
+      <Broken />
+    </>
+  );
+}
+
+const STUCK = [
+  ["600", "10 minutes"],
+  ["3600", "an hour"],
+  ["86400", "a day"],
+  ["604800", "a week"],
+] as const;
+const WAITING = [
+  ["any", "anything"],
+  ["approval", "an approval"],
+  ["waiver", "a waiver"],
+  ["host", "the host"],
+] as const;
+const STATUSES = ["active", "paused", "failed", "completed"] as const;
+
+function Filters() {
+  const { query } = place.value;
+  const value = (name: (typeof FILTERS)[number]) => query.get(name) ?? "";
+  const set = (changes: Readonly<Record<string, string>>) => go(hrefWith(changes));
+  const typing = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const type = (name: string) => (event: { readonly currentTarget: HTMLInputElement }) => {
+    const text = event.currentTarget.value;
+    clearTimeout(typing.current);
+    typing.current = setTimeout(() => go(hrefWith({ [name]: text }), { replace: true }), 200);
+  };
+  useEffect(() => () => clearTimeout(typing.current), []);
+  const chosen = value("status") === "" ? [] : value("status").split(",");
+  const toggle = (status: string) =>
+    set({ status: STATUSES.filter((one) => chosen.includes(one) !== (one === status)).join(",") });
+  const isFiltered = FILTERS.some((name) => value(name) !== "");
+  return (
+    <search class="filters">
+      <label class="grow">
+        <span>Text</span>
+        <input type="search" value={value("text")} onInput={type("text")} placeholder="Id, workflow or target" />
+      </label>
+      <fieldset>
+        <legend>Status</legend>
+        {STATUSES.map((status) => (
+          <label key={status} class="toggle">
+            <input type="checkbox" checked={chosen.includes(status)} onChange={() => toggle(status)} />
+            {status}
+          </label>
+        ))}
+      </fieldset>
+      <WorkflowSelect value={value("workflow")} onChange={(workflow) => set({ workflow })} />
+      <label class="short">
+        <span>Phase or step</span>
+        <input value={value("phase")} onInput={type("phase")} />
+      </label>
+      <Select label="Waits for" options={WAITING} value={value("waiting")} onChange={(waiting) => set({ waiting })} />
+      <Select label="No change for" options={STUCK} value={value("stuck")} onChange={(stuck) => set({ stuck })} />
+      {about.value.kinds.length > 1 && (
+        <Select
+          label="Kind"
+          options={about.value.kinds.map((kind) => [kind, kind])}
+          value={value("kind")}
+          onChange={(kind) => set({ kind })}
+        />
+      )}
+      {isFiltered && (
+        <a class="clear" href={href(["sessions"])}>
+          Clear filters
+        </a>
+      )}
+    </search>
+  );
+}
+
+interface SelectProps {
+  readonly label: string;
+  readonly options: readonly (readonly [string, string])[];
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** A choice of one option, or any. A value of the URL that is none of the options is one more. */
+function Select({ label, options, value, onChange }: SelectProps) {
+  const isOwn = value === "" || options.some(([option]) => option === value);
+  return (
+    <label>
+      <span>{label}</span>
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <option value="">any</option>
+        {!isOwn && <option value={value}>{line(value, 40)}</option>}
+        {options.map(([option, text]) => (
+          <option value={option} key={option}>
+            {line(text, 40)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** A choice of workflows. */
+export function WorkflowSelect({ value, onChange }: Pick<SelectProps, "value" | "onChange">) {
+  const { data } = useData<WorkflowList>("workflows");
+  const types = [...new Set(data?.items.map(({ type }) => type))].sort();
+  return <Select label="Workflow" options={types.map((type) => [type, type])} value={value} onChange={onChange} />;
+}
+
+/** The rows that are on the screen, as a range. */
+function useWindow(rows: { readonly current: HTMLElement | null }, height: number) {
+  const top = useSignal(0);
+  const screen = useSignal(innerHeight);
+  useEffect(() => {
+    const look = () => {
+      const above = -(rows.current?.getBoundingClientRect().top ?? 0);
+      top.value = Math.floor(above / height);
+      screen.value = innerHeight;
+    };
+    look();
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => {
+      removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
+  }, [rows, height, top, screen]);
+  return useComputed(() => {
+    const first = Math.max(0, top.value - AROUND);
+    return { first, end: first + Math.ceil(screen.value / height) + 2 * AROUND };
+  });
+}
+
+function Rows() {
+  const isWide = useSignal(WIDE.matches);
+  useEffect(() => {
+    const look = () => {
+      isWide.value = WIDE.matches;
+    };
+    WIDE.addEventListener("change", look);
+    return () => WIDE.removeEventListener("change", look);
+  }, [isWide]);
+  const height = isWide.value ? ROW.wide : ROW.narrow;
+  const body = useRef<HTMLTableSectionElement>(null);
+  const range = useWindow(body, height);
+  useLive(height, body);
+  const { rows, cursor, isReading, error } = listed.value;
+  const end = Math.min(range.value.end, rows.length);
+  const first = Math.min(range.value.first, Math.max(0, end - 1));
+  const isNearEnd = end >= rows.length - AROUND;
+  useEffect(() => {
+    if (isNearEnd && rows.length > 0 && error === undefined) readMore();
+  }, [isNearEnd, rows.length, error]);
+  if (rows.length === 0) return <NoRows />;
+  return (
+    <>
+      <table
+        class="sessions"
+        aria-label="Sessions, newest first"
+        aria-rowcount={cursor === undefined ? rows.length + 1 : -1}
+      >
+        <thead>
+          <tr>
+            <th scope="col">Status</th>
+            <th scope="col">Target</th>
+            <th scope="col">Workflow</th>
+            <th scope="col">At</th>
+            <th scope="col">Waits for</th>
+            <th scope="col">Last change</th>
+            <th scope="col">Age</th>
+          </tr>
+        </thead>
+        <tbody ref={body} onKeyDown={moveFocus}>
+          <Space rows={first} height={height} />
+          {rows.slice(first, end).map((session, index) => (
+            <Row session={session} index={first + index} key={session.sessionId} />
+          ))}
+          <Space rows={rows.length - end} height={height} />
+        </tbody>
+      </table>
+      {error !== undefined && <Failed error={error} reload={readMore} />}
+      {cursor !== undefined && error === undefined && (
+        <p class="end">
+          <button type="button" onClick={readMore} disabled={isReading}>
+            {isReading ? "Reading more…" : "More"}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Stands for rows that are not in the document. */
+function Space({ rows, height }: { readonly rows: number; readonly height: number }) {
+  return rows === 0 ? null : <tr class="space" style={{ height: `${rows * height}px` }} />;
+}
+
+/** Applies messages to the list. Rows that come in above the screen do not move what is on it. */
+function useLive(height: number, body: { readonly current: HTMLElement | null }): void {
+  useEffect(() => {
+    let fresh = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = onMessage((message) => {
+      const added = applyMessage(message);
+      if (added === 0) return;
+      if ((body.current?.getBoundingClientRect().top ?? 0) < 0) scrollBy(0, height);
+      fresh += added;
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        announce(counted(fresh, "new session"));
+        fresh = 0;
+      }, 1000);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [height, body]);
+}
+
+function Row({ session, index }: { readonly session: ListedSession; readonly index: number }) {
+  const { sessionId, workflowType, target, status, current, total, waitsFor, createdAt, updatedAt } = session;
+  return (
+    <tr aria-rowindex={index + 2}>
+      <td class="c-status">
+        <State of={status} />
+      </td>
+      <th scope="row" class="c-target">
+        <a href={href(["sessions", sessionId])}>
+          <Line text={target === "" ? sessionId : target} />
+        </a>
+      </th>
+      <td class="c-workflow">
+        <Line text={workflowType} />
+      </td>
+      <td class="c-phase">{typeof current === "number" ? phaseOf(current, total) : <Line text={current} />}</td>
+      <td class="c-waits">{waitsFor !== undefined && <State of="waiting" word={waitsFor.join(", ")} />}</td>
+      <td class="c-changed">
+        <Ago at={updatedAt} />
+      </td>
+      <td class="c-age">
+        <Ago at={createdAt} />
+      </td>
+    </tr>
+  );
+}
+
+/** Returns `2 of 5`. */
+function phaseOf(current: number, total: number | undefined): string {
+  return total === undefined ? `phase ${current}` : `${current} of ${total}`;
+}
+
+/** Up and down move between the rows' links. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const row = event.target instanceof Element ? event.target.closest("tr") : null;
+  if (step === undefined || row === null) return;
+  const next = step === 1 ? row.nextElementSibling : row.previousElementSibling;
+  const link = next?.querySelector("a");
+  if (!link) return;
+  event.preventDefault();
+  link.focus();
+}
+
+function NoRows() {
+  const { cursor, isReading, error, query, broken } = listed.value;
+  if (error !== undefined) return <Failed error={error} reload={() => readList(query)} />;
+  if (isReading)
+    return (
+      <p class="loading" role="status">
+        Reading the sessions…
+      </p>
+    );
+  if (cursor !== undefined) {
+    return (
+      <Empty>
+        <p>Nothing found yet. There are older sessions.</p>
+        <button type="button" onClick={readMore}>
+          Search on
+        </button>
+      </Empty>
+    );
+  }
+  if (query !== "") {
+    return (
+      <Empty>
+        <p>No session matches these filters.</p>
+        <a href={href(["sessions"])}>Clear filters</a>
+      </Empty>
+    );
+  }
+  if (broken.length > 0) return null;
+  return (
+    <Empty>
+      <p>There are no sessions yet. One appears here as soon as an agent starts it.</p>
+    </Empty>
+  );
+}
+
+function Broken() {
+  const { broken } = listed.value;
+  if (broken.length === 0) return null;
+  return (
+    <section class="broken" aria-labelledby="broken">
+      <h2 id="broken">
+        Can’t be shown <span class="count">{number(broken.length)}</span>
+      </h2>
+      <ul>
+        {broken.map(({ sessionId, code, message }) => (
+          <li key={sessionId}>
+            <Line text={sessionId} code /> <code class="state-failed">{code}</code>
+            <p>{line(message, 1000)}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

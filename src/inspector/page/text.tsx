@@ -1,0 +1,162 @@
+/**
+ * Text from outside: evidence, names, notes, the contents of files. It is never HTML; what can't be seen, or would turn the
+ * text around it, is shown as a sign; and what is long is cut. Times and numbers are here, too.
+ */
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { now } from "./state.js";
+
+/** Control characters; and those that are invisible, or change the direction of the text around them. */
+const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is none. */
+export function visible(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(HIDDEN, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
+  });
+}
+
+/** The characters of a text that stands in one line. */
+const LINE_MAX = 300;
+
+/** Returns a text for one line: hidden characters made visible, and cut. */
+export function line(text: string, max = LINE_MAX): string {
+  const shown = visible(text.slice(0, max).replaceAll(/\r?\n|\t/g, " "));
+  return text.length > max ? `${shown}…` : shown;
+}
+
+/** A text from outside in one line. */
+export function Line({
+  text,
+  max,
+  code = false,
+}: {
+  readonly text: string;
+  readonly max?: number;
+  readonly code?: boolean;
+}) {
+  const shown = line(text, max);
+  return code ? <code dir="auto">{shown}</code> : <bdi>{shown}</bdi>;
+}
+
+const LONG_FIRST = 2000;
+const LONG_MORE = 20_000;
+
+/** A text from outside with its lines. A long one is cut, with a button for more. */
+export function Long({ text, code = false }: { readonly text: string; readonly code?: boolean }) {
+  const shown = useSignal(LONG_FIRST);
+  const isCut = text.length > shown.value;
+  const part = visible(isCut ? text.slice(0, shown.value) : text);
+  return (
+    <>
+      {code ? (
+        <pre class="text" dir="auto" {...scrolled(text)}>
+          {part}
+          {isCut && "…"}
+        </pre>
+      ) : (
+        <div class="text" dir="auto">
+          {part}
+          {isCut && "…"}
+        </div>
+      )}
+      {isCut && (
+        <button type="button" class="more" onClick={() => (shown.value += LONG_MORE)}>
+          Show more ({counted(text.length - shown.value, "character")} left)
+        </button>
+      )}
+    </>
+  );
+}
+
+/** What may be wider than its place is reached with the keyboard. */
+function scrolled(text: string): { readonly tabIndex?: number } {
+  return /[^\n]{60}/.test(text.slice(0, LONG_FIRST)) || text.split("\n", 20).length > 15 ? { tabIndex: 0 } : {};
+}
+
+/** A long list: the first items, and a button for more. */
+export function Some<T>({
+  items,
+  first = 50,
+  what,
+  children,
+}: {
+  readonly items: readonly T[];
+  readonly first?: number;
+  readonly what: string;
+  readonly children: (item: T, index: number) => ComponentChildren;
+}) {
+  const shown = useSignal(first);
+  const left = items.length - shown.value;
+  return (
+    <>
+      {items.slice(0, shown.value).map(children)}
+      {left > 0 && (
+        <li class="plain">
+          <button type="button" class="more" onClick={() => (shown.value += 500)}>
+            Show more ({counted(left, what)} left)
+          </button>
+        </li>
+      )}
+    </>
+  );
+}
+
+const numbers = new Intl.NumberFormat("en");
+const dayAndTime = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+/** Returns `1 phase`, `2,000 phases`. */
+export function counted(count: number, what: string): string {
+  return `${numbers.format(count)} ${what}${count === 1 ? "" : what.endsWith("s") ? "es" : "s"}`;
+}
+
+/** Returns a number with commas. */
+export function number(value: number): string {
+  return numbers.format(value);
+}
+
+/** A moment in local time; in UTC when the pointer is on it. */
+export function Time({ at }: { readonly at: string }) {
+  return (
+    <time dateTime={at} title={utc(at)}>
+      {dayAndTime.format(new Date(at))}
+    </time>
+  );
+}
+
+/** How long ago a moment was: `3 min`. The moment itself when the pointer is on it. */
+export function Ago({ at, suffix = "" }: { readonly at: string; readonly suffix?: string }) {
+  return (
+    <time dateTime={at} title={`${dayAndTime.format(new Date(at))} (${utc(at)})`}>
+      {duration(Math.max(0, now.value - Date.parse(at)) / 1000)}
+      {suffix}
+    </time>
+  );
+}
+
+function utc(at: string): string {
+  return `${at.slice(0, 19).replace("T", " ")} UTC`;
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+] as const;
+
+/** Returns a time as `45 s`, `3 min`, `2 h 5 min`, `4 d`. */
+export function duration(seconds: number): string {
+  const at = UNITS.findIndex(([, size]) => seconds >= size);
+  const [unit, size] = UNITS[at] ?? ["s", 1];
+  if (unit === "s") return seconds > 0 && seconds < 1 ? "under 1 s" : `${Math.floor(seconds)} s`;
+  const whole = Math.floor(seconds / size);
+  const [next, nextSize] = UNITS[at + 1] ?? ["", 1];
+  const rest = next === "" || whole >= 10 ? 0 : Math.floor((seconds % size) / nextSize);
+  return `${whole} ${unit}${rest === 0 ? "" : ` ${rest} ${next}`}`;
+}
+
+/** A state as a word, in its colour. */
+export function State({ of, word = of }: { readonly of: string; readonly word?: string }) {
+  return <span class={`state state-${of}`}>{word.replaceAll("_", " ")}</span>;
+}

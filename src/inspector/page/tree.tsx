@@ -1,0 +1,151 @@
+/** JSON as a tree, and what changed between two submissions. */
+import { useSignal } from "@preact/signals";
+import type { Difference, JsonObject, JsonValue } from "../wire.js";
+import { counted, Line, Long, line, number, Some, visible } from "./text.js";
+
+/** Members of an object this deep are shown when it is opened. */
+const OPEN_DEPTH = 2;
+/** Objects with more members are closed at first. */
+const OPEN_MEMBERS = 40;
+
+/** A value as a tree. */
+export function Tree({ value }: { readonly value: JsonObject }) {
+  const members = Object.entries(value);
+  if (members.length === 0) return <p class="quiet">Nothing: an empty object.</p>;
+  return <Members members={members} depth={0} />;
+}
+
+function Members({
+  members,
+  depth,
+}: {
+  readonly members: readonly (readonly [string, JsonValue])[];
+  readonly depth: number;
+}) {
+  return (
+    <ul class="tree">
+      <Some items={members} what="member">
+        {([name, value]) => (
+          <li key={name}>
+            <Member name={name} value={value} depth={depth} />
+          </li>
+        )}
+      </Some>
+    </ul>
+  );
+}
+
+function Member({ name, value, depth }: { readonly name: string; readonly value: JsonValue; readonly depth: number }) {
+  const label = <span class="key">{line(name, 100)}</span>;
+  if (typeof value !== "object" || value === null) {
+    return (
+      <>
+        {label} <Scalar value={value} />
+      </>
+    );
+  }
+  const members = Object.entries(value);
+  const count = counted(members.length, Array.isArray(value) ? "item" : "member");
+  if (members.length === 0) {
+    return (
+      <>
+        {label} <span class="quiet">{Array.isArray(value) ? "empty list" : "empty"}</span>
+      </>
+    );
+  }
+  return <Branch members={members} depth={depth} label={label} count={count} />;
+}
+
+interface BranchProps {
+  readonly members: readonly (readonly [string, JsonValue])[];
+  readonly depth: number;
+  readonly label: preact.JSX.Element;
+  readonly count: string;
+}
+
+/** What is closed is not in the document. */
+function Branch({ members, depth, label, count }: BranchProps) {
+  const isOpen = useSignal(depth < OPEN_DEPTH && members.length <= OPEN_MEMBERS);
+  return (
+    <details
+      open={isOpen.value}
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+      }}
+    >
+      <summary>
+        {label} <span class="quiet">{count}</span>
+      </summary>
+      {isOpen.value && <Members members={members} depth={depth + 1} />}
+    </details>
+  );
+}
+
+function Scalar({ value }: { readonly value: string | number | boolean | null }) {
+  if (typeof value !== "string") return <code class="scalar">{String(value)}</code>;
+  if (value === "") return <span class="quiet">empty text</span>;
+  return value.length <= 100 && !value.includes("\n") ? <Line text={value} /> : <Long text={value} />;
+}
+
+/** What is not as it was, value by value. */
+export function Differences({ items, since }: { readonly items: readonly Difference[]; readonly since: string }) {
+  if (items.length === 0) return <p class="quiet">Nothing has changed since {since}.</p>;
+  return (
+    <ul class="differences">
+      <Some items={items} what="difference">
+        {(item, index) => (
+          <li key={index}>
+            <span class="key">
+              <Line text={item.path} />
+            </span>
+            {item.lines === undefined ? <Values {...item} /> : <Lines lines={item.lines} />}
+          </li>
+        )}
+      </Some>
+    </ul>
+  );
+}
+
+function Values({ before, after }: Difference) {
+  return (
+    <>
+      {before !== undefined && (
+        <del>
+          <span class="unseen">was </span>
+          <Long text={before} />
+        </del>
+      )}
+      {after !== undefined && (
+        <ins>
+          <span class="unseen">is </span>
+          <Long text={after} />
+        </ins>
+      )}
+    </>
+  );
+}
+
+const LINES_FIRST = 200;
+const LINE_MAX = 2000;
+
+function Lines({ lines }: { readonly lines: readonly string[] }) {
+  const shown = useSignal(LINES_FIRST);
+  const left = lines.length - shown.value;
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled with the keyboard */}
+      <pre class="lines" tabIndex={0}>
+        {lines.slice(0, shown.value).map((text, index) => {
+          const part = text.length > LINE_MAX ? `${visible(text.slice(0, LINE_MAX))}…` : visible(text);
+          if (text.startsWith("+")) return <ins key={index}>{part}</ins>;
+          return text.startsWith("-") ? <del key={index}>{part}</del> : <span key={index}>{part}</span>;
+        })}
+      </pre>
+      {left > 0 && (
+        <button type="button" class="more" onClick={() => (shown.value += 2000)}>
+          Show more ({number(left)} lines left)
+        </button>
+      )}
+    </>
+  );
+}

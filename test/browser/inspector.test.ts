@@ -1,0 +1,395 @@
+/** The inspector's page in a real browser, on a real server: what people see, filter, follow and answer. */
+
+import { MemoryStorage, type StorageAdapter } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { type Inspected, type InspectedOptions, inspect, PLANNED, populate, UNDERSTOOD } from "./inspected.js";
+import { launch, openTab, picture, REASON, settled, type Tab } from "./tabs.js";
+
+let browser: Browser;
+let world: Inspected;
+let tab: Tab;
+let ids: Awaited<ReturnType<typeof populate>>;
+
+const ACTIONS = ["retry", "skip", "override", "pause", "resume", "delete"] as const;
+
+async function begin(options: InspectedOptions = {}): Promise<void> {
+  world = await inspect(options);
+  ids = await populate(world);
+  tab = await openTab(browser, world);
+}
+
+async function end(): Promise<void> {
+  await tab?.close();
+  await world?.close();
+}
+
+const start = async (target: string) => (await world.engine.start({ workflowType: "change", target })).sessionId;
+/** Waits until the list shows these sessions. */
+const shows = (targets: readonly string[]) =>
+  expect.poll(() => rows().allInnerTexts(), { timeout: 10_000 }).toEqual(targets);
+const rows = () => tab.page.locator(".sessions tbody th a");
+
+describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser?.close());
+
+  describe("shows", () => {
+    beforeAll(() => begin({ actions: ACTIONS }));
+    afterAll(end);
+    afterEach(() => {
+      expect(tab.problems.splice(0)).toEqual([]);
+      expect(world.errors.splice(0)).toEqual([]);
+    });
+
+    it("sessions of all kinds, newest first, and takes the token out of the URL", async () => {
+      expect(new URL(tab.page.url()).hash).toBe("");
+      await tab.visit("sessions");
+      expect(await rows().count()).toBe(8);
+      expect(await rows().first().innerText()).toBe(ids.recorded);
+      expect(await rows().last().innerText()).toBe("src/new-thing.ts");
+      const row = tab.page.getByRole("row", { name: "src/tables/rows.ts" });
+      expect(await row.innerText()).toMatch(/active.*change.*2 of 4.*approval/s);
+      expect(await tab.page.locator("header .badge").innerText()).toMatch(/^2/);
+    });
+
+    it("a phased session: phases, attempts with evidence and differences, log, audit and graph", async () => {
+      const { page } = tab;
+      await tab.visit(`sessions/${ids.refused}`);
+      await page.waitForSelector(".attempt[open] .tree");
+      expect(await page.locator(".timeline .state").allInnerTexts()).toEqual(["done", "done", "refused", "ahead"]);
+      expect(await page.locator(".attempt > summary .state").allInnerTexts()).toEqual([
+        "working",
+        "refused",
+        "refused",
+        "passed",
+        "passed",
+        "refused",
+        "refused",
+      ]);
+      const newest = await page.locator(".attempt[open]").innerText();
+      expect(newest).toContain("1 test fails");
+      expect(newest).toContain("expected 3 rows, got 2");
+      expect(newest).toMatch(/coverage\s+was\s+71\s+is\s+84/);
+      await page.locator(".attempt > summary").last().click();
+      expect(await page.locator(".attempt").last().innerText()).toContain("files");
+      await picture(page, "session");
+
+      await page.getByRole("tab", { name: "Log" }).click();
+      await page.waitForSelector(".log tbody tr");
+      expect(await page.locator(".log tbody tr").count()).toBe(8);
+      expect(new URL(page.url()).search).toBe("?tab=log");
+      await page.getByRole("tab", { name: "Audit" }).click();
+      await page.getByRole("button", { name: "Run the audit" }).click();
+      await page.waitForSelector(".approvals li");
+      expect(await page.locator("#tab-panel").innerText()).toMatch(
+        /intact: 8 commits.*Phase 2: approval by ann, not signed/s,
+      );
+      await page.getByRole("tab", { name: "Graph" }).click();
+      expect(await page.locator(".picture .node-done").count()).toBe(2);
+      expect(await page.locator(".picture .node-current text").first().textContent()).toBe("3. Build and test");
+    });
+
+    it("a routed session: entries, the path and its reasons; a recorded one: its acts", async () => {
+      const { page } = tab;
+      await tab.visit(`sessions/${ids.instance}`);
+      expect(await page.locator(".entries > li").count()).toBe(3);
+      expect(await page.locator(".entries").innerText()).toContain("The report says so.");
+      await page.getByRole("tab", { name: "Graph" }).click();
+      expect(await page.locator(".picture .taken").count()).toBe(3);
+      await page.getByRole("tab", { name: "Context" }).click();
+      expect(await page.locator("#tab-panel").innerText()).toContain("Åsa");
+      await tab.visit(`sessions/${ids.recorded}`);
+      expect(await page.locator(".entries").innerText()).toMatch(/completed.*saved.*out\/report\.md.*read.*opened/s);
+    });
+
+    it("workflows, broken ones with their reasons, and a graph that can be copied", async () => {
+      const { page } = tab;
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await tab.visit("workflows");
+      expect(await page.locator(".workflows").innerText()).toMatch(/half_done\s+broken/);
+      expect(await page.locator(".diagnostics").innerText()).toContain('there is no "phases/2/phase.md"');
+      await page.getByRole("link", { name: "Release" }).click();
+      await settled(page);
+      expect(await page.locator("h1").innerText()).toBe("Release");
+      expect(await page.locator(".definitions").innerText()).toMatch(/percent_gte_80.*tests.*\["npm","test"\]/s);
+      await page.getByRole("button", { name: "Copy as Mermaid" }).click();
+      await page.getByRole("button", { name: "Copied" }).waitFor();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^flowchart TD\n/);
+      // A name with a dot is no file.
+      await page.reload();
+      await settled(page);
+      expect(await page.locator("h1").innerText()).toBe("Release");
+    });
+
+    it("statistics, with a plot that is loaded when it is needed", async () => {
+      const asked: string[] = [];
+      tab.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+      await tab.visit("workflows");
+      expect(asked).not.toContain("/inspector/plots.js");
+      await tab.visit("statistics");
+      await tab.page.waitForSelector(".plot canvas");
+      expect(asked).toContain("/inspector/plots.js");
+      expect(await tab.page.locator(".figures").first().innerText()).toMatch(/Build and test.*coverage/s);
+      await tab.page.getByLabel("Workflow").selectOption("release.v2");
+      await tab.page.waitForFunction(() => document.querySelectorAll(".figures").length === 1);
+      expect(new URL(tab.page.url()).search).toBe("?workflow=release.v2");
+    });
+
+    it("filters that stand in the URL, and goes back and forward", async () => {
+      const { page } = tab;
+      await tab.visit("sessions?status=paused");
+      await shows(["docs/start.md"]);
+      await page.getByLabel("paused").uncheck();
+      await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 8);
+      await page.getByLabel("Waits for").selectOption("approval");
+      await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th").length === 1);
+      expect(new URL(page.url()).search).toBe("?waiting=approval");
+      await page.getByLabel("Text").fill("ROWS");
+      await page.waitForURL(/text=ROWS/);
+      await shows(["src/tables/rows.ts"]);
+      await page.getByLabel("Text").fill("nothing has this");
+      await page.getByText("No session matches these filters.").waitFor();
+      await page.goBack();
+      await page.goBack();
+      await shows(["docs/start.md"]);
+      await rows().first().click();
+      await settled(page);
+      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+      await page.goBack();
+      await page.waitForSelector(".sessions tbody th a");
+      expect(new URL(page.url()).search).toBe("?status=paused");
+    });
+
+    it("what a session waits for under its deep link, with the focus on it", async () => {
+      await tab.visit(`sessions/${ids.waiver}?answer=1`);
+      await tab.page.waitForFunction(() => document.activeElement?.id === "waiting");
+      expect(await tab.page.locator(".waiting").innerText()).toMatch(/No tool measures this language\..*coverage/s);
+    });
+
+    it("that there is nothing under a wrong URL, and no session of an unknown id", async () => {
+      await tab.visit("elsewhere");
+      expect(await tab.page.locator("h1").innerText()).toBe("Nothing here");
+      await tab.visit("sessions/unknown");
+      await tab.page.getByRole("alert").waitFor();
+      expect(await tab.page.getByRole("alert").innerText()).toContain("there is none");
+      // The browser itself says that the server has answered 404.
+      expect(tab.problems.splice(0)).toEqual([expect.stringContaining("404")]);
+    });
+  });
+
+  describe.each([
+    ["MemoryStorage", async () => new MemoryStorage()],
+    ["FileStorage", async () => FileStorage.open(await temporaryFolder())],
+  ] as const)("on %s", (_, storageOf) => {
+    beforeEach(async () => {
+      const storage: StorageAdapter = await storageOf();
+      await begin({ actions: ACTIONS, storage });
+    });
+    afterEach(async () => {
+      await end();
+      expect(tab.problems).toEqual([]);
+      expect(world.errors).toEqual([]);
+    });
+
+    it("changes as sessions change, in the list and on a session's page", async () => {
+      const { page } = tab;
+      await tab.visit("sessions");
+      const fresh = await start("src/later.ts");
+      await page.getByRole("link", { name: "src/later.ts" }).waitFor();
+      expect(await rows().first().innerText()).toBe("src/later.ts");
+      await world.engine.pause(fresh, { operator: "cat", note: "Not now." });
+      await page
+        .getByRole("row", { name: /src\/later\.ts/ })
+        .getByText("paused")
+        .waitFor();
+      await page.getByRole("link", { name: "src/later.ts" }).click();
+      await settled(page);
+      await world.engine.resume(fresh, { operator: "cat" });
+      await world.engine.completePhase(fresh, { phase: 1, evidence: { summary: "short" } });
+      await page.locator(".timeline").getByText("refused").waitFor();
+      await page.locator(".attempt > summary").getByText("refused").waitFor();
+    });
+
+    it("approves, denies and grants from the inbox; the agent's next call sees it", async () => {
+      const { page } = tab;
+      await tab.visit("inbox");
+      expect(await page.locator(".inbox > li").count()).toBe(2);
+      const first = page.locator(".inbox > li").first();
+      expect(await first.innerText()).toMatch(
+        /Is this plan good enough to build\?.*-3\. Look for others.*\+3\. Search for/s,
+      );
+      await first.getByLabel("Your name").selectOption("ann");
+      // A denial needs a note.
+      await first.getByRole("button", { name: "Deny" }).click();
+      expect(
+        await first.getByRole("textbox").evaluate((field: HTMLTextAreaElement) => field.validity.customError),
+      ).toBe(true);
+      expect((await world.engine.getApproval(ids.waiting))?.phase).toBe(2);
+      await first.getByRole("textbox").fill("Name the files.");
+      await first.getByRole("button", { name: "Deny" }).click();
+      await page.waitForFunction(() => document.querySelectorAll(".inbox > li").length === 1);
+      const state = await world.engine.getFullState(ids.waiting);
+      expect(JSON.stringify(state)).toContain("Name the files.");
+
+      await world.engine.completePhase(ids.waiting, { phase: 2, evidence: { ...PLANNED, plan: "1. src/rows.ts" } });
+      await page.getByText("src/tables/rows.ts").waitFor();
+      await page.locator(".inbox > li", { hasText: "src/tables/rows.ts" }).locator("summary").first().click();
+      const again = page.locator(".inbox > li", { hasText: "src/tables/rows.ts" });
+      await again.getByLabel("Your name").selectOption("bob");
+      await again.getByRole("button", { name: "Approve" }).click();
+      await page.waitForFunction(() => document.querySelectorAll(".inbox > li").length === 1);
+      expect((await world.engine.getState(ids.waiting)).head.phase).toBe(3);
+
+      const waiver = page.locator(".inbox > li");
+      if (!(await waiver.getByRole("button", { name: "Grant the waiver" }).isVisible()))
+        await waiver.locator("summary").first().click();
+      await waiver.getByLabel("Your name").fill("cat");
+      await waiver.getByRole("button", { name: "Grant the waiver" }).click();
+      await page.getByText("Nothing waits for a person.").waitFor();
+      const passed = await world.engine.completePhase(ids.waiver, { phase: 3, evidence: { commit: "9bd0c11" } });
+      expect(passed.passed).toBe(true);
+    });
+
+    it("does what the host may do, once it has asked who and why", async () => {
+      const { page } = tab;
+      await tab.visit(`sessions/${ids.fresh}`);
+      await page.getByRole("button", { name: "Pause…" }).click();
+      const dialog = page.getByRole("dialog", { name: "Pause the session?" });
+      await dialog.getByRole("button", { name: "Pause" }).click();
+      expect((await world.engine.getState(ids.fresh)).status).toBe("active"); // nothing was filled in
+      await dialog.getByLabel("Your name").fill("cat");
+      await dialog.getByLabel("Reason").fill("The release comes first.");
+      await dialog.getByRole("button", { name: "Pause" }).click();
+      await page.getByRole("button", { name: "Resume…" }).waitFor();
+      expect((await world.engine.getState(ids.fresh)).status).toBe("paused");
+      await page.getByRole("button", { name: "Delete…" }).click();
+      await page.getByRole("dialog").getByLabel("Reason").fill("Begun by mistake.");
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+      await page.waitForURL(/\/sessions$/);
+      await page.waitForFunction(() => document.querySelectorAll(".sessions tbody th a").length === 7);
+    });
+  });
+
+  describe("keeps up", () => {
+    afterEach(end);
+
+    it("with a server that goes and comes back, without a gap", async () => {
+      await begin();
+      await tab.visit("sessions");
+      await world.stop();
+      await tab.page.getByText("The connection is lost.").waitFor();
+      const missed = await start("src/missed.ts");
+      await world.engine.completePhase(missed, { phase: 1, evidence: { ...UNDERSTOOD } });
+      await world.start();
+      await tab.page
+        .getByRole("row", { name: /src\/missed\.ts/ })
+        .getByText("2 of 4")
+        .waitFor();
+      await tab.page.getByText("The connection is lost.").waitFor({ state: "detached" });
+      await start("src/after.ts");
+      await tab.page.getByRole("link", { name: "src/after.ts" }).waitFor();
+    });
+
+    it("with many changes: what waits appears while other sessions go on", async () => {
+      await begin();
+      await tab.visit("inbox");
+      const busy = await start("src/busy.ts");
+      const end = new AbortController();
+      const work = async () => {
+        while (!end.signal.aborted) {
+          await world.engine.pause(busy, { operator: "cat" });
+          await world.engine.resume(busy, { operator: "cat" });
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      };
+      const working = work();
+      await world.engine.completePhase(ids.fresh, { phase: 1, evidence: { ...UNDERSTOOD } });
+      await world.engine.completePhase(ids.fresh, { phase: 2, evidence: { ...PLANNED } });
+      try {
+        await tab.page.getByText("src/new-thing.ts").waitFor({ timeout: 5000 });
+      } finally {
+        end.abort();
+        await working;
+      }
+      expect(tab.problems).toEqual([]);
+    });
+
+    it("with sessions that can't be shown: each stands with its reason", async () => {
+      const storage = new MemoryStorage();
+      const before = await inspect({ storage });
+      await populate(before);
+      // A host that accepts signed approvals alone.
+      world = await inspect({ storage, isSigned: true });
+      tab = await openTab(browser, world);
+      await tab.visit("sessions");
+      const broken = tab.page.getByRole("region", { name: /^Can’t be shown/ });
+      expect(await broken.locator("li").count()).toBe(3);
+      expect(await broken.innerText()).toMatch(/APPROVAL_REFUSED.*approv/s);
+      await picture(tab.page, "broken");
+      await before.close();
+      expect(tab.problems).toEqual([]);
+    });
+
+    it("with a list of thousands: few rows are in the document, and the rest comes by scrolling", async () => {
+      await begin();
+      for (let index = 0; index < 2000; index += 1) await start(`src/file-${index}.ts`);
+      const { page } = tab;
+      await tab.visit("sessions");
+      expect(await page.locator("h1").innerText()).toMatch(/2,008/);
+      for (let step = 0; step < 300; step += 1) {
+        await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+        if ((await page.getByRole("button", { name: /^(?:More|Reading more…)$/ }).count()) === 0) break;
+        await page.waitForTimeout(50);
+      }
+      await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+      await page.getByRole("link", { name: "src/new-thing.ts" }).waitFor();
+      expect(await rows().count()).toBeLessThan(80);
+      // The place is found again.
+      const y = await page.evaluate(() => scrollY);
+      await rows().last().click();
+      await settled(page);
+      await page.goBack();
+      await page.waitForFunction((before) => Math.abs(scrollY - before) < 100, y);
+      expect(tab.problems).toEqual([]);
+    });
+
+    it("is silent without a login, and says what to do", async () => {
+      await begin();
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      await page.goto(`${world.origin}/inspector/sessions`);
+      await page.getByRole("heading", { name: "Log in" }).waitFor();
+      expect(await page.locator("body").innerText()).not.toContain("src/");
+      await page.goto(`${world.origin}/inspector/#token=wrong`);
+      await page.getByRole("heading", { name: "Log in" }).waitFor();
+      await context.close();
+    });
+
+    it("says that an answer needs a key where only signed ones count", async () => {
+      await begin({ unsigned: false, approvers: [{ name: "ann", key: "ed25519" }] });
+      await tab.visit("inbox");
+      expect(await tab.page.locator(".inbox").innerText()).toContain("phasegate approve --key");
+      expect(await tab.page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    });
+
+    it("says that there is nothing yet, in every view", async () => {
+      world = await inspect();
+      tab = await openTab(browser, world);
+      for (const [path, text] of [
+        ["sessions", "There are no sessions yet."],
+        ["inbox", "Nothing waits for a person."],
+        ["statistics", "There are no phased sessions to count."],
+      ] as const) {
+        await tab.visit(path);
+        await tab.page.getByText(text).waitFor();
+        await picture(tab.page, `empty-${path}`);
+      }
+      expect(tab.problems).toEqual([]);
+    });
+  });
+});
