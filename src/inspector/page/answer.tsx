@@ -4,6 +4,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import type { About, AnswerBody, Waiting } from "../wire.js";
 import { asFailure, type Failure, post } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
+import { sign } from "./passkey.js";
 import { about, announce } from "./state.js";
 import { Line, Long, line } from "./text.js";
 import { Differences, Tree } from "./tree.js";
@@ -11,14 +12,6 @@ import { Failed } from "./view.js";
 
 /** Whoever answered or acted last on this page: the name for the next time. */
 export const ownName = signal("");
-
-/**
- * Signs an answer with the passkey of the person. Returns undefined where there is none: the answer is then sent without a
- * signature, and the host decides whether it counts.
- */
-async function sign(_sessionId: string, _answer: AnswerBody): Promise<AnswerBody["signature"]> {
-  return undefined;
-}
 
 /** What a person has to see before an answer. */
 export function Matter({ waiting }: { readonly waiting: Waiting }) {
@@ -96,7 +89,7 @@ export function AnswerForm({ waiting, onDone }: { readonly waiting: Waiting; rea
   const form = useRef<HTMLFormElement>(null);
   const [yes, no] = what === "approval" ? ["Approve", "Deny"] : ["Grant the waiver", "Deny the waiver"];
 
-  if (!unsigned && !approvers.some(({ key }) => key === "passkey")) {
+  if (!unsigned && !approvers.some(({ keys }) => keys.includes("passkey"))) {
     return (
       <p class="notice">
         This host counts signed answers alone. Sign one with your key: <code>phasegate approve --key</code>.

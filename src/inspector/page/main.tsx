@@ -6,6 +6,7 @@
  * - sessions.tsx, list.ts: the list of sessions, and how it changes; session.tsx: one session; attempts.tsx, records.tsx,
  *   routed.tsx: its attempts, log and audit, entries of routed and recorded ones; findings.tsx: what gates found; graph.tsx: drawings
  * - inbox.tsx, answer.tsx: what waits for a person, and the answers; actions.tsx: what the host may do
+ * - passkey.tsx: signing with a passkey, and registering one
  * - workflows.tsx: workflows; statistics.tsx, plots.ts: figures
  */
 import { useSignal } from "@preact/signals";
@@ -15,6 +16,7 @@ import type { About, Inbox as Items } from "../wire.js";
 import { asFailure, type Failure, get, post } from "./api.js";
 import { Inbox } from "./inbox.js";
 import { connection, onMessage, openStream } from "./live.js";
+import { Invitation } from "./passkey.js";
 import { followLinks, href, place } from "./router.js";
 import { Session } from "./session.js";
 import { Sessions } from "./sessions.js";
@@ -165,4 +167,5 @@ async function isAllowed(): Promise<boolean> {
 
 followLinks();
 const app = document.getElementById("app");
-if (app !== null) render(<App />, app);
+const invitation = new URLSearchParams(location.hash.slice(1)).get("invite");
+if (app !== null) render(invitation === null ? <App /> : <Invitation secret={invitation} />, app);
