@@ -11,7 +11,7 @@ import { Ago, counted, Line, line, number, State } from "./text.js";
 import { Empty, Failed, Heading } from "./view.js";
 
 const WIDE = matchMedia("(min-width: 760px)");
-/** The height of a row in pixels, as page.css has it. */
+/** The height of a row in pixels, as list.css has it. */
 const ROW = { wide: 38, narrow: 76 };
 /** Rows above and below the screen that are there, too. */
 const AROUND = 12;
