@@ -145,7 +145,7 @@ export async function inspect({
     access: { token: TOKEN },
     basePath: "/inspector",
     unsigned: true,
-    approvers: [],
+    approvers: {},
     title: ".phasegate",
     onError: (error) => errors.push(error),
     ...more,

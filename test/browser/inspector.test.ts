@@ -371,7 +371,7 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
     });
 
     it("says that an answer needs a key where only signed ones count", async () => {
-      await begin({ unsigned: false, approvers: [{ name: "ann", key: "ed25519" }] });
+      await begin({ unsigned: false, approvers: { ann: "ed25519:key" } });
       await tab.visit("inbox");
       expect(await tab.page.locator(".inbox").innerText()).toContain("phasegate approve --key");
       expect(await tab.page.getByRole("button", { name: "Approve" }).count()).toBe(0);
