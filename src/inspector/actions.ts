@@ -2,10 +2,7 @@
 import { PhasegateError } from "../errors.js";
 import type { MoveResult } from "../phased/commands.js";
 import type { InspectorSources } from "./sources.js";
-import type { ActionBody, Kind } from "./wire.js";
-
-/** An action of the host. */
-export type HostAction = ActionBody["action"];
+import type { ActionBody, HostAction, Kind } from "./wire.js";
 
 /** All actions of the host. */
 export const HOST_ACTIONS = [

@@ -18,7 +18,7 @@ import type { ListedSession } from "../phased/lists.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { parseSessionId } from "../workflow/names.js";
-import { act, type HostAction } from "./actions.js";
+import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere } from "./inbox.js";
@@ -28,7 +28,7 @@ import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js
 import { listSessions } from "./sessions.js";
 import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
 import { statisticsOf } from "./statistics.js";
-import type { About, ApiError, Kind, SessionDetail } from "./wire.js";
+import type { About, ApiError, HostAction, Kind, SessionDetail } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
 
 /** Options of an inspector. */

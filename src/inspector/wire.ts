@@ -37,7 +37,7 @@ export type Kind = "phased" | "routed" | "recorded";
 export interface About {
   readonly kinds: readonly Kind[];
   /** What the host has switched on of retry, skip, override, pause, resume and delete. */
-  readonly actions: readonly ActionBody["action"][];
+  readonly actions: readonly HostAction[];
   /** Who may approve, and with which kind of key. */
   readonly approvers: readonly { readonly name: string; readonly keys: readonly ("ed25519" | "passkey")[] }[];
   /** True if an approval without a signature counts. */
@@ -338,9 +338,12 @@ export interface RegistrationBody {
   readonly response: unknown;
 }
 
+/** What the host may do with a session. */
+export type HostAction = "retry" | "skip" | "override" | "pause" | "resume" | "delete";
+
 /** The body of `POST api/sessions/ID/action`. */
 export interface ActionBody {
-  readonly action: "retry" | "skip" | "override" | "pause" | "resume" | "delete";
+  readonly action: HostAction;
   readonly by: string;
   readonly note: string;
   readonly phase?: number | undefined;
