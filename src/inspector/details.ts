@@ -134,7 +134,7 @@ export async function attemptOf(engine: Engine, sessionId: string, index: number
 /** Returns a page of a session's log, newest first. */
 export async function commitsOf(engine: Engine, sessionId: string, before: number | undefined): Promise<CommitList> {
   const { version } = await engine.getState(sessionId);
-  const commits = await engine.session(sessionId).commits({ limit: PAGE, ...(before === undefined ? {} : { before }) });
+  const commits = await engine.commits(sessionId, { limit: PAGE, ...(before === undefined ? {} : { before }) });
   const last = commits.at(-1)?.version ?? 1;
   return { items: commits.map(commitLine), total: version, ...(last <= 1 ? {} : { cursor: String(last) }) };
 }

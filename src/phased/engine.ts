@@ -16,7 +16,7 @@ import type {
   WaiverRequested,
   WaiverResult,
 } from "./approval/waivers.js";
-import type { ArtifactView } from "./artifacts.js";
+import type { ArtifactView, CommitsRequest } from "./artifacts.js";
 import type {
   DeleteResult,
   Keyed,
@@ -115,9 +115,8 @@ export class Engine {
   }
 
   /**
-   * Lists phased sessions by creation time, newest first, in pages. Each session is read from its log. A
-   * session that can't be read, or that passed a gate with an approval that this host does not accept, is
-   * listed in `broken` and reported to `security` listeners.
+   * Lists phased sessions by creation time, newest first, in pages. Each is read from its log. One that can't be read, or that
+   * passed a gate with an approval that this host does not accept, is listed in `broken` and reported to `security` listeners.
    * @throws {PhasegateError} `CURSOR_INVALID` when `query.cursor` is not a cursor of this storage.
    */
   listSessions(query: SessionQuery = {}): Promise<SessionPage> {
@@ -286,6 +285,11 @@ export class Engine {
   /** Returns the options that a session was started with. */
   async getOptions(sessionId: string): Promise<JsonObject> {
     return this.session(sessionId).options();
+  }
+
+  /** Returns commits of a session's log, as {@link Session.commits} does. */
+  async commits(sessionId: string, request: CommitsRequest = {}): Promise<readonly SessionCommit[]> {
+    return this.session(sessionId).commits(request);
   }
 
   /** Returns every attempt at every phase, oldest first, as {@link Session.history} does. */
