@@ -38,8 +38,7 @@ export function waivable(gate: GateDefinition, waived: readonly string[] = []): 
         ? evidenceNames(gate)
         : Object.keys(gate.example ?? {});
   // A gate that shows names alone does not show its checks.
-  const shown = revealOf(gate) === "names" ? [] : checksOf(gate);
-  const named = shown.map((check) => checkName(gate, check));
+  const named = revealOf(gate) === "names" ? [] : namedChecks(gate).map(([name]) => name);
   return { names: left([...fields, ...named].filter((name) => !excluded.includes(name))), excluded };
 }
 
@@ -77,7 +76,7 @@ export function requirementText(gate: GateDefinition, name: string): string | un
     gate.kind === "fields"
       ? gate.fields.find((field) => field.name === name)?.description
       : propertiesOf(gate.jsonSchema)?.get(name)?.description;
-  const checks = checksOf(gate).filter((check) => checkName(gate, check) === name);
+  const checks = namedChecks(gate).flatMap(([named, check]) => (named === name ? [check] : []));
   const ran = checks.map(({ verifier, params }) => {
     return Object.keys(params).length === 0 ? verifier : `${verifier} ${JSON.stringify(params)}`;
   });
@@ -113,11 +112,11 @@ export function waive(gate: GateDefinition, names: readonly string[]): GateDefin
     return { ...gate, tasks, waived: [...names] };
   }
   const fieldNames = new Set(gate.kind === "fields" ? gate.fields.map(({ name }) => name) : evidenceNames(gate));
-  const isWaived = (check: VerifyDefinition) => {
-    const name = checkName(gate, check);
-    // A field may be called like a check of the gate as a whole: then only the field is meant.
-    return waived.has(name) && (check.field !== undefined || !fieldNames.has(name));
-  };
+  const named = namedChecks(gate);
+  // A field may be called like a check of the gate as a whole: then only the field is meant.
+  const isMeant = (name: string, { field }: VerifyDefinition) => field !== undefined || !fieldNames.has(name);
+  const isWaived = (check: VerifyDefinition) =>
+    named.some(([name, one]) => one === check && waived.has(name) && isMeant(name, check));
   const checked = gate.verify?.filter((check) => !isWaived(check));
   const rest = { waived: [...names], ...(checked === undefined ? {} : { verify: checked }) };
   if (gate.kind === "schema") return { ...gate, ...rest, ...withoutRequired(gate, waived) };
@@ -167,9 +166,12 @@ function excludedProperties(gate: SchemaGate): string[] {
   return fixedIn(jsonSchema);
 }
 
-/** Returns the name of a check as a waiver has it: its field, or that of a check of the gate as a whole. */
-function checkName(gate: FieldGate | SchemaGate, check: VerifyDefinition): string {
-  return check.field ?? wholeChecks(gate).find(([, one]) => one === check)?.[0] ?? "";
+/** Returns the checks of a gate with their names as a waiver has them: the field, or the number among those of the gate as a whole. */
+function namedChecks(gate: FieldGate | SchemaGate): readonly (readonly [name: string, VerifyDefinition])[] {
+  const whole = wholeChecks(gate);
+  return checksOf(gate).flatMap((check) =>
+    check.field === undefined ? whole.filter(([, one]) => one === check) : [[check.field, check] as const],
+  );
 }
 
 function withoutRequired({ jsonSchema }: SchemaGate, waived: ReadonlySet<string>): Pick<SchemaGate, "jsonSchema"> {
