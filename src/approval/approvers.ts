@@ -33,6 +33,13 @@ export type Approvers = Readonly<Record<string, ApproverKey | readonly ApproverK
 /** Approvers' keys that were checked. */
 export type KnownApprovers = ReadonlyMap<string, readonly ApproverKey[]>;
 
+/** Returns the keys of an approver. */
+export function keysOf(approvers: Approvers, name: string): readonly ApproverKey[] {
+  const keys = Object.hasOwn(approvers, name) ? approvers[name] : undefined;
+  if (keys === undefined) return [];
+  return typeof keys === "string" || "kind" in keys ? [keys] : keys;
+}
+
 /** The largest number of keys of one person. */
 const KEYS_MAX = 20;
 

@@ -5,7 +5,7 @@
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Command, Option } from "commander";
-import type { Approvers } from "../approval/approvers.js";
+import { type Approvers, keysOf } from "../approval/approvers.js";
 import { readPrivateKey } from "../approval/keys.js";
 import { createApproverKeys, signApproval } from "../approval/message.js";
 import { errnoOf } from "../errors.js";
@@ -14,7 +14,7 @@ import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-co
 import { attemptOptions, logLevelOption, notEmpty, readSecret, stateOption } from "./options.js";
 import { openSession } from "./state.js";
 import { ask, confirm, isInteractive, print, printable, type Terminal } from "./terminal.js";
-import { keysOf, openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
+import { openVerifiers, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 import { type Decision, type WaitingSession, waitingSession } from "./waiting.js";
 
 interface DecideOptions extends TrustOptions, AttemptLimits {

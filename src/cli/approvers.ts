@@ -3,13 +3,13 @@
  * reads and writes the files.
  */
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { ApproverKey } from "../approval/approvers.js";
+import { type ApproverKey, keysOf } from "../approval/approvers.js";
 import { keyIdOf } from "../approval/keys.js";
 import { ApproversFile } from "./approvers-file.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { age, jsonOption, logLevelOption, notEmpty } from "./options.js";
 import { counted, print, printable, printJson, type Terminal, timeText } from "./terminal.js";
-import { approversOption, keysOf } from "./trust.js";
+import { approversOption } from "./trust.js";
 
 /** The longest name of an approver, in characters. */
 const NAME_MAX = 200;

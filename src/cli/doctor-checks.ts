@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
 import process from "node:process";
+import { keysOf } from "../approval/approvers.js";
 import { loadWebAuthn } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
@@ -13,7 +14,7 @@ import { probeServer, type ServerFacts } from "./mcp-probe.js";
 import { requireFolder } from "./options.js";
 import { openState } from "./state.js";
 import { counted, sizeText, withoutPasswords } from "./terminal.js";
-import { keysOf, openVerifiers, readTrust } from "./trust.js";
+import { openVerifiers, readTrust } from "./trust.js";
 
 /** One thing that was looked at. */
 export interface Finding {

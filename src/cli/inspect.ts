@@ -8,7 +8,7 @@ import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import { draw, type Graph, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
 import { HOST_ACTIONS } from "../inspector/actions.js";
-import { routedPath } from "../inspector/details.js";
+import { phasedPath, routedPath } from "../inspector/details.js";
 import { createInspector, type InspectorOptions } from "../inspector/inspector.js";
 import type { EngineOptions } from "../phased/options.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
@@ -228,11 +228,5 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
 async function sessionGraph({ engine, routed }: OpenedState, id: string): Promise<Graph> {
   const { items } = await routed.listInstances({ idPrefix: id, limit: 1 });
   if (items[0]?.sessionId === id) return routedPath(routed, id);
-  const { structure, currentPhase, completedPhases, skippedPhases, status } = await engine.getState(id);
-  return phasedGraph(structure, (number) => {
-    if (skippedPhases.includes(number)) return "skipped";
-    if (completedPhases.includes(number)) return "done";
-    if (number !== currentPhase) return "ahead";
-    return status === "failed" ? "failed" : "current";
-  });
+  return phasedPath(await engine.getState(id));
 }

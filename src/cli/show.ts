@@ -6,6 +6,7 @@ import type { Writable } from "node:stream";
 import { Command } from "commander";
 import { hashEvidence } from "../approval/message.js";
 import { waivedText } from "../gate/waivers.js";
+import type { RecordedReader } from "../inspector/sources.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
@@ -18,7 +19,7 @@ import type { RecordedEntry } from "../workspace/session/machine.js";
 import { attemptLines, EVIDENCE_MAX, resultLines, submittedLines } from "./attempts.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, stateOption } from "./options.js";
-import { type OpenedSession, openSession, type RecordedReader } from "./state.js";
+import { type OpenedSession, openSession } from "./state.js";
 import { print, printable, printJson, styled, type Terminal, timeText } from "./terminal.js";
 import { readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
@@ -317,15 +318,15 @@ function stepLines(entry: RoutedEntry, stream: Writable, full: boolean): string[
 }
 
 async function recordedReport(reader: RecordedReader, sessionId: string, { stream }: Shown): Promise<Report> {
-  const json = await reader.report(sessionId);
-  const { status, workflow, createdAt, entries } = json;
+  const { head, entries = [] } = (await reader.read(sessionId)) ?? {};
+  const { status, workflow, createdAt } = head ?? {};
   const fields: Field[] = [
     ["workflow", workflow && printable(workflow)],
     ["status", status && styledStatus(stream, status)],
     ["created", createdAt && timeText(createdAt)],
   ];
   const lines = entries.map((entry) => `${timeText(entry.at)}  ${entry.type} ${printable(subjectOf(entry))}`.trimEnd());
-  return { json, fields, lines, isUnapproved: false };
+  return { json: { sessionId, ...head, entries }, fields, lines, isUnapproved: false };
 }
 
 function subjectOf(entry: RecordedEntry): string {

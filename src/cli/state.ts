@@ -4,31 +4,23 @@
  */
 import { access, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { PhasegateError } from "../errors.js";
 import type { AttemptLimits } from "../gate/judge.js";
-import type { Receipt } from "../log/commit.js";
-import type { SessionAudit } from "../phased/approval/ledger.js";
+import { RecordedReader } from "../inspector/sources.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import { type ListedSession, type LookAt, lookAtSession } from "../phased/lists.js";
 import { Notifications } from "../phased/notifications.js";
 import { type EngineOptions, resolveOptions } from "../phased/options.js";
 import { createContext } from "../phased/phased.js";
 import type { ContentProvider } from "../ports/content-provider.js";
-import type { SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { RoutedNotifications } from "../routed/notifications.js";
 import { createRoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "../routed/options.js";
 import { routedMachine } from "../routed/state/machine.js";
 import { lookAtInstance } from "../routed/views.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
-import {
-  type RecordedEntry,
-  type RecordedHead,
-  Recorder,
-  recordedEntries,
-  recordedMachine,
-} from "../workspace/session/machine.js";
+import { recordedMachine } from "../workspace/session/machine.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
@@ -194,7 +186,7 @@ export async function sessionIn(
   const limits = { ...LIMITS, ...attempts };
   // The summary is not covered by a hash. If its kind was changed, the log fails its check under the wrong machine.
   const kind = (await storage.read(id))?.summary.kind;
-  if (kind === recordedMachine.kind) return { kind: "recorded", engine: new RecordedReader(storage, trust.hashKey) };
+  if (kind === recordedMachine.kind) return { kind: "recorded", engine: recordedIn(storage, trust.hashKey) };
   if (kind !== routedMachine.kind) {
     const more = plans === undefined ? {} : { plans };
     return { kind: "phased", engine: createEngine({ storage, content, limits, ...trust, ...more }) };
@@ -218,7 +210,7 @@ export function createLooker(storage: StorageAdapter, { maxAttemptsTotal, ...tru
   const phased = createContext(options, new Notifications());
   const resolved = resolveRoutedOptions({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, limits, ...trust });
   const routed = createRoutedContext(resolved, new RoutedNotifications());
-  const recorded = new RecordedReader(storage, hashKey);
+  const recorded = recordedIn(storage, hashKey);
   const looks: Readonly<Record<string, (id: SessionId) => Promise<ListedSession | undefined>>> = {
     phased: (id) => lookAtSession(phased, id),
     [routedMachine.kind]: (id) => lookAtInstance(routed, id),
@@ -259,45 +251,6 @@ const NO_DECIDER = {
   },
 };
 
-/** A recorded session: its state, and its entries from the oldest to the newest. */
-export type RecordedReport = { readonly sessionId: string } & Partial<RecordedHead> & {
-    readonly entries: readonly RecordedEntry[];
-  };
-
-/** Reads recorded sessions without the workspace that records them. */
-export class RecordedReader {
-  readonly #storage: StorageAdapter;
-  readonly #recorder: Recorder;
-
-  constructor(storage: StorageAdapter, hashKey?: string | Uint8Array) {
-    this.#storage = storage;
-    const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
-    const clock = { now: () => Date.now() };
-    this.#recorder = new Recorder({ storage, clock, ...(key === undefined ? {} : { hashKey: key }) });
-  }
-
-  /** Reads a whole session. */
-  async report(sessionId: string): Promise<RecordedReport> {
-    const entries: RecordedEntry[] = [];
-    let head: RecordedHead | undefined;
-    for await (const commit of this.#recorder.log(sessionId)) {
-      entries.push(...recordedEntries(commit));
-      head = commit.head;
-    }
-    return { sessionId, ...head, entries };
-  }
-
-  /** Reads the entry of a session in a list. Returns undefined if the session does not exist. */
-  lookAt(id: SessionId): Promise<SessionSummary | undefined> {
-    return this.#recorder.lookAt(id);
-  }
-
-  /** Audits a session. Recorded sessions have no approvals. */
-  async audit(sessionId: string, receipt?: Receipt): Promise<SessionAudit> {
-    return { ...(await this.#recorder.audit(sessionId, receipt)), approvals: [], warnings: [] };
-  }
-
-  async close(): Promise<void> {
-    await this.#storage.close?.();
-  }
+function recordedIn(storage: StorageAdapter, hashKey: EngineOptions["hashKey"]): RecordedReader {
+  return new RecordedReader({ storage, ...(hashKey === undefined ? {} : { hashKey }) });
 }

@@ -3,7 +3,7 @@
  * run and ask. A server and a person who approves must be given the same approvers and key, so that both check alike.
  */
 import { InvalidArgumentError, Option } from "commander";
-import { type ApproverKey, type Approvers, checkApprovers } from "../approval/approvers.js";
+import { type Approvers, checkApprovers } from "../approval/approvers.js";
 import type { EngineOptions } from "../phased/options.js";
 import type { Verifier } from "../ports/verifier.js";
 import { createVerifiers } from "../verifiers/create-verifiers.js";
@@ -84,13 +84,6 @@ function currentApprovers({ approvers, approver }: TrustOptions, report: (error:
 
 function throwIt(error: unknown): never {
   throw error;
-}
-
-/** Returns the keys of an approver. */
-export function keysOf(approvers: Approvers, name: string): readonly ApproverKey[] {
-  const keys = Object.hasOwn(approvers, name) ? approvers[name] : undefined;
-  if (keys === undefined) return [];
-  return typeof keys === "string" || "kind" in keys ? [keys] : keys;
 }
 
 const KEY_LENGTH_MIN = 32;

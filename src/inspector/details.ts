@@ -1,10 +1,10 @@
 /** One session as the page shows it: phases with their states, attempts, commits, and the way through a routed workflow. */
-import { draw, type Graph, type NodeState, phasedGraph, routedGraph } from "../graph/graph.js";
+import { draw, type Graph, phasedGraph, routedGraph } from "../graph/graph.js";
 import type { Engine } from "../phased/engine.js";
 import type { ListedSession } from "../phased/lists.js";
 import type { SessionEvent } from "../phased/state/events.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
-import type { FullStateView } from "../phased/views.js";
+import type { FullStateView, StateView } from "../phased/views.js";
 import type { SessionCommit } from "../phased/watch.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { FINISH } from "../workflow/routed-definition.js";
@@ -30,7 +30,6 @@ export async function phasedDetail(engine: Engine, summary: ListedSession): Prom
   const { sessionId } = summary;
   const [state, attempts] = [await engine.getFullState(sessionId), await engine.history(sessionId)];
   const phases = state.structure.phases.map(({ number }) => phaseLine(state, attempts, number));
-  const states = new Map(phases.map(({ number, state: of }) => [number, NODE_STATES[of]]));
   const waiting = await waitingIn(engine, sessionId);
   return {
     kind: "phased",
@@ -41,7 +40,7 @@ export async function phasedDetail(engine: Engine, summary: ListedSession): Prom
     revision: state.head.revision,
     options: state.options,
     phases,
-    drawing: draw(phasedGraph(state.structure, (number) => states.get(number) ?? "ahead")),
+    drawing: draw(phasedPath(state)),
     notices: noticesOf(state),
     ...(state.plan === undefined ? {} : { plan: state.plan }),
     ...(waiting === undefined ? {} : { awaiting: waiting }),
@@ -49,17 +48,15 @@ export async function phasedDetail(engine: Engine, summary: ListedSession): Prom
   };
 }
 
-const NODE_STATES: Readonly<Record<PhaseLine["state"], NodeState>> = {
-  done: "done",
-  overridden: "done",
-  skipped: "skipped",
-  working: "current",
-  refused: "current",
-  waiting: "current",
-  paused: "current",
-  failed: "failed",
-  ahead: "ahead",
-};
+/** Returns the way of a phased session over the graph of its workflow. */
+export function phasedPath({ structure, currentPhase, completedPhases, skippedPhases, status }: StateView): Graph {
+  return phasedGraph(structure, (number) => {
+    if (skippedPhases.includes(number)) return "skipped";
+    if (completedPhases.includes(number)) return "done";
+    if (number !== currentPhase || status === "completed") return "ahead";
+    return status === "failed" ? "failed" : "current";
+  });
+}
 
 function phaseLine(state: FullStateView, attempts: readonly PhaseAttempt[], number: number): PhaseLine {
   const phase = state.structure.phases.find((one) => one.number === number);

@@ -7,7 +7,7 @@ import type { RoutedView } from "../routed/types.js";
 import type { JsonObject } from "../workflow/json.js";
 import { differencesOf } from "./differences.js";
 import type { InspectorSources } from "./sources.js";
-import type { AnswerBody, Inbox, Waiting } from "./wire.js";
+import type { AnswerBody, Inbox, Kind, Waiting } from "./wire.js";
 
 /** Returns everything that waits, the oldest request first. */
 export async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
@@ -120,14 +120,14 @@ export function waitingInstance({ awaiting }: RoutedView): Waiting | undefined {
  */
 export async function answer(
   { engine, routed }: InspectorSources,
+  kind: Kind,
   sessionId: string,
   body: AnswerBody,
 ): Promise<{ readonly status: string }> {
   const { what, decision, by, note, request, evidenceHash = "", signature } = body;
   const said = { by, ...(note === undefined ? {} : { note }), ...(signature === undefined ? {} : { signature }) };
-  const isInstance = engine === undefined || (routed !== undefined && (await isRouted(routed, sessionId)));
   if (decision === "deny" && (note === undefined || note.trim() === "")) throw noteMissing();
-  if (isInstance) {
+  if (kind === "routed" || engine === undefined) {
     const view =
       decision === "approve"
         ? await routed?.approve(sessionId, { ...said, evidenceHash })
@@ -146,10 +146,6 @@ export async function answer(
       ? await engine.approve(sessionId, { ...said, evidenceHash })
       : await engine.deny(sessionId, { ...said, note: note ?? "", evidenceHash });
   return { status: passed ? "passed" : "refused" };
-}
-
-async function isRouted(routed: RoutedEngine, sessionId: string): Promise<boolean> {
-  return (await routed.listInstances({ idPrefix: sessionId, limit: 1 })).items.length > 0;
 }
 
 function noteMissing(): PhasegateError<"INVALID_INPUT"> {

@@ -265,13 +265,16 @@ async function write(app: App, path: string, request: Request): Promise<Response
   if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
   const [what, given = "", part] = path.split("/").map(decodeURIComponent);
   if (what !== "sessions") return refuse(NOT_FOUND);
+  if (part !== "challenge" && part !== "answer" && part !== "action") return refuse(NOT_FOUND);
   const id = parseSessionId(given);
   if (part === "challenge") {
     const body = await bodyOf(request, challengeBody);
-    return json(await challengeFor(options, app.approvers(), id, body, app.clock));
+    return json(await challengeFor(options, app.approvers(), (await found(app, id)).kind, id, body, app.clock));
   }
-  if (part === "answer") return json(await answer(options, id, await bodyOf(request, answerBody)));
-  if (part !== "action") return refuse(NOT_FOUND);
+  if (part === "answer") {
+    const said = await bodyOf(request, answerBody);
+    return json(await answer(options, (await found(app, id)).kind, id, said));
+  }
   const body = await bodyOf(request, actionBody);
   if (options.actions?.includes(body.action) !== true) {
     const remedy = "The host must allow it: `phasegate inspect --allow-actions`.";

@@ -2,14 +2,14 @@
  * Passkeys on the page: what an approver signs for an answer, and the registration of a passkey by an invitation. What counts
  * as a signature is decided in approval/.
  */
-import type { ApproverKey, Approvers, Invitations, Passkey } from "../approval/approvers.js";
+import { type Approvers, type Invitations, keysOf, type Passkey } from "../approval/approvers.js";
 import type { ApprovalQuestion, WaiverQuestion } from "../approval/message.js";
 import { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOptions } from "../approval/passkey.js";
 import { PhasegateError } from "../errors.js";
 import type { FullClock } from "../ports/clock.js";
 import { notThere } from "./inbox.js";
 import type { InspectorSources } from "./sources.js";
-import type { About, Challenge, ChallengeBody, InvitationView } from "./wire.js";
+import type { About, Challenge, ChallengeBody, InvitationView, Kind } from "./wire.js";
 
 /** How long a person may take to register a passkey, in milliseconds. */
 const REGISTER_MS = 5 * 60_000;
@@ -24,12 +24,6 @@ export function approversIn(approvers: Approvers): About["approvers"] {
   });
 }
 
-function keysOf(approvers: Approvers, name: string): readonly ApproverKey[] {
-  const keys = Object.hasOwn(approvers, name) ? approvers[name] : undefined;
-  if (keys === undefined) return [];
-  return typeof keys === "string" || "kind" in keys ? [keys] : keys;
-}
-
 function passkeysOf(approvers: Approvers, name: string): readonly Passkey[] {
   return keysOf(approvers, name).filter((key) => typeof key !== "string");
 }
@@ -38,11 +32,12 @@ function passkeysOf(approvers: Approvers, name: string): readonly Passkey[] {
 export async function challengeFor(
   sources: InspectorSources,
   approvers: Approvers,
+  kind: Kind,
   sessionId: string,
   { decision, by, note, request }: ChallengeBody,
   clock: FullClock,
 ): Promise<Challenge> {
-  const question = await questionOf(sources, sessionId);
+  const question = await questionOf(sources, kind, sessionId);
   if (question?.request !== request) throw notThere("it asks something else by now", sessionId);
   const [first, ...others] = passkeysOf(approvers, by);
   if (first === undefined) throw noPasskey(by);
@@ -54,10 +49,10 @@ export async function challengeFor(
 
 async function questionOf(
   { engine, routed }: InspectorSources,
+  kind: Kind,
   sessionId: string,
 ): Promise<ApprovalQuestion | WaiverQuestion | undefined> {
-  const isInstance = (await routed?.listInstances({ idPrefix: sessionId, limit: 1 }))?.items.length === 1;
-  if (isInstance) return (await routed?.status(sessionId))?.awaiting;
+  if (kind === "routed") return (await routed?.status(sessionId))?.awaiting;
   return (await engine?.getApproval(sessionId)) ?? (await engine?.getWaiver(sessionId));
 }
 

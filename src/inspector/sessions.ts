@@ -150,7 +150,7 @@ function readCursor(text: string): Cursor {
   try {
     return cursorSchema.parse(JSON.parse(atob(text.replace(/-/g, "+").replace(/_/g, "/"))));
   } catch (cause) {
-    throw new PhasegateError("CURSOR_INVALID", "the cursor is none of this list", {
+    throw new PhasegateError("CURSOR_INVALID", "the cursor does not belong to this list", {
       remedy: "Begin at the first page.",
       details: { cursor: text.slice(0, 100) },
       cause,

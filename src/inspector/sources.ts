@@ -3,13 +3,16 @@
  * have none, and are read from their storage.
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import type { AuditReport, Receipt } from "../log/commit.js";
+import type { Receipt } from "../log/commit.js";
+import type { SessionAudit } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
 import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import { systemClock } from "../ports/clock.js";
-import type { SessionQuery, StorageAdapter } from "../ports/storage-adapter.js";
+import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import type { RoutedEngine } from "../routed/engine.js";
+import type { SessionId } from "../workflow/names.js";
 import {
+  type RecordedCommit,
   type RecordedEntry,
   type RecordedHead,
   Recorder,
@@ -74,7 +77,7 @@ async function* changesOf(commits: AsyncIterable<Change>): AsyncGenerator<Change
 
 async function* none(): AsyncGenerator<Change> {}
 
-/** Reads recorded sessions. */
+/** Reads recorded sessions without the workspace that records them. */
 export class RecordedReader {
   readonly #storage: StorageAdapter;
   readonly #recorder: Recorder;
@@ -87,16 +90,19 @@ export class RecordedReader {
 
   async list(query: SessionQuery): Promise<SessionPage> {
     const own = { ...query, kind: recordedMachine.kind };
-    const page = await checkedPage(await this.#storage.list(own), query, (id) => this.#recorder.lookAt(id));
+    const page = await checkedPage(await this.#storage.list(own), query, (id) => this.lookAt(id));
     return withTotal(this.#storage, own, page);
   }
 
-  /** Reads a whole session; undefined if there is none. */
-  async read(
-    sessionId: string,
-  ): Promise<({ readonly head: RecordedHead; readonly entries: readonly RecordedEntry[] } & Receipt) | undefined> {
+  /** Returns the entry of a session in a list; undefined if the session does not exist. */
+  lookAt(id: SessionId): Promise<SessionSummary | undefined> {
+    return this.#recorder.lookAt(id);
+  }
+
+  /** Reads a whole session: its state, and its entries from the oldest to the newest. Undefined if there is none. */
+  async read(sessionId: string): Promise<RecordedSession | undefined> {
     const entries: RecordedEntry[] = [];
-    let last: ({ readonly head: RecordedHead } & Receipt) | undefined;
+    let last: Pick<RecordedCommit, "head" | "version" | "hash"> | undefined;
     for await (const commit of this.#recorder.log(sessionId)) {
       entries.push(...recordedEntries(commit));
       last = commit;
@@ -104,7 +110,18 @@ export class RecordedReader {
     return last && { head: last.head, version: last.version, hash: last.hash, entries };
   }
 
-  audit(sessionId: string): Promise<AuditReport> {
-    return this.#recorder.audit(sessionId);
+  /** Audits a session. Recorded sessions have no approvals. */
+  async audit(sessionId: string, receipt?: Receipt): Promise<SessionAudit> {
+    return { ...(await this.#recorder.audit(sessionId, receipt)), approvals: [], warnings: [] };
   }
+
+  async close(): Promise<void> {
+    await this.#storage.close?.();
+  }
+}
+
+/** A whole recorded session, with the receipt of its last commit. */
+export interface RecordedSession extends Receipt {
+  readonly head: RecordedHead;
+  readonly entries: readonly RecordedEntry[];
 }
