@@ -7,7 +7,8 @@
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
- * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
+ * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
+ *   going; operations.ts: what each one does
  * - attempts.ts: how attempts at gates are printed, with their evidence
  * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
@@ -97,6 +98,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   skip: async () => (await import("./operate.js")).operateCommand("skip"),
   override: async () => (await import("./operate.js")).operateCommand("override"),
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
+  assign: async () => (await import("./operate.js")).operateCommand("assign"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
   cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,

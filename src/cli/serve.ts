@@ -110,7 +110,7 @@ function toolOptions(): Option[] {
       .env("PHASEGATE_TOOL_NAME")
       .argParser(toolName)
       .default("pos_workflow"),
-    new Option("--actions <list>", "actions that agents may use, joined by ','; all if not given")
+    new Option("--actions <list>", "actions that agents may use, joined by ','; all but delete_session if not given")
       .env("PHASEGATE_ACTIONS")
       .argParser(actionList),
     new Option("--enforcement <how>", "how to treat gate files with strict: false: as strict, or as they are written")
