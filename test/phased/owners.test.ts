@@ -230,7 +230,7 @@ describe("an actor", () => {
       session: expect.objectContaining({ sessionId: id, owner: "ann", team: "red", kind: "phased" }),
     });
     // Pages of those that the rule lets through, whose cursors name no other session.
-    const others = [];
+    const others: string[] = [];
     for (let index = 0; index < 4; index += 1) {
       others.push(await startTwoPhases(engine.as(BOB), `src/${index}.ts`));
       await startTwoPhases(ann, `src/red-${index}.ts`);
@@ -259,7 +259,11 @@ describe("an actor", () => {
     const { engine, ann } = await shared();
     let closed = 0;
     const host = makeEngine({
-      storage: Object.assign(makeEngine().storage, { close: async () => void (closed += 1) }),
+      storage: Object.assign(makeEngine().storage, {
+        close: async () => {
+          closed += 1;
+        },
+      }),
     });
     await host.engine.as(ANN).close();
     expect(closed).toBe(0);
