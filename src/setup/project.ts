@@ -37,19 +37,22 @@ export interface Roots {
   readonly home: string;
 }
 
+/** What shows that a folder is a project, what counts most first. */
+const SIGNS: readonly string[] = [RECORD_PATH, ".git", "package.json"];
+
 /**
  * Finds the project that a folder is in: the nearest folder upwards with a record of init, else with `.git`, else with
  * package.json. The user's own folder counts only if it is where the search begins. Undefined if there is none.
  */
-export async function findProject(folder: string, home = homedir()): Promise<Roots | undefined> {
+export async function findProject(folder: string, signs = SIGNS): Promise<Roots | undefined> {
   const start = await realpath(folder);
-  const realHome = await realpath(home);
+  const realHome = await realpath(homedir());
   const folders: string[] = [];
   for (let at = start; ; at = dirname(at)) {
     if (at === start || at !== realHome) folders.push(at);
     if (dirname(at) === at) break;
   }
-  for (const sign of [RECORD_PATH, ".git", "package.json"]) {
+  for (const sign of signs) {
     for (const root of folders) if (await exists(join(root, sign))) return { root, home: realHome };
   }
   return undefined;
