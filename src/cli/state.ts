@@ -109,7 +109,7 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
 
 async function requireSessions(file: string, where: string): Promise<void> {
   await access(file).catch((cause: unknown) => {
-    const hint = "The server makes them. If it has run before, give the value that `phasegate serve --state` has.";
+    const hint = "An agent makes the first one. If there is one, give the value that `phasegate serve --state` has.";
     throw new CommandFailure(`there are no sessions in ${where}`, EXIT.environment, hint, { cause });
   });
 }

@@ -108,7 +108,8 @@ test("an agent fixes a bug through the server that a client starts from what the
 
   // The other clients start the same server on the same sessions.
   const codex = parseToml(await read(".codex/config.toml"));
-  const vscode = JSON.parse((await read(".vscode/mcp.json")).replaceAll("${workspaceFolder}", root)).servers.phasegate;
+  const vscode = JSON.parse((await read(".vscode/mcp.json")).replaceAll(/\$\{workspaceFolder\}/g, () => root)).servers
+    .phasegate;
   for (const configured of [entryOf(codex), vscode]) {
     const other = await connectIn(root, configured);
     expect(await other.ask({ action: "get_state", session_id })).toMatchObject({ session_status: "completed" });
