@@ -70,7 +70,9 @@ test("adds two numbers", () => {
 `,
 };
 
-test("an agent fixes a bug through the server that a client starts from what the packed package has written", async () => {
+const PACKED = "an agent fixes a bug through the server that a client starts from what the packed package has written";
+// Eleven processes one after the other, on a machine that may have others to run.
+test(PACKED, { timeout: 120_000 }, async () => {
   const { root, home, write } = await aProject(FILES);
   await installPacked(root);
   await write({ ".gitignore": "node_modules/\n" });
