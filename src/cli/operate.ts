@@ -65,6 +65,12 @@ async function operate(
   options: OperateOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
+  // Not left to commander: they may come from the project of the current folder.
+  const missing =
+    name === "sync" ? (["project", "workflows"] as const).find((one) => options[one] === undefined) : undefined;
+  if (missing !== undefined) {
+    throw new CommandFailure(`--${missing} is missing`, EXIT.usage, "Give the value that `phasegate serve` has.");
+  }
   const { project, json } = options;
   const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };

@@ -145,11 +145,10 @@ Give --phase in scripts: without it, a second run would override the next gate.`
 An agent may not adopt a plan that asks for less than the one that its session began with: only the host may.`,
     note: { text: "why; the history shows it" },
     options: () => [
-      projectOption().makeOptionMandatory(),
+      projectOption(),
       new Option("--workflows <dir...>", "the server's folders of phased workflows")
         .env("PHASEGATE_WORKFLOWS")
-        .argParser(repeated)
-        .makeOptionMandatory(),
+        .argParser(repeated),
       new Option("--preview", "only show what would change"),
     ],
     phased: async (engine, id, { by, note, preview }) => {
