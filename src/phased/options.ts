@@ -1,6 +1,6 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { type Approvers, currentApprovers } from "../approval/approvers.js";
+import { type Approvers, checkApprovers, currentApprovers } from "../approval/approvers.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
@@ -206,12 +206,14 @@ function badLimit(name: string, limit: number): PhasegateError<"INVALID_INPUT"> 
 }
 
 function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
+  const unsigned = allowUnsignedApprovals === true;
+  if (typeof approvers !== "function") return { approvers: checkApprovers(approvers), unsigned };
   const current = currentApprovers(approvers);
   return {
     get approvers() {
       return current();
     },
-    unsigned: allowUnsignedApprovals === true,
+    unsigned,
   };
 }
 

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { About, Inbox, SessionList } from "../../src/inspector/wire.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles, people } from "../support/approvals.js";
 import { writeFiles } from "../support/write-files.js";
-import { BIN, runBin } from "./bin.js";
+import { BIN } from "./bin.js";
 import { GARDENS } from "./routed-folders.js";
 import { run } from "./run-cli.js";
 import { SMALL } from "./workflow-folders.js";
@@ -75,15 +75,15 @@ describe("phasegate inspect", () => {
 
   it("reports a state that is missing, a port that is in use, and a token that can be guessed", async () => {
     const folder = await temporaryFolder();
-    const missing = await runBin(["inspect", "--state", join(folder, "none")]);
+    const missing = await run("inspect", "--state", join(folder, "none"));
     expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining("none")]);
     const state = join(folder, "state");
     await (await FileStorage.open(state)).close?.();
     const { origin } = await inspect(["--state", state]);
-    const taken = await runBin(["inspect", "--state", state, "--port", new URL(origin).port]);
+    const taken = await run("inspect", "--state", state, "--port", new URL(origin).port);
     expect([taken.code, taken.stderr]).toEqual([3, expect.stringContaining("--port 0")]);
-    const env = { PHASEGATE_INSPECTOR_TOKEN: "secret" };
-    const short = await runBin(["inspect", "--state", state], { env });
+    vi.stubEnv("PHASEGATE_INSPECTOR_TOKEN", "secret");
+    const short = await run("inspect", "--state", state);
     expect([short.code, short.stderr]).toEqual([2, expect.stringContaining("32 characters")]);
   });
 });
