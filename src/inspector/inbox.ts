@@ -2,6 +2,7 @@
 import { PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
+import type { StateView } from "../phased/views.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
 import type { JsonObject } from "../workflow/json.js";
@@ -14,7 +15,8 @@ export async function inboxOf({ engine, routed }: InspectorSources): Promise<Inb
   const found: (Waiting | undefined)[] = [];
   if (engine !== undefined) {
     const asked = [...(await engine.approvals()), ...(await engine.waivers())];
-    for (const id of new Set(asked.map(({ sessionId }) => sessionId))) found.push(await waitingIn(engine, id));
+    for (const id of new Set(asked.map(({ sessionId }) => sessionId)))
+      found.push(await waitingIn(engine, await engine.getState(id), await engine.history(id)));
   }
   if (routed !== undefined) {
     for await (const id of waitingIds(routed)) found.push(waitingInstance(await routed.status(id)));
@@ -37,12 +39,15 @@ async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
 }
 
 /** Returns what a phased session waits for a person for; undefined if it waits for nobody. */
-export async function waitingIn(engine: Engine, sessionId: string): Promise<Waiting | undefined> {
-  const [approval, waiver] = [await engine.getApproval(sessionId), await engine.getWaiver(sessionId)];
+export async function waitingIn(
+  engine: Engine,
+  { sessionId, structure, awaitingApproval, waitsForWaiver }: StateView,
+  attempts: readonly PhaseAttempt[],
+): Promise<Waiting | undefined> {
+  const approval = awaitingApproval ? await engine.getApproval(sessionId) : undefined;
+  const waiver = waitsForWaiver ? await engine.getWaiver(sessionId) : undefined;
   const question = approval ?? waiver;
   if (question === undefined) return undefined;
-  const { structure } = await engine.getState(sessionId);
-  const attempts = await engine.history(sessionId);
   const before = attempts.findLastIndex(({ phase, status }) => phase === question.phase && status === "failed");
   const common = {
     sessionId,
@@ -58,7 +63,7 @@ export async function waitingIn(engine: Engine, sessionId: string): Promise<Wait
   } as const;
   if (approval !== undefined) {
     const { prompt, evidence, evidenceHash, verification, warnings } = approval;
-    const [then] = await evidenceOf(engine, sessionId, [before]);
+    const [then] = before === -1 ? [] : await evidenceOf(engine, sessionId, [before]);
     const differences = then === undefined ? {} : { differences: differencesOf(then, evidence) };
     return {
       ...common,

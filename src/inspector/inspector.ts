@@ -4,12 +4,14 @@
  *
  * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer
  * - wire.ts: every answer and message as a type, for the page and the server
- * - sources.ts: the engines behind it; sessions.ts: lists with filters; details.ts: one session; differences.ts: what changed
+ * - sources.ts: the engines behind it; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
  * - passkeys.ts: what approvers sign, and how their passkeys are registered
  * - live.ts: the stream of changes
- * - page-files.ts: the built page; page/: its sources, which run in the browser
+ * - page/: the page's sources, which run in the browser
  */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import * as z from "zod/mini";
 import type { Approvers, Invitations } from "../approval/approvers.js";
 import { signatureSchema } from "../approval/message.js";
@@ -23,11 +25,9 @@ import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedD
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere } from "./inbox.js";
 import { Live } from "./live.js";
-import { pageFile } from "./page-files.js";
 import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
-import { listSessions } from "./sessions.js";
+import { listSessions, statisticsOf } from "./sessions.js";
 import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
-import { statisticsOf } from "./statistics.js";
 import type { About, ApiError, HostAction, Kind, SessionDetail } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
 
@@ -133,12 +133,30 @@ async function answered(app: App, request: Request): Promise<Response> {
   return write(app, path.slice(4), request);
 }
 
+const TYPES: Readonly<Record<string, string>> = {
+  "index.html": "text/html; charset=utf-8",
+  "page.js": "text/javascript; charset=utf-8",
+  "page.css": "text/css; charset=utf-8",
+  "plots.js": "text/javascript; charset=utf-8",
+  "icon.svg": "image/svg+xml",
+};
+
+/** In the package the built page lies next to this code; where that is run from the sources, in the build. */
+const FOLDERS = [new URL("./page/", import.meta.url), new URL("../../dist/page/", import.meta.url)];
+const FOLDER = FOLDERS.find((folder) => existsSync(new URL("page.js", folder)));
+
+/** Answers with a file of the page; for every path without a dot with the page itself, which finds its view by the URL. */
 async function page(request: Request, path: string, base: string): Promise<Response> {
   if (request.method !== "GET" && request.method !== "HEAD") return refuse(WRONG_METHOD);
-  const file = await pageFile(path, base);
-  return file === undefined
-    ? refuse(NOT_FOUND)
-    : new Response(request.method === "HEAD" ? null : file.body, { headers: file.headers });
+  const name = path.includes(".") ? path : "index.html";
+  const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
+  if (type === undefined) return refuse(NOT_FOUND);
+  if (FOLDER === undefined) throw new Error("the page is not built: run `npm run build`");
+  const file = await readFile(new URL(name, FOLDER), "utf8");
+  const body = name === "index.html" ? file.replaceAll('"./', `"${base}/`) : file;
+  return new Response(request.method === "HEAD" ? null : body, {
+    headers: { "content-type": type, "cache-control": "no-cache" },
+  });
 }
 
 async function read(app: App, path: string, query: URLSearchParams, request: Request): Promise<Response> {
@@ -160,7 +178,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
       return workflow === undefined ? refuse(NOT_FOUND) : json(workflow);
     }
     case "sessions": {
-      if (name === "") return json(await listSessions(sources, filterOf(query), app.clock.now()));
+      if (name === "") return json(await listSessions(sources, query, app.clock.now()));
       return session(app, name, part, index, numberIn(query, "cursor"));
     }
     default:
@@ -303,15 +321,6 @@ async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T>
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "", "Correct this member of the body.");
-}
-
-const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "cursor", "limit"] as const;
-
-function filterOf(query: URLSearchParams): Parameters<typeof listSessions>[1] {
-  const given = FILTERS.flatMap((key) =>
-    query.get(key) === null || query.get(key) === "" ? [] : [[key, query.get(key)]],
-  );
-  return Object.fromEntries(given);
 }
 
 function numberIn(query: URLSearchParams, key: string): number | undefined {

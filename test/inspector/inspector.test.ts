@@ -1,3 +1,4 @@
+import { MemoryStorage } from "phasegate";
 import { describe, expect, it } from "vitest";
 import type {
   About,
@@ -13,6 +14,15 @@ import type {
 } from "../../src/inspector/wire.js";
 import { built } from "../support/workflows.js";
 import { makeHouse } from "./house.js";
+
+class CountedStorage extends MemoryStorage {
+  wholeLogs = 0;
+
+  override log(...given: Parameters<MemoryStorage["log"]>) {
+    if (given[1]?.limit === undefined) this.wholeLogs += 1;
+    return super.log(...given);
+  }
+}
 
 describe("the list of sessions", () => {
   it("has sessions of all kinds, newest first, page by page, each once", async () => {
@@ -95,6 +105,20 @@ describe("a phased session", () => {
     ]);
     expect(await get(`sessions/${sessionId}/audit`)).toMatchObject({ intact: true });
     await expect(get(`sessions/${sessionId}/attempts/9`)).rejects.toThrow("404");
+  });
+
+  it("is shown from one reading of its log", async () => {
+    const storage = new CountedStorage();
+    const { engine, get } = await makeHouse({}, storage);
+    const working = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    await engine.completePhase(working.sessionId, { phase: 1, evidence: built });
+    const asking = await engine.start({ workflowType: "asking", target: "src/b.ts" });
+    await engine.completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
+    for (const { sessionId } of [working, asking]) {
+      storage.wholeLogs = 0;
+      await get(`sessions/${sessionId}`);
+      expect(storage.wholeLogs).toBe(1);
+    }
   });
 
   it("that does not exist is not found", async () => {

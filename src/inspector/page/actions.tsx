@@ -3,11 +3,10 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { ActionBody, SessionDetail } from "../wire.js";
 import { NameField, ownName } from "./answer.js";
-import { asFailure, type Failure, post } from "./api.js";
+import { about, asFailure, type Failure, post } from "./api.js";
 import { go, href } from "./router.js";
-import { about, announce } from "./state.js";
 import { line } from "./text.js";
-import { Failed } from "./view.js";
+import { announce, Failed } from "./view.js";
 
 type Action = ActionBody["action"];
 

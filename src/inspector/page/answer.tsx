@@ -2,13 +2,12 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { About, AnswerBody, Waiting } from "../wire.js";
-import { asFailure, type Failure, post } from "./api.js";
+import { about, asFailure, type Failure, post } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
 import { sign } from "./passkey.js";
-import { about, announce } from "./state.js";
 import { Line, Long, line } from "./text.js";
 import { Differences, Tree } from "./tree.js";
-import { Failed } from "./view.js";
+import { announce, Failed } from "./view.js";
 
 /** Whoever answered or acted last on this page: the name for the next time. */
 export const ownName = signal("");

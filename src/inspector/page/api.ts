@@ -1,10 +1,20 @@
-/** Requests to the server, and the data of a view, read again when something about it changes. */
-import { useSignal } from "@preact/signals";
+/**
+ * The server: what it tells all views, requests to it, its stream of changes, and the data of a view, read again when
+ * something about it changes.
+ */
+import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { ApiError, LiveMessage } from "../wire.js";
-import { onMessage } from "./live.js";
+import type { About, ApiError, LiveMessage } from "../wire.js";
 import { base } from "./router.js";
-import { login } from "./state.js";
+
+/** Whether the server answers this browser: unknown until the first answer. */
+export const login = signal<"unknown" | "done" | "needed">("unknown");
+
+/** What the inspector can do; the same as long as the page is open. */
+export const about = signal<About>({ kinds: [], actions: [], approvers: [], unsigned: false, title: "" });
+
+/** The number of requests that wait for a person. */
+export const waitingCount = signal<number | undefined>(undefined);
 
 /** An answer other than 2xx, or none at all. */
 export class Failure extends Error {
@@ -47,6 +57,59 @@ async function request<T>(path: string, options: RequestInit): Promise<T> {
   if (response.ok) return response.json();
   const { error }: ApiError = await response.json();
   throw new Failure(response.status, error);
+}
+
+/**
+ * Whether changes arrive. The browser opens a lost connection again by itself and names the last message that it has got; where
+ * it gives up, a new stream is opened, and everything is read anew.
+ */
+export const connection = signal<"opening" | "open" | "lost">("opening");
+
+/** The wait before a stream that has failed is opened again, in milliseconds. */
+const AGAIN_MS = 2000;
+
+const listeners = new Set<(message: LiveMessage) => void>();
+
+/** Calls a function with every message. Returns a function that ends this. */
+export function onMessage(listener: (message: LiveMessage) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function tell(message: LiveMessage): void {
+  for (const listener of listeners) listener(message);
+}
+
+let stream: EventSource | undefined;
+
+/** Opens the stream, and keeps it open. `isAllowed` is asked before it is opened again: the login may have ended. */
+export function openStream(isAllowed: () => Promise<boolean>): void {
+  open(isAllowed, true);
+  // A page that the browser keeps for "back" would hold its connection.
+  addEventListener("pagehide", () => stream?.close());
+  addEventListener("pageshow", ({ persisted }) => persisted && open(isAllowed, false));
+}
+
+function open(isAllowed: () => Promise<boolean>, isFirst: boolean): void {
+  const opened = new EventSource(`${base}api/events`);
+  stream = opened;
+  // A new stream does not know what this page has missed; one that the browser continues does.
+  let isAnew = !isFirst;
+  opened.addEventListener("open", () => {
+    connection.value = "open";
+    if (isAnew) tell({ type: "reset" });
+    isAnew = false;
+  });
+  opened.addEventListener("message", ({ data }) => tell(JSON.parse(data)));
+  opened.addEventListener("error", () => {
+    connection.value = "lost";
+    if (opened.readyState === EventSource.CLOSED) setTimeout(reopen, AGAIN_MS, isAllowed);
+  });
+}
+
+async function reopen(isAllowed: () => Promise<boolean>): Promise<void> {
+  if (await isAllowed()) open(isAllowed, false);
+  else setTimeout(reopen, AGAIN_MS, isAllowed);
 }
 
 /** The data of a view: what was read last, or why it can't be read. */

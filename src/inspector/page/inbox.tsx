@@ -2,9 +2,8 @@
 import { useSignal } from "@preact/signals";
 import type { Inbox as Items, LiveMessage, Waiting } from "../wire.js";
 import { AnswerForm, Matter, WhoMay } from "./answer.js";
-import { useData } from "./api.js";
+import { useData, waitingCount } from "./api.js";
 import { href } from "./router.js";
-import { waitingCount } from "./state.js";
 import { Ago, Line, line, number, Some, State } from "./text.js";
 import { Empty, Heading, Loading } from "./view.js";
 

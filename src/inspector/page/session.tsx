@@ -4,17 +4,15 @@ import { useEffect } from "preact/hooks";
 import type { LiveMessage, PhasedDetail, PhaseLine, SessionDetail } from "../wire.js";
 import { Actions } from "./actions.js";
 import { WaitingNow } from "./answer.js";
-import { useData } from "./api.js";
+import { onMessage, useData } from "./api.js";
 import { Attempts } from "./attempts.js";
 import { Picture } from "./graph.js";
-import { onMessage } from "./live.js";
 import { Audit, Log } from "./records.js";
 import { Recorded, Routed } from "./routed.js";
 import { href, place } from "./router.js";
-import { announce } from "./state.js";
 import { Ago, counted, duration, Line, Long, line, State, Time } from "./text.js";
 import { Tree } from "./tree.js";
-import { Copy, Heading, Loading, Tabs } from "./view.js";
+import { announce, Copy, Heading, Loading, Tabs } from "./view.js";
 
 /** The view of one session. */
 export function Session({ id }: { readonly id: string }) {

@@ -2,9 +2,8 @@
  * Text from outside: evidence, names, notes, the contents of files. It is never HTML; what can't be seen, or would turn the
  * text around it, is shown as a sign; and what is long is cut. Times and numbers are here, too.
  */
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { now } from "./state.js";
 
 /** Control characters; and those that are invisible, or change the direction of the text around them. */
 const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -124,6 +123,12 @@ export function Time({ at }: { readonly at: string }) {
     </time>
   );
 }
+
+/** The time, every 20 seconds: for ages. */
+const now = signal(Date.now());
+setInterval(() => {
+  now.value = Date.now();
+}, 20_000);
 
 /** How long ago a moment was: `3 min`. The moment itself when the pointer is on it. */
 export function Ago({ at, suffix = "" }: { readonly at: string; readonly suffix?: string }) {
