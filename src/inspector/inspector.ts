@@ -23,12 +23,12 @@ import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
-import { answer, inboxOf, notThere } from "./inbox.js";
+import { answer, inboxOf, notThere, waitingOf } from "./inbox.js";
 import { Live } from "./live.js";
-import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
-import { listSessions, statisticsOf } from "./sessions.js";
+import { approversIn, challengeFor, originOf, placeOf, Registrations } from "./passkeys.js";
+import { findIn, listSessions, statisticsOf } from "./sessions.js";
 import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
-import type { About, ApiError, HostAction, Kind, SessionDetail } from "./wire.js";
+import type { About, ApiError, HostAction, Inbox, Kind, LoginAnswer, SessionDetail } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
 
 /** Options of an inspector. */
@@ -87,7 +87,8 @@ export function createInspector(options: InspectorOptions): Inspector {
   const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
-  const app: App = { options, sources, live, base, guard, clock, approvers, registrations };
+  const inbox = shared(() => inboxOf(options));
+  const app: App = { options, sources, live, inbox, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
       let response: Response;
@@ -96,8 +97,11 @@ export function createInspector(options: InspectorOptions): Inspector {
       } catch (error) {
         response = failed(error, report);
       }
-      for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.headers.set(name, value);
-      return response;
+      // The host's own answers, such as `Response.redirect()`, may have headers that can't be changed.
+      const headers = new Headers(response.headers);
+      for (const [name, value] of Object.entries(SECURITY_HEADERS)) headers.set(name, value);
+      const { status, statusText } = response;
+      return new Response(request.method === "HEAD" ? null : response.body, { status, statusText, headers });
     },
     close: () => live.close(),
   };
@@ -107,11 +111,34 @@ interface App {
   readonly options: InspectorOptions;
   readonly sources: readonly Source[];
   readonly live: Live;
+  readonly inbox: () => Promise<Inbox>;
   readonly base: string;
   readonly guard: Guard;
   readonly clock: FullClock;
   readonly approvers: () => Approvers;
   readonly registrations: Registrations;
+}
+
+/** Of the callers that come while it runs, all get the next run: none gets what is older than its call. */
+function shared<T>(run: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> | undefined;
+  let next: Promise<T> | undefined;
+  const begin = () => {
+    next = undefined;
+    const result = run();
+    const ended = result
+      .catch(() => {})
+      .then(() => {
+        if (running === ended) running = undefined;
+      });
+    running = ended;
+    return result;
+  };
+  return () => {
+    if (running === undefined) return begin();
+    next ??= running.then(begin);
+    return next;
+  };
 }
 
 async function answered(app: App, request: Request): Promise<Response> {
@@ -148,7 +175,8 @@ const FOLDER = FOLDERS.find((folder) => existsSync(new URL("page.js", folder)));
 /** Answers with a file of the page; for every path without a dot with the page itself, which finds its view by the URL. */
 async function page(request: Request, path: string, base: string): Promise<Response> {
   if (request.method !== "GET" && request.method !== "HEAD") return refuse(WRONG_METHOD);
-  const name = path.includes(".") ? path : "index.html";
+  // Below a view, a dot belongs to the id of a session or the name of a workflow.
+  const name = path.includes(".") && !path.includes("/") ? path : "index.html";
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
   if (type === undefined) return refuse(NOT_FOUND);
   if (FOLDER === undefined) throw new Error("the page is not built: run `npm run build`");
@@ -161,15 +189,16 @@ async function page(request: Request, path: string, base: string): Promise<Respo
 
 async function read(app: App, path: string, query: URLSearchParams, request: Request): Promise<Response> {
   const { options, sources, live } = app;
-  const [what = "", name = "", part, index] = path.split("/").map(decodeURIComponent);
+  const [what = "", name = "", part, index] = segmentsOf(path);
   const frame = options.codeFrame ?? (async () => undefined);
   switch (what) {
     case "about":
       return json(about(app));
     case "events":
+      if (request.method === "HEAD") return refuse(WRONG_METHOD);
       return live.open(request.headers.get("last-event-id"), request.signal);
     case "inbox":
-      return json(await inboxOf(options));
+      return json(await app.inbox());
     case "statistics":
       return json(await statisticsOf(app.options, query.get("workflow") ?? undefined));
     case "workflows": {
@@ -206,6 +235,11 @@ async function session(
     return json(await (report ?? (recorded && new RecordedReader(recorded).audit(id))));
   }
   if (part === undefined) return json(await detail(app, kind, summary));
+  if (part === "waiting") {
+    const waiting = await waitingOf(app.options, kind, id);
+    if (waiting === undefined) throw notThere("it waits for nobody", id);
+    return json(waiting);
+  }
   if (kind !== "phased" || engine === undefined) return refuse(NOT_FOUND);
   if (part === "commits") return json(await commitsOf(engine, id, before));
   if (part !== "attempts") return refuse(NOT_FOUND);
@@ -222,10 +256,8 @@ async function detail({ options }: App, kind: Kind, summary: ListedSession): Pro
 /** Finds a session among all kinds. One that can't be shown is refused with its own error. */
 async function found({ sources }: App, id: string): Promise<{ readonly kind: Kind; readonly summary: ListedSession }> {
   for (const { kind, list } of sources) {
-    const { items, broken = [] } = await list({ idPrefix: id, limit: 20 });
-    const summary = items.find(({ sessionId }) => sessionId === id);
+    const { summary, damage } = await findIn(list, id);
     if (summary !== undefined) return { kind, summary };
-    const damage = broken.find(({ sessionId }) => sessionId === id);
     if (damage !== undefined) throw notThere(damage.message, id);
   }
   throw notThere("there is none", id);
@@ -257,18 +289,18 @@ const actionBody = z.object({
 
 async function write(app: App, path: string, request: Request): Promise<Response> {
   const { guard, base, options, registrations } = app;
-  const unsafe = guard.write(request);
+  const unsafe = guard.post(request);
   if (unsafe !== undefined) return refuse(unsafe);
   if (path === "login") {
-    const cookie = guard.cookieFor((await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
-    if (cookie === undefined)
+    const login = guard.loginBy((await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
+    if (login === undefined)
       return refuse({
         status: 401,
         code: "TOKEN_WRONG",
         message: "The token is not this inspector's.",
         remedy: "Open the URL that the inspector has printed last.",
       });
-    return json({ ok: true }, { "set-cookie": cookie });
+    return json({ writeKey: login.writeKey } satisfies LoginAnswer, { "set-cookie": login.cookie });
   }
   // Who is invited need not know the token: the invitation is a secret of its own.
   if (path === "passkeys/begin" || path === "passkeys/end") {
@@ -279,18 +311,20 @@ async function write(app: App, path: string, request: Request): Promise<Response
       isBegin ? await registrations.begin(invitation, place) : await registrations.end(invitation, response, place),
     );
   }
-  const refused = await guard.login(request);
+  const refused = (await guard.login(request)) ?? guard.write(request);
   if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
-  const [what, given = "", part] = path.split("/").map(decodeURIComponent);
+  const [what, given = "", part] = segmentsOf(path);
   if (what !== "sessions") return refuse(NOT_FOUND);
   if (part !== "challenge" && part !== "answer" && part !== "action") return refuse(NOT_FOUND);
   const id = parseSessionId(given);
   if (part === "challenge") {
     const body = await bodyOf(request, challengeBody);
-    return json(await challengeFor(options, app.approvers(), (await found(app, id)).kind, id, body, app.clock));
+    const at = { origin: originOf(request), clock: app.clock };
+    return json(await challengeFor(options, app.approvers(), (await found(app, id)).kind, id, body, at));
   }
   if (part === "answer") {
     const said = await bodyOf(request, answerBody);
+    if (said.signature === undefined && options.unsigned !== true) return refuse(UNSIGNED);
     return json(await answer(options, (await found(app, id)).kind, id, said));
   }
   const body = await bodyOf(request, actionBody);
@@ -330,6 +364,21 @@ function numberIn(query: URLSearchParams, key: string): number | undefined {
   throw invalid(key, "a whole number", "Begin at the first page.");
 }
 
+/** Returns the parts of a path. */
+function segmentsOf(path: string): readonly string[] {
+  try {
+    return path.split("/").map(decodeURIComponent);
+  } catch {
+    throw invalid("path", "a path whose % signs are followed by two digits", "Correct the URL.");
+  }
+}
+
+const UNSIGNED: Refusal = {
+  status: 403,
+  code: "NOT_ALLOWED",
+  message: "Answers must be signed here.",
+  remedy: "Sign it with a passkey, or with `phasegate approve`, `waive` or `deny`.",
+};
 const NOT_FOUND: Refusal = { status: 404, code: "NOT_FOUND", message: "There is nothing here." };
 const WRONG_METHOD: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message: "Use GET, or POST for changes." };
 

@@ -63,8 +63,8 @@ describe.skipIf(REASON !== "")(`agents at work, seen on the page${REASON}`, () =
     const { page, visit, problems } = tab;
     await page.getByText("There are no sessions yet.").waitFor();
 
-    const begin = async ({ ask }: typeof first, target: string): Promise<string> =>
-      (await ask({ action: "start", workflow_type: "asking", target_file: target })).session_id;
+    const begin = async ({ ask }: typeof first, target: string) =>
+      String((await ask({ action: "start", workflow_type: "asking", target_file: target })).session_id);
     const submit = ({ ask }: typeof first, id: string, phase: number, evidence: object) =>
       ask({ action: "complete_phase", session_id: id, phase, evidence });
     const row = (target: string) => page.getByRole("row", { name: target });

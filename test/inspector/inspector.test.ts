@@ -1,5 +1,5 @@
 import { MemoryStorage } from "phasegate";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type {
   About,
   AttemptDetail,
@@ -9,6 +9,7 @@ import type {
   SessionDetail,
   SessionList,
   StatisticsView,
+  Waiting,
   WorkflowDetail,
   WorkflowList,
 } from "../../src/inspector/wire.js";
@@ -158,10 +159,13 @@ describe("the inbox", () => {
       what: "approval",
       sessionId,
       question: "Is the plan good enough to build?",
-      evidence: { tests_pass: true },
+      target: "src/a.ts",
+      phaseName: "Phase 1",
       approvers: ["ann", "bob"],
     });
-    const { request = "", evidenceHash = "" } = waiting ?? {};
+    const whole = await get<Waiting>(`sessions/${sessionId}/waiting`);
+    expect(whole).toMatchObject({ ...waiting, evidence: { tests_pass: true } });
+    const { request, evidenceHash } = whole;
     const said = { what: "approval", by: "ann", request, evidenceHash };
     const other = await post(`sessions/${sessionId}/answer`, {
       ...said,
@@ -174,14 +178,15 @@ describe("the inbox", () => {
     const denied = await post(`sessions/${sessionId}/answer`, { ...said, decision: "deny", note: "add the tests" });
     expect(await denied.json()).toEqual({ status: "refused" });
     expect((await get<Inbox>("inbox")).items).toEqual([]);
+    await expect(get(`sessions/${sessionId}/waiting`)).rejects.toThrow("404");
 
     await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, more: 1 } });
-    const [again] = (await get<Inbox>("inbox")).items;
+    const again = await get<Waiting>(`sessions/${sessionId}/waiting`);
     expect(again).toMatchObject({
       differences: [{ path: "more", after: "1" }],
       before: { problems: [{ problem: "denied" }], notes: [{ note: "add the tests" }] },
     });
-    const approval = { ...said, decision: "approve", request: again?.request, evidenceHash: again?.evidenceHash };
+    const approval = { ...said, decision: "approve", request: again.request, evidenceHash: again.evidenceHash };
     expect(await (await post(`sessions/${sessionId}/answer`, approval)).json()).toEqual({ status: "passed" });
     expect((await engine.getState(sessionId)).currentPhase).toBe(2);
   });
@@ -190,15 +195,64 @@ describe("the inbox", () => {
     const { engine, get, post } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
     await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
-    const [waiting] = (await get<Inbox>("inbox")).items;
+    expect((await get<Inbox>("inbox")).items).toMatchObject([{ what: "waiver", question: "no runner here" }]);
+    const waiting = await get<Waiting>(`sessions/${sessionId}/waiting`);
     expect(waiting).toMatchObject({
       what: "waiver",
       question: "no runner here",
       fields: [{ name: "tests_pass", text: expect.stringContaining("all of them") }],
     });
-    const said = { what: "waiver", decision: "approve", by: "ann", request: waiting?.request };
+    const said = { what: "waiver", decision: "approve", by: "ann", request: waiting.request };
     expect(await (await post(`sessions/${sessionId}/answer`, said)).json()).toEqual({ status: "granted" });
     expect((await get<Inbox>("inbox")).items).toEqual([]);
+  });
+
+  it("refuses an answer to a request that was answered, even if the next one is about the same evidence", async () => {
+    const { engine, get, post } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    const first = await get<Waiting>(`sessions/${sessionId}/waiting`);
+    const approve = ({ request, evidenceHash }: Waiting) =>
+      post(`sessions/${sessionId}/answer`, { what: "approval", decision: "approve", by: "ann", request, evidenceHash });
+    expect((await approve(first)).status).toBe(200);
+    await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });
+    const second = await get<Waiting>(`sessions/${sessionId}/waiting`);
+    expect([second.evidenceHash, second.phase]).toEqual([first.evidenceHash, 2]);
+    expect((await approve(first)).status).toBe(409);
+    expect((await engine.getState(sessionId)).currentPhase).toBe(2);
+    expect((await approve(second)).status).toBe(200);
+  });
+
+  it("takes no answer without a signature, unless the host says that these count", async () => {
+    const { engine, get, post } = await makeHouse({ unsigned: false });
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    const { request } = await get<Waiting>(`sessions/${sessionId}/waiting`);
+    const said = { what: "waiver", decision: "approve", by: "ann", request };
+    const refused = await post(`sessions/${sessionId}/answer`, said);
+    expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: "NOT_ALLOWED" } }]);
+    expect((await engine.getState(sessionId)).waitsForWaiver).toBe(true);
+  });
+
+  it("shows who asks what without the evidence, however large that is, and is read once for many pages", async () => {
+    const { engine, get } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, log: "x".repeat(1_000_000) } });
+    const approvals = vi.spyOn(engine, "approvals");
+    const all = await Promise.all(Array.from({ length: 50 }, () => get<Inbox>("inbox")));
+    expect(approvals.mock.calls.length).toBeLessThanOrEqual(2);
+    for (const inbox of all) expect(JSON.stringify(inbox).length).toBeLessThan(2000);
+    expect((await get<Waiting>(`sessions/${sessionId}/waiting`)).evidence?.log).toHaveLength(1_000_000);
+    // What comes later is in what is read later.
+    const before = get<Inbox>("inbox");
+    const { sessionId: other } = await engine.start({ workflowType: "asking", target: "src/b.ts" });
+    await engine.completePhase(other, { phase: 1, evidence: { tests_pass: true } });
+    const after = get<Inbox>("inbox");
+    expect((await after).items).toHaveLength(2);
+    await before;
+    approvals.mockRejectedValueOnce(new Error("the disk has gone"));
+    await expect(get("inbox")).rejects.toThrow("500");
+    expect((await get<Inbox>("inbox")).items).toHaveLength(2);
   });
 });
 

@@ -3,7 +3,7 @@ import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
 import { createInspector } from "phasegate/inspector";
 import { describe, expect, it } from "vitest";
 import { ApproversFile } from "../../src/cli/approvers-file.js";
-import type { About, Challenge, Inbox, InvitationView } from "../../src/inspector/wire.js";
+import type { About, Challenge, Inbox, InvitationView, Waiting } from "../../src/inspector/wire.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles } from "../support/approvals.js";
 import { Authenticator, type Lies } from "../support/authenticator.js";
@@ -24,15 +24,18 @@ async function makeDesk() {
   const { secret } = await file.invite("ann", 60_000);
   const engine = createEngine({ storage, content, approvers });
   const inspector = createInspector({ engine, approvers, invitations: file, access: { token: TOKEN } });
+  let key = "1";
   const post = async (path: string, body: object, more: Readonly<Record<string, string>> = {}) => {
-    const headers = { ...HEADERS, ...more };
+    const headers = { ...HEADERS, "x-phasegate": key, ...more };
     const request = new Request(`${ORIGIN}/api/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
     const response = await inspector.fetch(request);
     const answer = await response.json();
     const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
     return { status: response.status, answer, cookie };
   };
-  const { cookie } = await post("login", { token: TOKEN });
+  const login = await post("login", { token: TOKEN });
+  const { cookie } = login;
+  key = login.answer.writeKey;
   const get = async (path: string) =>
     (await inspector.fetch(new Request(`${ORIGIN}/api/${path}`, { headers: { ...HEADERS, cookie } }))).json();
   const start = async () => {
@@ -51,9 +54,7 @@ async function makeDesk() {
   };
   /** Answers as Ann's browser does. */
   const answer = async (sessionId: string, decision: "approve" | "deny", lies: Lies = {}, note = "seen") => {
-    const inbox: Inbox = await get("inbox");
-    const waiting = inbox.items.find((item) => item.sessionId === sessionId);
-    const { request = "", evidenceHash = "" } = waiting ?? {};
+    const { request, evidenceHash }: Waiting = await get(`sessions/${sessionId}/waiting`);
     const said = { decision, by: "ann", note, request };
     const asked = await post(`sessions/${sessionId}/challenge`, said, { cookie });
     const { challenge, signedAt }: Challenge = asked.answer;
@@ -102,17 +103,35 @@ describe("an invitation", () => {
 
 describe("an answer with a passkey", () => {
   it("counts for exactly what was signed", async () => {
-    const { start, register, answer, post, cookie } = await makeDesk();
+    const { start, register, answer, post, cookie, get } = await makeDesk();
     await register();
     const [one, other] = [await start(), await start()];
     for (const lies of [{ verified: false }, { origin: "https://evil.example" }, { challenge: "AAAA" }]) {
       expect((await answer(one, "approve", lies)).result).toMatchObject({ status: 403 });
     }
     const { body } = await answer(one, "deny", {}, "add the tests");
-    const turned = await post(`sessions/${other}/answer`, { ...body, decision: "approve" }, { cookie });
-    expect(turned.status).toBe(403);
-    expect(await post(`sessions/${other}/answer`, body, { cookie })).toMatchObject({ status: 403 });
+    expect(await post(`sessions/${other}/answer`, body, { cookie })).toMatchObject({ status: 409 });
+    const { request }: Waiting = await get(`sessions/${other}/waiting`);
+    for (const decision of ["approve", "deny"]) {
+      const turned = await post(`sessions/${other}/answer`, { ...body, request, decision }, { cookie });
+      expect(turned.status).toBe(403);
+    }
     expect((await answer(other, "approve")).result).toMatchObject({ status: 200 });
+  });
+
+  it("is not asked for on a page where it would not count", async () => {
+    const { start, register, post, cookie, get } = await makeDesk();
+    await register();
+    const sessionId = await start();
+    const { request }: Waiting = await get(`sessions/${sessionId}/waiting`);
+    const elsewhere = { cookie, host: "localhost:7001", origin: "http://localhost:7001" };
+    const asked = await post(`sessions/${sessionId}/challenge`, { decision: "approve", by: "ann", request }, elsewhere);
+    expect(asked).toMatchObject({
+      status: 400,
+      answer: {
+        error: { message: "ann has no passkey for http://localhost:7001", remedy: expect.stringContaining(ORIGIN) },
+      },
+    });
   });
 
   it("is not asked of somebody without one, or for a request that is answered", async () => {
@@ -126,7 +145,7 @@ describe("an answer with a passkey", () => {
       answer: { error: { message: "bob has no passkey here" } },
     });
     const stale = { ...said, by: "ann", request: "0".repeat(64) };
-    expect(await post(`sessions/${sessionId}/challenge`, stale, { cookie })).toMatchObject({ status: 404 });
+    expect(await post(`sessions/${sessionId}/challenge`, stale, { cookie })).toMatchObject({ status: 409 });
     expect(await post(`sessions/${sessionId}/challenge`, said)).toMatchObject({ status: 401 });
   });
 });

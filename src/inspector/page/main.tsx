@@ -19,10 +19,10 @@ import {
   connection,
   type Failure,
   get,
+  logIn,
   login,
   onMessage,
   openStream,
-  post,
   waitingCount,
 } from "./api.js";
 import { Inbox } from "./inbox.js";
@@ -144,11 +144,11 @@ async function begin(): Promise<void> {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token !== null) {
     history.replaceState(null, "", location.pathname + location.search);
-    await post("login", { token });
+    await logIn(token);
   }
   about.value = await get<About>("about");
+  await openStream(isAllowed);
   login.value = "done";
-  openStream(isAllowed);
   const count = async () => {
     waitingCount.value = (await get<Items>("inbox")).items.length;
   };
