@@ -3,7 +3,7 @@
  * the entry file of the folder:
  *
  * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer
- * - wire.ts: every answer and message as a type, for the page and the server
+ * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
  * - sources.ts: the engines behind it; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
  * - passkeys.ts: what approvers sign, and how their passkeys are registered
@@ -12,10 +12,8 @@
  */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import * as z from "zod/mini";
 import type { Approvers, Invitations } from "../approval/approvers.js";
-import { signatureSchema } from "../approval/message.js";
-import { type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import { type ErrorCode, isPhasegateError } from "../errors.js";
 import type { ListedSession } from "../phased/lists.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
@@ -26,6 +24,17 @@ import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN 
 import { answer, inboxOf, notThere, waitingOf } from "./inbox.js";
 import { Live } from "./live.js";
 import { approversIn, challengeFor, originOf, placeOf, Registrations } from "./passkeys.js";
+import {
+  actionBody,
+  answerBody,
+  bodyOf,
+  challengeBody,
+  invalid,
+  invitationBody,
+  loginBody,
+  numberIn,
+  segmentsOf,
+} from "./requests.js";
 import { findIn, listSessions, statisticsOf } from "./sessions.js";
 import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
 import type { About, ApiError, HostAction, Inbox, Kind, LoginAnswer, SessionDetail } from "./wire.js";
@@ -65,7 +74,6 @@ export interface Inspector {
   close(): void;
 }
 
-const BODY_MAX = 64 * 1024;
 const URL_MAX = 8192;
 
 /**
@@ -263,30 +271,6 @@ async function found({ sources }: App, id: string): Promise<{ readonly kind: Kin
   throw notThere("there is none", id);
 }
 
-const loginBody = z.object({ token: z.string().check(z.maxLength(1000)) });
-const name = z.string().check(z.maxLength(200));
-const text = z.string().check(z.maxLength(2000));
-const challenge = {
-  decision: z.enum(["approve", "deny"]),
-  by: name,
-  note: z.optional(text),
-  request: name,
-};
-const challengeBody = z.object(challenge);
-const answerBody = z.object({
-  ...challenge,
-  what: z.enum(["approval", "waiver"]),
-  evidenceHash: z.optional(name),
-  signature: z.optional(signatureSchema),
-});
-const invitationBody = z.object({ invitation: name, response: z.optional(z.unknown()) });
-const actionBody = z.object({
-  action: z.enum(["retry", "skip", "override", "pause", "resume", "delete"]),
-  by: name,
-  note: text,
-  phase: z.optional(z.int()),
-});
-
 async function write(app: App, path: string, request: Request): Promise<Response> {
   const { guard, base, options, registrations } = app;
   const unsafe = guard.post(request);
@@ -335,44 +319,6 @@ async function write(app: App, path: string, request: Request): Promise<Response
   return json(await act(options, (await found(app, id)).kind, id, body));
 }
 
-/** Reads a body, up to a limit, and checks it. */
-async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  const reader = request.body?.getReader();
-  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
-    bytes += part.value.length;
-    if (bytes > BODY_MAX) throw invalid("body", `at most ${BODY_MAX} bytes`, "Write less.");
-    chunks.push(part.value);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(await new Blob(chunks as BlobPart[]).text());
-  } catch {
-    throw invalid("body", "JSON", "Send the body as JSON.");
-  }
-  const checked = schema.safeParse(value);
-  if (checked.success) return checked.data;
-  const [issue] = checked.error.issues;
-  throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "", "Correct this member of the body.");
-}
-
-function numberIn(query: URLSearchParams, key: string): number | undefined {
-  const value = query.get(key);
-  if (value === null) return undefined;
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw invalid(key, "a whole number", "Begin at the first page.");
-}
-
-/** Returns the parts of a path. */
-function segmentsOf(path: string): readonly string[] {
-  try {
-    return path.split("/").map(decodeURIComponent);
-  } catch {
-    throw invalid("path", "a path whose % signs are followed by two digits", "Correct the URL.");
-  }
-}
-
 const UNSIGNED: Refusal = {
   status: 403,
   code: "NOT_ALLOWED",
@@ -410,11 +356,4 @@ function failed(error: unknown, report: (error: unknown) => void): Response {
   }
   report(error);
   return refuse({ status: 500, code: "INTERNAL", message: "The inspector has failed. Its log says why." });
-}
-
-function invalid(field: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} is not valid: ${expected} expected`, {
-    remedy,
-    details: { field, expected },
-  });
 }

@@ -1,4 +1,6 @@
-import { MemoryStorage } from "phasegate";
+import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
+import { ScriptedDecider } from "phasegate/ai";
+import { createRoutedEngine } from "phasegate/routed";
 import { describe, expect, it, vi } from "vitest";
 import type {
   About,
@@ -13,8 +15,12 @@ import type {
   WorkflowDetail,
   WorkflowList,
 } from "../../src/inspector/wire.js";
+import { askingFiles } from "../support/approvals.js";
+import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
 import { built } from "../support/workflows.js";
-import { makeHouse } from "./house.js";
+import { makeHouse, ORIGIN, TOKEN } from "./house.js";
+
+const ASKING_GARDEN = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Is it deep enough?" } });
 
 class CountedStorage extends MemoryStorage {
   wholeLogs = 0;
@@ -253,6 +259,52 @@ describe("the inbox", () => {
     approvals.mockRejectedValueOnce(new Error("the disk has gone"));
     await expect(get("inbox")).rejects.toThrow("500");
     expect((await get<Inbox>("inbox")).items).toHaveLength(2);
+  });
+});
+
+describe("a link in a notification", () => {
+  it("leads to the request on the page, for phased and routed sessions", async () => {
+    const { send, storage } = await makeHouse({ basePath: "/tools" });
+    const content = new MemoryContent({ sources: { asking: askingFiles } });
+    const inspectorUrl = `${ORIGIN}/tools/`;
+    const engine = createEngine({ storage, content, inspectorUrl });
+    const decider = new ScriptedDecider([]);
+    const routed = createRoutedEngine({ storage, workflows: ASKING_GARDEN, decider, inspectorUrl });
+    const links: (string | undefined)[] = [];
+    engine.on("approvalRequested", ({ link }) => links.push(link));
+    engine.on("waiverRequested", ({ link }) => links.push(link));
+    routed.on("approvalRequested", ({ link }) => links.push(link));
+    const [one, other] = [
+      await engine.start({ workflowType: "asking", target: "src/a.ts" }),
+      await engine.start({ workflowType: "asking", target: "src/b.ts" }),
+    ];
+    await engine.completePhase(one.sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.requestWaiver(other.sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    const { instanceId } = await routed.start({ workflow: "GARDEN" });
+    await routed.advance(instanceId, { report: { status: "success", details: { depth: 20 } } });
+    expect(links).toEqual(
+      [one.sessionId, other.sessionId, instanceId].map((id) => `${ORIGIN}/tools/sessions/${id}?answer=1`),
+    );
+    for (const link of links) {
+      const page = await send(String(link).slice(ORIGIN.length + 1));
+      expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    }
+  });
+
+  it("is missing without the page's address, which is one of a page", async () => {
+    const { engine, storage } = await makeHouse();
+    const told: object[] = [];
+    engine.on("approvalRequested", (payload) => told.push(payload));
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    expect(told).toHaveLength(1);
+    expect(told[0]).not.toHaveProperty("link");
+    const content = new MemoryContent({});
+    for (const inspectorUrl of ["", "tools", "javascript:alert(1)", `${ORIGIN}/#token=${TOKEN}`, "http://ann:pw@x/"]) {
+      expect(() => createEngine({ storage, content, inspectorUrl })).toThrow(
+        "inspectorUrl is not the address of a page",
+      );
+    }
   });
 });
 
