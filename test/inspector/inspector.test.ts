@@ -352,6 +352,20 @@ describe("actions of the host", () => {
     expect((await get<About>("about")).actions).toEqual([]);
   });
 
+  it("are for the phase that the person has seen", async () => {
+    const { engine, post } = await makeHouse({ actions: ["skip", "override", "retry"] });
+    const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    const act = async (action: string, more: object) =>
+      (await post(`sessions/${sessionId}/action`, { action, by: "ann", note: "late", ...more })).status;
+    // The agent passes the gate while the person confirms.
+    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    for (const action of ["skip", "override", "retry"]) {
+      expect(await act(action, { phase: 1 })).toBe(409);
+      expect(await act(action, {})).toBe(400);
+    }
+    expect(await engine.getState(sessionId)).toMatchObject({ currentPhase: 2, status: "active" });
+  });
+
   it("are recorded with who did them, and why", async () => {
     const actions = ["pause", "resume", "skip", "override", "delete"] as const;
     const { engine, get, post } = await makeHouse({ actions });
