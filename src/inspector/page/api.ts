@@ -4,7 +4,7 @@
  */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { About, ApiError, LiveMessage, LoginAnswer } from "../wire.js";
+import type { About, ApiError, Inbox, LiveMessage, LoginAnswer } from "../wire.js";
 import { base } from "./router.js";
 
 /** Whether the server answers this browser: unknown until the first answer. */
@@ -13,8 +13,26 @@ export const login = signal<"unknown" | "done" | "needed">("unknown");
 /** What the inspector can do; the same as long as the page is open. */
 export const about = signal<About>({ kinds: [], actions: [], approvers: [], unsigned: false, title: "" });
 
-/** The number of requests that wait for a person. */
-export const waitingCount = signal<number | undefined>(undefined);
+/** The requests that wait for a person: their number, and the sessions that may have one. */
+export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySet<string> } | undefined>(undefined);
+
+/** Keeps what the inbox has. */
+export function noteInbox({ items }: Inbox): void {
+  waiting.value = { count: items.length, ids: new Set(items.map(({ sessionId }) => sessionId)) };
+}
+
+/** Returns true for a change of the inbox. To read it costs the server a look at every active session. */
+export function changesInbox(message: LiveMessage): boolean {
+  if (message.type === "reset") return true;
+  const { count = 0, ids = new Set() } = waiting.peek() ?? {};
+  if (message.type === "gone") return ids.has(message.sessionId);
+  const { sessionId, waitsFor = [] } = message.session;
+  if (ids.has(sessionId)) return true;
+  if (!waitsFor.some((what) => what !== "host")) return false;
+  // Before the inbox was read: an answer may come first.
+  waiting.value = { count, ids: new Set([...ids, sessionId]) };
+  return true;
+}
 
 /** An answer other than 2xx, or none at all. */
 export class Failure extends Error {

@@ -1,19 +1,20 @@
 /** All that waits for a person, the oldest request first. */
 import { useSignal } from "@preact/signals";
-import type { Inbox as Items, LiveMessage, Waiting, WaitingLine } from "../wire.js";
+import { useEffect } from "preact/hooks";
+import type { Inbox as Items, Waiting, WaitingLine } from "../wire.js";
 import { AnswerForm, Matter, WhoMay } from "./answer.js";
-import { useData, waitingCount } from "./api.js";
+import { changesInbox, noteInbox, useData } from "./api.js";
 import { href } from "./router.js";
 import { Ago, Line, line, number, Some, State } from "./text.js";
 import { Empty, Heading, Loading } from "./view.js";
 
-/** Any change may be a question, or an answer to one. */
-const isAbout = (_: LiveMessage) => true;
-
 /** The view of the inbox. */
 export function Inbox() {
-  const inbox = useData<Items>("inbox", isAbout);
-  if (inbox.data !== undefined) waitingCount.value = inbox.data.items.length;
+  const inbox = useData<Items>("inbox", changesInbox);
+  const { data } = inbox;
+  useEffect(() => {
+    if (data !== undefined) noteInbox(data);
+  }, [data]);
   return (
     <>
       <Heading title="Inbox">
