@@ -10,17 +10,27 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { inspect, populate } from "../test/browser/inspected.ts";
+import { inspect, populate, UNDERSTOOD } from "../test/browser/inspected.ts";
 import { findChromium } from "../test/support/chromium.ts";
 import { CROWD, crowd, LONG } from "../test/support/crowded.ts";
 
+/** Sessions that fill the list. */
+const MORE = [
+  "src/plan/rows.ts",
+  "src/cli/options.ts",
+  "docs/storage.md",
+  "src/sandbox/read.ts",
+  "src/rules/cost.ts",
+  "test/log/replay.test.ts",
+  "src/http/api.ts",
+];
 const VIEWPORT = { width: 1280, height: 800 };
 const crowded = process.argv.indexOf("--crowded");
 const folder = crowded === -1 ? "docs/images" : process.argv[crowded + 1];
 mkdirSync(folder, { recursive: true });
 
-// The sessions of the pictures were begun some hours ago, and go on by a little with each look at the clock.
-let ahead = crowded === -1 ? 4 * 3_600_000 : 0;
+// The sessions of the pictures were begun a while ago, and go on by a little with each look at the clock.
+let ahead = crowded === -1 ? 3_000_000 : 0;
 const now = () => {
   ahead = Math.max(0, ahead - 40_000);
   return Date.now() - ahead;
@@ -29,6 +39,10 @@ const world = await inspect({ sources: { long_march: LONG }, clock: { now } });
 const browser = await chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox"] });
 try {
   if (crowded === -1) {
+    for (const target of MORE) {
+      const { sessionId } = await world.engine.start({ workflowType: "change", target });
+      await world.engine.completePhase(sessionId, { phase: 1, evidence: UNDERSTOOD });
+    }
     const ids = await populate(world);
     ahead = 0;
     await takePictures(ids);

@@ -54,7 +54,7 @@ export interface InspectorOptions extends InspectorSources {
   readonly approvers?: Approvers | (() => Approvers);
   /** Where invitations to register a passkey are kept. Default: nobody can register one. */
   readonly invitations?: Invitations;
-  /** True if the engines accept answers without a signature. Default: false. */
+  /** True if the engines accept answers without a signature. Default: false, and the page's answers must be signed. */
   readonly unsigned?: boolean;
   /** The title of the page. Default: `phasegate`. */
   readonly title?: string;
