@@ -97,6 +97,23 @@ function badFilter(field: string, expected: string): PhasegateError<"INVALID_INP
   });
 }
 
+/** Finds one session, or why it can't be shown. Its id may begin those of many others. */
+export async function findIn(
+  list: Source["list"],
+  id: string,
+): Promise<{ readonly summary?: ListedSession; readonly damage?: BrokenSession }> {
+  let cursor: string | undefined;
+  do {
+    const page = await list({ idPrefix: id, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const summary = page.items.find(({ sessionId }) => sessionId === id);
+    const damage = page.broken?.find(({ sessionId }) => sessionId === id);
+    if (summary !== undefined) return { summary };
+    if (damage !== undefined) return { damage };
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return {};
+}
+
 interface Merged {
   readonly items: readonly ListedSession[];
   readonly broken: readonly BrokenSession[];

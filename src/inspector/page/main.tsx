@@ -16,14 +16,16 @@ import type { About, Inbox as Items } from "../wire.js";
 import {
   about,
   asFailure,
+  changesInbox,
   connection,
   type Failure,
   get,
+  logIn,
   login,
+  noteInbox,
   onMessage,
   openStream,
-  post,
-  waitingCount,
+  waiting,
 } from "./api.js";
 import { Inbox } from "./inbox.js";
 import { Invitation } from "./passkey.js";
@@ -68,7 +70,7 @@ function Nothing() {
 function Header() {
   const { segments } = place.value;
   const current = segments[0] ?? "sessions";
-  const count = waitingCount.value;
+  const count = waiting.value?.count;
   return (
     <header>
       <a class="skip" href="#main">
@@ -144,13 +146,13 @@ async function begin(): Promise<void> {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token !== null) {
     history.replaceState(null, "", location.pathname + location.search);
-    await post("login", { token });
+    await logIn(token);
   }
   about.value = await get<About>("about");
+  await openStream(isAllowed);
   login.value = "done";
-  openStream(isAllowed);
   const count = async () => {
-    waitingCount.value = (await get<Items>("inbox")).items.length;
+    noteInbox(await get<Items>("inbox"));
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const countSoon = (wait: number) => {
@@ -161,7 +163,7 @@ async function begin(): Promise<void> {
       count().catch(() => undefined);
     }, wait);
   };
-  onMessage(() => countSoon(500));
+  onMessage((message) => changesInbox(message) && countSoon(500));
   countSoon(0);
 }
 

@@ -254,7 +254,7 @@ function Row({ session, index }: { readonly session: ListedSession; readonly ind
         <State of={status} />
       </td>
       <th scope="row" class="c-target">
-        <a href={href(["sessions", sessionId])}>
+        <a href={href(["sessions", sessionId])} title={target.length > 40 ? line(target) : undefined}>
           <Line text={target === "" ? sessionId : target} />
         </a>
       </th>

@@ -40,11 +40,12 @@ export function Line({
 }
 
 const LONG_FIRST = 2000;
+const LINES_FIRST = 60;
 const LONG_MORE = 20_000;
 
 /** A text from outside with its lines. A long one is cut, with a button for more. */
 export function Long({ text, code = false }: { readonly text: string; readonly code?: boolean }) {
-  const shown = useSignal(LONG_FIRST);
+  const shown = useSignal(firstOf(text));
   const isCut = text.length > shown.value;
   const part = visible(isCut ? text.slice(0, shown.value) : text);
   return (
@@ -67,6 +68,13 @@ export function Long({ text, code = false }: { readonly text: string; readonly c
       )}
     </>
   );
+}
+
+/** The characters that are shown at first: so many, or so many lines. */
+function firstOf(text: string): number {
+  const part = text.slice(0, LONG_FIRST);
+  const lines = part.split("\n");
+  return lines.length <= LINES_FIRST ? LONG_FIRST : lines.slice(0, LINES_FIRST).join("\n").length;
 }
 
 /** What may be wider than its place is reached with the keyboard. */
