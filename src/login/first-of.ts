@@ -1,0 +1,32 @@
+/** Several logins in one. */
+import type { Login } from "../ports/login.js";
+
+/**
+ * Creates a login that lets in whom one of these lets in; they are asked in this order. The answer to anybody else is the
+ * first one that is no 401, since that login knows the token; else the one of the first login with documents for clients,
+ * which leads them on; else the first.
+ */
+export function firstOf(...logins: readonly [Login, ...Login[]]): Login {
+  return {
+    async authenticate(request) {
+      const refusals: Response[] = [];
+      for (const login of logins) {
+        const found = await login.authenticate(request);
+        if (!(found instanceof Response)) return found;
+        refusals.push(found);
+      }
+      const [first] = refusals;
+      const leading = refusals.find((_, at) => logins[at]?.metadata !== undefined);
+      return (
+        refusals.find(({ status }) => status !== 401) ?? leading ?? first ?? new Response(undefined, { status: 401 })
+      );
+    },
+    metadata(request) {
+      for (const login of logins) {
+        const found = login.metadata?.(request);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
+  };
+}
