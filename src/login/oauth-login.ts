@@ -67,8 +67,9 @@ export function createOAuthLogin(options: OAuthLoginOptions): Login {
   const { issuer, scopes = SCOPES, actorName = "sub", algorithms = ASYMMETRIC, onError } = options;
   const [issuerUrl, resource] = [checkedUrl("issuer", issuer), checkedUrl("resource", options.resource)];
   const jwksUrl = options.jwksUrl === undefined ? undefined : checkedUrl("jwksUrl", options.jwksUrl);
-  const symmetric = algorithms.find((name) => !ASYMMETRIC.includes(name));
-  if (symmetric !== undefined) throw invalid("algorithms", `one of ${ASYMMETRIC.join(", ")}`);
+  if (algorithms.length === 0 || !algorithms.every((name) => ASYMMETRIC.includes(name))) {
+    throw invalid("algorithms", `one or more of ${ASYMMETRIC.join(", ")}`);
+  }
   if (Object.keys(scopes).length === 0) throw invalid("scopes", "at least one scope and its role");
 
   const expected: JWTVerifyOptions = {
