@@ -6,8 +6,8 @@
  * @packageDocumentation
  */
 
-export { firstOf } from "./login/first-of.js";
 export { createHostCheck, type HostCheckOptions } from "./login/host-check.js";
+export { firstOf } from "./login/login.js";
 export { createOAuthLogin, type OAuthLoginOptions } from "./login/oauth-login.js";
 export {
   createQuotas,

@@ -103,7 +103,10 @@ export function tokensText(entries: Iterable<TokenEntry>): string {
 }
 
 /** Returns whether a token can still be used; only `valid` ones can. */
-export function tokenState({ expires, revoked }: TokenEntry, now: number): "valid" | "expired" | "revoked" {
+export function tokenState(
+  { expires, revoked }: Pick<TokenEntry, "expires" | "revoked">,
+  now: number,
+): "valid" | "expired" | "revoked" {
   if (revoked !== undefined) return "revoked";
   return expires !== undefined && Date.parse(expires) <= now ? "expired" : "valid";
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { base64url, exportSPKI, importJWK, type JWTPayload, SignJWT } from "jose";
+import { base64url, exportSPKI, importJWK, SignJWT } from "jose";
 import { createOAuthLogin, createToken, createTokenLogin, type TokenEntry, tokensText } from "phasegate/login";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { aKey, bearer, Issuer, RESOURCE, refusal, request } from "../login/issuer.js";
+import { aKey, bearer, type Claims, Issuer, RESOURCE, refusal, request } from "../login/issuer.js";
 
 /** A login with the token of one agent, who gets in after each attempt. */
 function withToken(change: (entry: TokenEntry) => TokenEntry = (entry) => entry) {
@@ -29,7 +29,7 @@ async function withProvider() {
     expect(await login.authenticate(bearer(await issuer.token(key)))).toMatchObject({ roles: ["agent"] });
     return found.challenge;
   };
-  return { issuer, key, login, refused, claims: (change: JWTPayload) => issuer.token(key, change) };
+  return { issuer, key, login, refused, claims: (change: Claims) => issuer.token(key, change) };
 }
 
 afterEach(() => {

@@ -1,11 +1,14 @@
 /** A provider's metadata and keys on loopback, with tokens that it signs and counts of what it is asked. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
+import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { onTestFinished } from "vitest";
 
 /** The server that tokens are for. */
 export const RESOURCE = "https://gates.example.com/mcp";
+
+/** Claims of a token; those that are undefined are left out. */
+export type Claims = Readonly<Record<string, unknown>>;
 
 export interface SigningKey {
   readonly privateKey: CryptoKey;
@@ -70,7 +73,7 @@ export class Issuer {
   }
 
   /** Signs a token for an agent named ann that counts for a minute, with other claims and headers if given. */
-  token(key: SigningKey, claims: JWTPayload = {}, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
+  token(key: SigningKey, claims: Claims = {}, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
     const now = Math.floor(Date.now() / 1000);
     const standard = { iss: this.url, sub: "ann", aud: RESOURCE, exp: now + 60, scope: "phasegate:agent" };
     return new SignJWT({ ...standard, ...claims })

@@ -1,4 +1,12 @@
-/** Several logins in one. */
+/**
+ * Several logins in one. This is the entry file of the folder:
+ *
+ * - tokens.ts: static tokens, the text of their file, and which entry a token belongs to; token-login.ts: the login with them
+ * - oauth-login.ts: which access tokens of a provider count, and whose they are; provider-keys.ts: its keys
+ * - bearer.ts: where a token is read from, and what refusals say
+ * - host-check.ts: under which names a server may be called, and from which pages
+ * - quotas.ts: how much each actor may use
+ */
 import type { Login } from "../ports/login.js";
 
 /**
