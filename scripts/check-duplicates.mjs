@@ -16,6 +16,7 @@ const TABLES = new Map([
   ["workflow/diagnostic.ts", "the codes of diagnostics"],
   ["workspace/tools/sessions.ts", "the tools and what they take"],
   ["rules/compile.ts", "types and functions, in words"],
+  ["cli/cli.ts", "the commands and their files"],
   ["cli/log.ts", "the level of each notification"],
   ["tools/dispatch.ts", "the error codes on the wire"],
   ["tools/phased/table.ts", "an action and what runs it, line by line"],

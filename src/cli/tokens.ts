@@ -29,7 +29,7 @@ interface FileOptions {
 }
 
 interface AddOptions extends FileOptions {
-  readonly role: readonly [Role, ...Role[]];
+  readonly role: readonly Role[];
   readonly team?: string;
   readonly expires?: number;
 }
@@ -47,12 +47,15 @@ export function tokensCommand(terminal: Terminal, setExitCode: SetExitCode): Com
     .summary("make, list and revoke tokens for a server over HTTP")
     .description("Makes, lists and revokes the tokens with which clients log in to a server over HTTP.")
     .addHelpText("after", HELP);
-  command
-    .command("add")
-    .summary("print a new token, once")
-    .description("Adds a token to the file, and prints it. It is not shown again.")
+  const subcommand = (name: string, summary: string, description: string) =>
+    command
+      .command(name)
+      .summary(summary)
+      .description(description)
+      .addOption(tokensOption().makeOptionMandatory())
+      .addOption(logLevelOption());
+  subcommand("add", "print a new token, once", "Adds a token to the file, and prints it. It is not shown again.")
     .argument("<name>", "name of the actor, the owner of the sessions that are started with it", tokenName)
-    .addOption(tokensOption().makeOptionMandatory())
     .addOption(
       new Option("--role <role>", `what the actor may do (${ROLES.join(", ")}); may be repeated`)
         .argParser((value: string, before: readonly Role[] = []) => [...before, role(value)])
@@ -64,7 +67,6 @@ export function tokensCommand(terminal: Terminal, setExitCode: SetExitCode): Com
       "how long the token counts, such as 12h or 90d; without it, until it is revoked",
       lifetime,
     )
-    .addOption(logLevelOption())
     .addHelpText("after", ADD_HELP)
     .action(async (name: string, { tokens, role: roles, team, expires }: AddOptions) => {
       const ends = expires === undefined ? {} : { expires: Date.now() + expires };
@@ -74,13 +76,9 @@ export function tokensCommand(terminal: Terminal, setExitCode: SetExitCode): Com
       terminal.stderr.write(`${described(entry, Date.now())}. It is not shown again.\n`);
       setExitCode(EXIT.ok);
     });
-  command
-    .command("list")
-    .summary("list the tokens, without the secrets")
-    .description("Lists the tokens in the file: whose they are, what they allow, and whether they count.")
-    .addOption(tokensOption().makeOptionMandatory())
+  const listing = "Lists the tokens in the file: whose they are, what they allow, and whether they count.";
+  subcommand("list", "list the tokens, without the secrets", listing)
     .addOption(jsonOption())
-    .addOption(logLevelOption())
     .action(({ tokens, json }: FileOptions & { json?: true }) => {
       const [entries, now] = [new TokensFile(tokens).list(), Date.now()];
       if (json) {
@@ -92,13 +90,9 @@ export function tokensCommand(terminal: Terminal, setExitCode: SetExitCode): Com
       }
       setExitCode(EXIT.ok);
     });
-  command
-    .command("revoke")
-    .summary("revoke a token, or all of a name")
-    .description("Revokes a token by its id, or all tokens of a name. A running server refuses them from then on.")
+  const revoking = "Revokes a token by its id, or all tokens of a name. A running server refuses them from then on.";
+  subcommand("revoke", "revoke a token, or all of a name", revoking)
     .argument("<name-or-id>", "name of the actor, or id of one token")
-    .addOption(tokensOption().makeOptionMandatory())
-    .addOption(logLevelOption())
     .action(async (nameOrId: string, { tokens }: FileOptions) => {
       const { found, revoked } = await new TokensFile(tokens).revoke(nameOrId);
       if (found === 0) {

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
-import { type Actor, ROLES } from "../ports/actor.js";
+import { type Actor, ROLES, type Role } from "../ports/actor.js";
 import { digest } from "../workflow/json.js";
 import { HIDDEN, shown } from "../workflow/names.js";
 
@@ -26,22 +26,37 @@ export function isTokenName(name: string): boolean {
   return isActorName(name) && !name.includes("://");
 }
 
+/** What a tokens file has of one token. Times are ISO 8601 in UTC. */
+export interface TokenEntry {
+  /** The part of the token that is no secret: 16 hexadecimal digits. */
+  readonly id: string;
+  readonly name: string;
+  readonly roles: readonly Role[];
+  readonly team?: string;
+  /** 16 random bytes, in hexadecimal digits. */
+  readonly salt: string;
+  /** The SHA-256 of salt and token, in hexadecimal digits. */
+  readonly hash: string;
+  readonly created: string;
+  /** When it ends. Missing: never. */
+  readonly expires?: string;
+  /** When it was revoked. */
+  readonly revoked?: string;
+}
+
 const time = z.iso.datetime();
-const entrySchema = z.strictObject({
+const entrySchema: z.ZodType<TokenEntry> = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   name: z.string().refine(isTokenName, `expected 1 to ${NAME_MAX} visible characters, without "://"`),
   roles: z.array(z.enum(ROLES)).min(1),
-  team: z.string().refine(isActorName, `expected 1 to ${NAME_MAX} visible characters`).optional(),
+  team: z.string().refine(isActorName, `expected 1 to ${NAME_MAX} visible characters`).exactOptional(),
   salt: z.string().regex(/^[0-9a-f]{32}$/),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   created: time,
-  expires: time.optional(),
-  revoked: time.optional(),
+  expires: time.exactOptional(),
+  revoked: time.exactOptional(),
 });
 const fileSchema = z.strictObject({ tokens: z.array(entrySchema) });
-
-/** What a tokens file has of one token. Times are ISO 8601 in UTC. */
-export type TokenEntry = Readonly<z.infer<typeof entrySchema>>;
 
 /** The entries of a tokens file by their ids. */
 export type Tokens = ReadonlyMap<string, TokenEntry>;
@@ -49,7 +64,7 @@ export type Tokens = ReadonlyMap<string, TokenEntry>;
 /** What a new token is for. */
 export interface TokenRequest extends Pick<Actor, "name" | "team"> {
   /** What its actor may do; at least one. */
-  readonly roles: readonly [string, ...string[]];
+  readonly roles: readonly Role[];
   /** When it ends, in milliseconds since 1970. Default: never. */
   readonly expires?: number;
 }

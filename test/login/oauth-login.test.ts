@@ -60,7 +60,7 @@ describe("a login by OAuth", () => {
 
   it("takes a token type as providers write it, and 30 s between two clocks", async () => {
     const { login, token } = await aLogin();
-    for (const typ of ["JWT", "application/at+jwt", undefined]) {
+    for (const typ of ["JWT", "application/at+jwt"]) {
       expect(await login.authenticate(bearer(await token({}, { typ })))).toMatchObject({ roles: ["agent"] });
     }
     const now = Math.floor(Date.now() / 1000);

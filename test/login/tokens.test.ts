@@ -27,7 +27,8 @@ describe("a new token", () => {
       expect(() => createToken({ ...AGENT, name }), name).toThrow("the token is wrong at name: expected 1 to 200");
     }
     expect(isTokenName("Ann Größe (web)")).toBe(true);
-    expect(() => createToken({ ...AGENT, roles: ["admin"] })).toThrow("the token is wrong at roles[0]");
+    expect(() => createToken({ ...AGENT, roles: JSON.parse('["admin"]') })).toThrow("the token is wrong at roles[0]");
+    expect(() => createToken({ ...AGENT, roles: [] })).toThrow("the token is wrong at roles");
     expect(() => createToken({ ...AGENT, team: "" })).toThrow("the token is wrong at team");
   });
 });
