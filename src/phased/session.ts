@@ -1,6 +1,7 @@
 /** A handle on one session of an engine: the public operations without a session id. */
 import { checkEvidenceSafety, type EvidenceLimits, type SafeEvidence } from "../gate/evidence.js";
 import type { Receipt } from "../log/commit.js";
+import type { Owner } from "../ports/actor.js";
 import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -8,6 +9,7 @@ import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-i
 import type { SessionAudit } from "./approval/ledger.js";
 import type { ArtifactView, CommitsRequest } from "./artifacts.js";
 import type {
+  AssignRequest,
   DeleteResult,
   Keyed,
   MoveRequest,
@@ -312,6 +314,14 @@ export class Session<
   }
 
   /**
+   * Hands the session over to another owner, which is recorded. For the host only.
+   * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
+   */
+  assign(owner: Owner, request: AssignRequest): Promise<StateView> {
+    return this.run("assign", ({ phased, context }) => phased.assign(context, this.id, owner, request));
+  }
+
+  /**
    * Compares the session's plan with the pinned one. Unless it is a preview, the session adopts it:
    * completed phases stay, the current phase and those ahead are replaced.
    * @throws {PhasegateError} `NOT_ALLOWED` when the session has no plan, the current phase is no longer in
@@ -337,6 +347,7 @@ export class Session<
   /** Checks the session's log, against a receipt if one is given. */
   audit(receipt?: Receipt): Promise<SessionAudit> {
     return this.run("audit", async ({ phased, context }) => {
+      if (context.caller !== undefined) await phased.loadSession(context, this.id);
       const report = await context.approvalGuard.audit(this.id, receipt);
       if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
       return report;
