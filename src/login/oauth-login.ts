@@ -9,11 +9,10 @@ import {
 } from "@modelcontextprotocol/server";
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { PhasegateError } from "../errors.js";
-import type { Actor, Role } from "../ports/actor.js";
+import { type Actor, isOwnerName, type Role } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
 import { authenticateBearer, noScope, noToken, type TokenOwner } from "./bearer.js";
 import { COOLDOWN_SECONDS, isSecureUrl, loadJose, ProviderError, providerKeys } from "./provider-keys.js";
-import { isActorName } from "./tokens.js";
 
 /** Options of {@link createOAuthLogin}. */
 export interface OAuthLoginOptions {
@@ -90,7 +89,7 @@ export function createOAuthLogin(options: OAuthLoginOptions): Login {
     const payload = await payloadOf(token, keys, expected);
     const name = payload[actorName];
     const actor = `${issuer}#${typeof name === "string" ? name : ""}`;
-    if (typeof name !== "string" || name === "" || !isActorName(actor)) {
+    if (typeof name !== "string" || name === "" || !isOwnerName(actor)) {
       throw noToken(`The token has no usable claim ${actorName}`);
     }
     const roles = rolesOf(payload, scopes);

@@ -4,26 +4,18 @@
  */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
-import { type Actor, ROLES, type Role } from "../ports/actor.js";
+import { type Actor, isOwnerName, ROLES, type Role } from "../ports/actor.js";
 import { digest } from "../workflow/json.js";
-import { HIDDEN, shown } from "../workflow/names.js";
+import { shown } from "../workflow/names.js";
 
 /** How each token begins: programs that search texts for secrets find it. */
 export const TOKEN_PREFIX = "pgt_";
 
 const TOKEN = /^pgt_([0-9a-f]{16})_[A-Za-z0-9_-]{43}$/;
-const NAME_MAX = 200;
-
-/** Checks the name of an actor or a team: 1 to 200 characters, none of them hidden, no blanks at its ends. */
-export function isActorName(name: string): boolean {
-  return (
-    name !== "" && name.length <= NAME_MAX && name === name.trim() && !/[\t\n]/.test(name) && name.search(HIDDEN) < 0
-  );
-}
 
 /** Checks the name of a token's actor. `://` is in the names of OAuth users alone, so nobody is both by accident. */
 export function isTokenName(name: string): boolean {
-  return isActorName(name) && !name.includes("://");
+  return isOwnerName(name) && !name.includes("://");
 }
 
 /** What a tokens file has of one token. Times are ISO 8601 in UTC. */
@@ -47,9 +39,9 @@ export interface TokenEntry {
 const time = z.iso.datetime();
 const entrySchema: z.ZodType<TokenEntry> = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{16}$/),
-  name: z.string().refine(isTokenName, `expected 1 to ${NAME_MAX} visible characters, without "://"`),
+  name: z.string().refine(isTokenName, 'expected 1 to 200 visible characters, without "://"'),
   roles: z.array(z.enum(ROLES)).min(1),
-  team: z.string().refine(isActorName, `expected 1 to ${NAME_MAX} visible characters`).exactOptional(),
+  team: z.string().refine(isOwnerName, "expected 1 to 200 visible characters").exactOptional(),
   salt: z.string().regex(/^[0-9a-f]{32}$/),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   created: time,
