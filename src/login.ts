@@ -19,6 +19,7 @@ export {
   type Quotas,
   quotaError,
   quotaResponse,
+  type VerifierPlace,
 } from "./login/quotas.js";
 export { createTokenLogin, type TokenLoginOptions } from "./login/token-login.js";
 export { createToken, type TokenEntry, type TokenRequest, tokensText } from "./login/tokens.js";

@@ -45,8 +45,15 @@ export interface Quotas {
   addBytes(actor: string, bytes: number): void;
   /** Tells whether an actor who has so many sessions may start one more. */
   session(actor: string, sessions: number): QuotaAnswer;
-  /** Takes a place for a verifier, until `release` is called. */
-  verifier(actor: string): { readonly ok: true; release(): void } | QuotaRefusal;
+  /** Takes a place for a verifier, until it is released. */
+  verifier(actor: string): VerifierPlace | QuotaRefusal;
+}
+
+/** One of an actor's places for verifiers. */
+export interface VerifierPlace {
+  readonly ok: true;
+  /** Gives it back. More than once does nothing. */
+  release(): void;
 }
 
 /** A token bucket: `left` at a time. It is less than 0 after more was counted than was left. */
