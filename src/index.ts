@@ -18,7 +18,9 @@ export {
 export type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./phased/approval/ledger.js";
 export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/requests.js";
 export type { ArtifactView, CommitsRequest } from "./phased/artifacts.js";
+export type { SessionsById } from "./phased/by-id.js";
 export type {
+  AssignRequest,
   DeleteResult,
   Keyed,
   MoveRequest,

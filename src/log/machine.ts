@@ -106,6 +106,11 @@ export function keyedRequest(key: string, command: unknown): KeyedRequest {
   return { key, id: digest(key).slice(0, 24), print: digest(canonicalJson(command)).slice(0, 24) };
 }
 
+/** Returns a digest of a key that no other owner's key has, in 24 hexadecimal digits. */
+export function ownKey(owner: string, key: string): string {
+  return digest(JSON.stringify([owner, key])).slice(0, 24);
+}
+
 /**
  * Returns the version that a key led to; undefined if the key is new.
  * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when it came with another command before.

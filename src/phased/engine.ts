@@ -1,8 +1,8 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
-import { type Actor, type Authorize, byOwner, checkOwner } from "../ports/actor.js";
+import { type Actor, type Authorize, byOwner, type CalledSession, checkOwner } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import { admission, type Caller, maySee } from "../runtime/access.js";
+import type { Caller } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
@@ -42,7 +42,9 @@ export class Engine extends SessionsById {
     if (from instanceof Engine) {
       this.#options = from.#options;
       this.#notifications = from.#notifications;
-      this.#operations = from.#operations.within((loaded, operation) => limited(loaded, caller, operation));
+      this.#operations = from.#operations.within(({ phased, context }, operation) => {
+        return { phased, context: phased.limited(context, caller, operation) };
+      });
       return;
     }
     this.#options = resolveOptions(from);
@@ -76,7 +78,7 @@ export class Engine extends SessionsById {
     if (caller === undefined) return this.#notifications.on(name, listener);
     // Those about no session, such as of internal errors, are the host's.
     return this.#notifications.on(name, (notification) => {
-      if ("target" in notification && maySee(caller, "on", { kind: "phased", ...notification })) listener(notification);
+      if ("target" in notification && hears(caller, { kind: "phased", ...notification })) listener(notification);
     });
   }
 
@@ -217,11 +219,9 @@ export class Engine extends SessionsById {
   }
 }
 
-/** Returns what an operation for a caller works with: a log in which only the caller's sessions are. */
-function limited({ phased, context }: LoadedPhased, caller: Caller | undefined, operation: string): LoadedPhased {
-  if (caller === undefined) return { phased, context };
-  const kernel = context.kernel.limitedTo(admission(caller, operation));
-  return { phased, context: { ...context, kernel, caller } };
+/** Returns true if a caller is told of a session. */
+function hears({ actor, authorize }: Caller, session: CalledSession): boolean {
+  return authorize({ actor, action: "see", operation: "on", session });
 }
 
 /**

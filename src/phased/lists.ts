@@ -5,7 +5,7 @@
  */
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Page, SessionQuery, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { listSeen, requireAccess, seenQuery } from "../runtime/access.js";
+import { listSeen, maySee, requireAccess, seenQuery } from "../runtime/access.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
@@ -109,10 +109,11 @@ export function waitingAs(summary: SessionSummary, waits: Readonly<Record<WaitsF
 }
 
 /**
- * Returns true if a watched commit is not behind an approval that this host does not accept; otherwise
- * reports it to the host. Commits of a session that is gone can't be checked any more, and do not count.
+ * Returns true if the caller may see a watched commit, and it is not behind an approval that this host does not accept;
+ * otherwise reports that to the host. Commits of a session that is gone can't be checked any more, and do not count.
  */
 export async function isAccepted(context: EngineContext, commit: PhasedCommit): Promise<boolean> {
+  if (context.caller !== undefined && !maySee(context.caller, "watch", commit.summary)) return false;
   try {
     await requireAccepted(context, commit);
     return true;

@@ -33,6 +33,7 @@ import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
+import { admission, type Caller } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
@@ -71,6 +72,12 @@ async function statistics(context: EngineContext, request: StatisticsRequest): P
   return computeStatistics(context, request);
 }
 
+/** Returns what an operation for a caller works with: a log in which only the sessions are that it may use. */
+function limited(context: EngineContext, caller: Caller | undefined, operation: string): EngineContext {
+  if (caller === undefined) return context;
+  return { ...context, caller, kernel: context.kernel.limitedTo(admission(caller, operation)) };
+}
+
 /** The operations on sessions. */
 export const phased = {
   assign,
@@ -83,6 +90,7 @@ export const phased = {
   deleteSession,
   gateFailures,
   isAccepted,
+  limited,
   listApprovals,
   listSessions: listAndCount,
   listWaivers,

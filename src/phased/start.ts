@@ -5,12 +5,12 @@
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
-import { type KeyedRequest, keyedRequest } from "../log/machine.js";
+import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { Owner } from "../ports/actor.js";
 import type { FullClock } from "../ports/clock.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
-import { keyOf, ownerFor } from "../runtime/access.js";
+import { ownerFor } from "../runtime/access.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { digest, type JsonObject } from "../workflow/json.js";
 import {
@@ -22,6 +22,7 @@ import {
   sessionIdPrefix,
   shown,
 } from "../workflow/names.js";
+import { withSamples } from "../workflow/schema-sample.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { fullAt, loadPlanned, sessionNow } from "./context.js";
 import { readText } from "./documents.js";
@@ -125,7 +126,7 @@ export async function startSession(context: EngineContext, request: StartRequest
 /** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */
 export async function requireWorkflow({ content }: ResolvedOptions, type: string): Promise<WorkflowDefinition> {
   const definition = isWorkflowType(type) ? await content.definition(type) : undefined;
-  if (definition !== undefined) return definition;
+  if (definition !== undefined) return { ...definition, structure: withSamples(definition) };
   const types = (await content.list()).map((listing) => listing.type);
   const similar = nearest(String(type), types);
   throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow of type ${shown(type)}`, {
@@ -201,7 +202,7 @@ function keyedStart(
   given: JsonObject,
 ): KeyedStart {
   const request = keyedRequest(key, [type, target, given]);
-  const own = caller === undefined ? request.id : keyOf(caller, key);
+  const own = caller === undefined ? request.id : ownKey(caller.actor.name, key);
   return { request, id: sessionIdFor(type, target, `k${own.slice(0, 16)}`) };
 }
 

@@ -79,15 +79,19 @@ export function ownedBy(owner: Owner | undefined): { readonly owner?: string; re
 /** The longest name of an owner or a team, in characters. */
 const NAME_MAX = 200;
 
+/** Checks the name of an owner or a team: 1 to 200 characters, none of them hidden, no blanks around them. */
+export function isOwnerName(name: unknown): name is string {
+  if (typeof name !== "string" || name === "" || name.length > NAME_MAX || name !== name.trim()) return false;
+  return name.search(HIDDEN) === -1 && !/[\t\n]/.test(name);
+}
+
 /**
  * Returns an owner with nothing else in it.
  * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
  */
 export function checkOwner({ name, team }: Owner): Owner {
   for (const [field, value] of Object.entries({ owner: name, team: team ?? name })) {
-    if (typeof value === "string" && value === value.trim() && value !== "" && value.length <= NAME_MAX) {
-      if (value.search(HIDDEN) === -1 && !/[\t\n]/.test(value)) continue;
-    }
+    if (isOwnerName(value)) continue;
     throw new PhasegateError("INVALID_INPUT", `the ${field} ${shown(value)} is not valid`, {
       remedy: `Use 1 to ${NAME_MAX} visible characters, without blanks around them.`,
       details: { field, expected: `1 to ${NAME_MAX} visible characters` },

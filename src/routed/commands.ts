@@ -5,11 +5,11 @@
 import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { type KeyedRequest, keyedRequest } from "../log/machine.js";
+import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { AssignRequest, Keyed } from "../phased/commands.js";
 import { requireVerifiers } from "../phased/verify/run-verifiers.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
-import { keyOf, ownerFor } from "../runtime/access.js";
+import { ownerFor } from "../runtime/access.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -94,7 +94,7 @@ async function requireGates({ name, steps }: RoutedStructure, { options }: Route
  * start an instance each.
  */
 function keyedId({ caller }: RoutedContext, { id, key }: KeyedRequest): SessionId {
-  return parseSessionId(`k${caller === undefined ? id : keyOf(caller, key)}`);
+  return parseSessionId(`k${caller === undefined ? id : ownKey(caller.actor.name, key)}`);
 }
 
 /** A repeated start is not a new session, so it is always allowed. */

@@ -11,7 +11,6 @@ import {
   ownedBy,
 } from "../ports/actor.js";
 import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { digest } from "../workflow/json.js";
 
 /** The operations that do more than read: those of all engines, so that one table says who may do what. */
 const MORE_THAN_READING = {
@@ -114,11 +113,6 @@ export function ownerFor(
   const owner = checkOwner(caller.actor);
   requireAccess(caller, "start", { ...session, ...ownedBy(owner) });
   return owner;
-}
-
-/** Returns a digest of a key that nobody but the caller has, in 24 hexadecimal digits. */
-export function keyOf({ actor }: Caller, key: string): string {
-  return digest(JSON.stringify([actor.name, key])).slice(0, 24);
 }
 
 function notAllowed(operation: string, message: string): PhasegateError<"NOT_ALLOWED"> {

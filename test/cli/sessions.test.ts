@@ -61,7 +61,7 @@ describe("phasegate sessions", () => {
     expect(code).toBe(0);
     expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
       "SESSION|STATUS|PHASE|UPDATED|WORKFLOW|TARGET",
-      `two_phases_src_long_name_ts_20260304_050912|active|1 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/long/name.ts`,
+      "two_phases_src_long_name_ts_20260304_050912_qnar3i0e|active|1 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/long/name.ts",
       `${ID}|paused|2 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/a.ts`,
       "",
       "2 sessions",

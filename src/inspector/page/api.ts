@@ -18,13 +18,13 @@ export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySe
 
 /** Keeps what the inbox has. */
 export function noteInbox({ items }: Inbox): void {
-  waiting.value = { count: items.length, ids: new Set<string>(items.map(({ sessionId }) => sessionId)) };
+  waiting.value = { count: items.length, ids: new Set(items.map(({ sessionId }) => sessionId)) };
 }
 
 /** Returns true for a change of the inbox. To read it costs the server a look at every active session. */
 export function changesInbox(message: LiveMessage): boolean {
   if (message.type === "reset") return true;
-  const { count = 0, ids = new Set() } = waiting.peek() ?? {};
+  const { count = 0, ids = new Set<string>() } = waiting.peek() ?? {};
   if (message.type === "gone") return ids.has(message.sessionId);
   const { sessionId, waitsFor = [] } = message.session;
   if (ids.has(sessionId)) return true;

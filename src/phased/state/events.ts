@@ -209,7 +209,7 @@ export type SessionEvent =
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
 
 /** What a gate found complete. */
-interface CompleteEvidence {
+export interface CompleteEvidence {
   /** The phase's number. */
   phase: number;
   /** Its position among the session's phases, from 0. */
