@@ -12,6 +12,7 @@ export default defineConfig({
     fs: "src/fs.ts",
     inspector: "src/inspector.ts",
     mcp: "src/mcp.ts",
+    otel: "src/otel.ts",
     postgres: "src/postgres.ts",
     rag: "src/rag.ts",
     remark: "src/remark.ts",

@@ -60,9 +60,10 @@ export class Engine {
   /** @internal Engines are made by {@link createEngine}. */
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
-    const { clock, limits } = this.#options;
+    const { clock, limits, telemetry } = this.#options;
     const [context, notifications] = [() => this.#loaded ?? this.#load(), this.#notifications];
-    this.#operations = new Operations({ context, notifications, clock, maxConcurrent: limits.maxConcurrent });
+    const { maxConcurrent } = limits;
+    this.#operations = new Operations({ context, notifications, clock, maxConcurrent, engine: "phased", telemetry });
   }
 
   async #load(): Promise<LoadedPhased> {

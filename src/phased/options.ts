@@ -9,6 +9,7 @@ import type { Enforcement } from "../gate/verdict.js";
 import { type Clock, type FullClock, fullClock, systemClock, type TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Telemetry } from "../ports/telemetry.js";
 import type { Verifier } from "../ports/verifier.js";
 import { shown } from "../workflow/names.js";
 
@@ -105,6 +106,8 @@ export interface EngineOptions {
   readonly retention?: Retention;
   /** Tells the time, sets timers and draws random numbers. Default: the runtime's own. */
   readonly clock?: Clock;
+  /** Watches the engine: `createTelemetry` of `phasegate/otel` makes one. Default: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Options with all defaults filled in. */
@@ -124,6 +127,7 @@ export interface ResolvedOptions {
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
   readonly retention?: Retention;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /**
@@ -132,16 +136,18 @@ export interface ResolvedOptions {
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;
+  const { telemetry, verifiers = {} } = options;
   const limits = resolveLimits(options.limits ?? {});
   return {
-    storage,
+    storage: telemetry?.storage(storage) ?? storage,
     content,
     limits,
     evidenceLimits: { maxBytes: limits.maxEvidenceBytes, maxDepth: limits.maxEvidenceDepth },
     enforcement,
     clock: fullClock(clock),
     parsers: options.parsers ?? {},
-    verifiers: options.verifiers ?? {},
+    verifiers: telemetry?.verifiers(verifiers) ?? verifiers,
+    telemetry,
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
     claims: checkClaims(options.claims ?? "plain"),

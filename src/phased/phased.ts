@@ -111,11 +111,16 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     ...options,
     machine: phasedMachine,
     trustsHeads: options.storage.capabilities.remote === true,
-    onCommit: ({ sessionId, head, events, at }) => {
+    onCommit: (commit, before) => {
+      const { sessionId, head, events, at } = commit;
       const of = { sessionId, workflowType: head.workflowType, at };
       for (const event of events) announce(notifications, of, event, head.createdAt);
+      options.telemetry?.committed("phased", commit, before, options.storage);
     },
-    onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
+    onConflict: (sessionId, version) => {
+      notifications.notify("conflict", { sessionId, version });
+      options.telemetry?.conflicted("phased");
+    },
   });
   const pinned = new Pinned(kernel, options.content);
   const artifactNames = new ArtifactNames(kernel);

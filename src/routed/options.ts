@@ -46,7 +46,7 @@ export const DEFAULT_ROUTED_LIMITS: RoutedLimits = {
 export interface RoutedEngineOptions
   extends Pick<
     EngineOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvers" | "allowUnsignedApprovals" | "clock"
+    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvers" | "allowUnsignedApprovals" | "clock" | "telemetry"
   > {
   /** Provides the workflows: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
   readonly workflows: RoutedSource;
@@ -66,7 +66,7 @@ export interface RoutedEngineOptions
 interface ResolvedRoutedOptions
   extends Pick<
     ResolvedOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvals" | "clock" | "evidenceLimits"
+    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvals" | "clock" | "evidenceLimits" | "telemetry"
   > {
   readonly workflows: RoutedSource;
   readonly decider: StepDecider;
@@ -93,7 +93,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
   const { limits = {}, ...rest } = options;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
-  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
+  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits, telemetry } = shared;
   const { newId = clock.newId } = options;
   if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
     throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
@@ -110,7 +110,8 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
     evidenceLimits,
     ...(hashKey === undefined ? {} : { hashKey }),
     workflows,
-    decider,
+    decider: telemetry?.decider(decider) ?? decider,
+    telemetry,
     limits: { ...resolveLimits(limits), ...shared.limits },
     firstStep,
     historyShown,
@@ -140,11 +141,15 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     clock,
     machine: routedMachine,
     ...(hashKey === undefined ? {} : { hashKey }),
-    onCommit: (commit) => {
+    onCommit: (commit, before) => {
       histories.add(commit);
       announceRouted(notifications, commit);
+      options.telemetry?.committed("routed", commit, before, storage);
     },
-    onConflict: (instanceId, version) => notifications.notify("conflict", { instanceId, version }),
+    onConflict: (instanceId, version) => {
+      notifications.notify("conflict", { instanceId, version });
+      options.telemetry?.conflicted("routed");
+    },
   });
   const histories = new Histories(kernel, options.historyShown);
   const pinned = new PinnedStructures(kernel);
