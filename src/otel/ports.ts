@@ -28,8 +28,10 @@ export function measuredStorage(storage: StorageAdapter, measuring: Measuring, o
     const known = methods.get(name);
     if (known !== undefined) return known;
     const value: unknown = Reflect.get(storage, name);
-    if (typeof value !== "function") return value;
-    const method = measuredMethod(storage, name, value, measuring, onClose);
+    // Also of a storage that has nothing to close, the sessions are counted no longer.
+    const member = name === "close" && value === undefined ? async () => {} : value;
+    if (typeof member !== "function") return value;
+    const method = measuredMethod(storage, name, member, measuring, onClose);
     methods.set(name, method);
     return method;
   });
