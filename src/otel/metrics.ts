@@ -19,118 +19,79 @@ interface Definition {
   readonly attributes: readonly string[];
 }
 
+/** Where in a workflow something happened. */
+const PLACE = ["phasegate.workflow", "phasegate.phase"] as const;
+
+const counter = (name: string, unit: string, description: string, attributes: readonly string[]) =>
+  ({ type: "counter", name, unit, description, attributes }) as const;
+const duration = (name: string, buckets: readonly number[], description: string, attributes: readonly string[]) =>
+  ({ type: "histogram", name, unit: "s", description, buckets, attributes }) as const;
+
 /** All metrics. */
 export const METRICS = {
-  calls: {
-    name: "mcp.server.operation.duration",
-    type: "histogram",
-    unit: "s",
-    description: "Duration of clients' calls of tools",
-    buckets: WORK,
-    attributes: [
-      "mcp.method.name",
-      "gen_ai.operation.name",
-      "gen_ai.tool.name",
-      "phasegate.action",
-      "error.type",
-      "phasegate.error.code",
-    ],
-  },
-  operations: {
-    name: "phasegate.operation.duration",
-    type: "histogram",
-    unit: "s",
-    description: "Duration of operations of engines",
-    buckets: WORK,
-    attributes: ["phasegate.engine", "phasegate.operation", "error.type"],
-  },
-  verdicts: {
-    name: "phasegate.gate.verdicts",
-    type: "counter",
-    unit: "{verdict}",
-    description: "Verdicts of gates on submitted evidence",
-    attributes: ["phasegate.workflow", "phasegate.phase", "phasegate.verdict"],
-  },
-  problems: {
-    name: "phasegate.gate.problems",
-    type: "counter",
-    unit: "{problem}",
-    description: "Fields of evidence at which gates refused it",
-    attributes: ["phasegate.workflow", "phasegate.phase", "phasegate.field", "phasegate.problem"],
-  },
+  calls: duration("mcp.server.operation.duration", WORK, "Duration of clients' calls of tools", [
+    "mcp.method.name",
+    "gen_ai.operation.name",
+    "gen_ai.tool.name",
+    "phasegate.action",
+    "error.type",
+    "phasegate.error.code",
+  ]),
+  operations: duration("phasegate.operation.duration", WORK, "Duration of operations of engines", [
+    "phasegate.engine",
+    "phasegate.operation",
+    "error.type",
+  ]),
+  verdicts: counter("phasegate.gate.verdicts", "{verdict}", "Verdicts of gates on submitted evidence", [
+    ...PLACE,
+    "phasegate.verdict",
+  ]),
+  problems: counter("phasegate.gate.problems", "{problem}", "Fields of evidence at which gates refused it", [
+    ...PLACE,
+    "phasegate.field",
+    "phasegate.problem",
+  ]),
   attempts: {
-    name: "phasegate.gate.attempts",
     type: "histogram",
+    name: "phasegate.gate.attempts",
     unit: "{attempt}",
     description: "Attempts in a row until a gate accepted the evidence",
     buckets: ATTEMPTS,
-    attributes: ["phasegate.workflow", "phasegate.phase"],
+    attributes: PLACE,
   },
-  gates: {
-    name: "phasegate.gate.duration",
-    type: "histogram",
-    unit: "s",
-    description: "Time that a gate took for its verdict, with its verifiers",
-    buckets: WORK,
-    attributes: ["phasegate.workflow", "phasegate.phase", "error.type"],
-  },
-  verifiers: {
-    name: "phasegate.verifier.duration",
-    type: "histogram",
-    unit: "s",
-    description: "Duration of verifiers",
-    buckets: WORK,
-    attributes: ["phasegate.verifier", "phasegate.outcome", "error.type"],
-  },
-  deciders: {
-    name: "phasegate.decider.duration",
-    type: "histogram",
-    unit: "s",
-    description: "Time that the decider took for an answer",
-    buckets: WORK,
-    attributes: ["phasegate.workflow", "error.type"],
-  },
-  waits: {
-    name: "phasegate.wait.duration",
-    type: "histogram",
-    unit: "s",
-    description: "Time from a question to a person until the answer",
-    buckets: WAIT,
-    attributes: ["phasegate.workflow", "phasegate.phase", "phasegate.question", "phasegate.answer"],
-  },
-  phases: {
-    name: "phasegate.phase.duration",
-    type: "histogram",
-    unit: "s",
-    description: "Time from entering a phase until it was left",
-    buckets: WAIT,
-    attributes: ["phasegate.workflow", "phasegate.phase", "phasegate.outcome"],
-  },
-  commits: {
-    name: "phasegate.commits",
-    type: "counter",
-    unit: "{commit}",
-    description: "Commits that this process has made",
-    attributes: ["phasegate.engine"],
-  },
-  conflicts: {
-    name: "phasegate.conflicts",
-    type: "counter",
-    unit: "{conflict}",
-    description: "Appends that another writer's commit came before",
-    attributes: ["phasegate.engine"],
-  },
-  storage: {
-    name: "phasegate.storage.duration",
-    type: "histogram",
-    unit: "s",
-    description: "Duration of calls of the storage",
-    buckets: WORK,
-    attributes: ["phasegate.storage.operation", "error.type"],
-  },
+  gates: duration("phasegate.gate.duration", WORK, "Time that a gate took for its verdict, with its verifiers", [
+    ...PLACE,
+    "error.type",
+  ]),
+  verifiers: duration("phasegate.verifier.duration", WORK, "Duration of verifiers", [
+    "phasegate.verifier",
+    "phasegate.outcome",
+    "error.type",
+  ]),
+  deciders: duration("phasegate.decider.duration", WORK, "Time that the decider took for an answer", [
+    "phasegate.workflow",
+    "error.type",
+  ]),
+  waits: duration("phasegate.wait.duration", WAIT, "Time from a question to a person until the answer", [
+    ...PLACE,
+    "phasegate.question",
+    "phasegate.answer",
+  ]),
+  phases: duration("phasegate.phase.duration", WAIT, "Time from entering a phase until it was left", [
+    ...PLACE,
+    "phasegate.outcome",
+  ]),
+  commits: counter("phasegate.commits", "{commit}", "Commits that this process has made", ["phasegate.engine"]),
+  conflicts: counter("phasegate.conflicts", "{conflict}", "Appends that another writer's commit came before", [
+    "phasegate.engine",
+  ]),
+  storage: duration("phasegate.storage.duration", WORK, "Duration of calls of the storage", [
+    "phasegate.storage.operation",
+    "error.type",
+  ]),
   sessions: {
-    name: "phasegate.sessions.active",
     type: "gauge",
+    name: "phasegate.sessions.active",
     unit: "{session}",
     description: "Active sessions in the storage, of all processes",
     attributes: [],

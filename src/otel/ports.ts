@@ -62,7 +62,11 @@ function measuredMethod(
   if (!CALLS.has(name)) return call;
   return (...given) => {
     const work = storageWork(operation, given[0], measuring);
-    return measuring.spans.run(work, async () => call(...given), (end) => storageEnd(operation, end, measuring));
+    return measuring.spans.run(
+      work,
+      async () => call(...given),
+      (end) => storageEnd(operation, end, measuring),
+    );
   };
 }
 
@@ -120,7 +124,7 @@ async function* measuredStream(
   } finally {
     const labels = { "phasegate.storage.operation": operation, "error.type": error };
     safely(() => measuring.instruments.record("storage", seconds, labels));
-    if (opened !== undefined) safely(() => measuring.spans.close(opened.open, { seconds, error }));
+    if (opened !== undefined) safely(() => measuring.spans.close(opened.open, { error }));
   }
 }
 

@@ -1,5 +1,6 @@
 /** Metrics as text for Prometheus: `GET /metrics` without a collector in between. */
 import type { MeterProvider } from "@opentelemetry/api";
+import type { ResourceMetrics } from "@opentelemetry/sdk-metrics";
 import { PhasegateError } from "../errors.js";
 
 /** Metrics that Prometheus reads. */
@@ -25,13 +26,29 @@ export async function createPrometheusMetrics(): Promise<PrometheusMetrics> {
   return {
     meterProvider,
     // A metric that can't be read, such as the number of sessions without a storage, is left out; the others are shown.
-    text: async () => serializer.serialize((await reader.collect({ timeoutMillis: COLLECT_MS })).resourceMetrics),
+    text: async () =>
+      serializer.serialize(named((await reader.collect({ timeoutMillis: COLLECT_MS })).resourceMetrics)),
     close: () => meterProvider.shutdown(),
   };
 }
 
 /** The time for the number of active sessions, in milliseconds. */
 const COLLECT_MS = 2000;
+
+/** Adds the unit to the names of durations, as Prometheus wants it and collectors do it; the exporter does not. */
+function named(metrics: ResourceMetrics): ResourceMetrics {
+  return {
+    ...metrics,
+    scopeMetrics: metrics.scopeMetrics.map((scope) => ({
+      ...scope,
+      metrics: scope.metrics.map((metric) => {
+        const { descriptor } = metric;
+        if (descriptor.unit !== "s") return metric;
+        return { ...metric, descriptor: { ...descriptor, name: `${descriptor.name}.seconds`, unit: "seconds" } };
+      }),
+    })),
+  };
+}
 
 async function load() {
   try {

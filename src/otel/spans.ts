@@ -35,8 +35,6 @@ export interface Work {
 
 /** The end of work. */
 export interface End {
-  /** In seconds. */
-  readonly seconds: number;
   /** The type of the error, if it failed. */
   readonly error?: string | undefined;
   /** Attributes that are known at the end. */
@@ -66,8 +64,8 @@ export class Spans {
     this.#tracer = tracer;
   }
 
-  /** Runs work once in a span of its own. `onEnd` tells what is known at the end, and must know the outcome of errors. */
-  async run<T>(work: Work, run: () => Promise<T>, onEnd: (end: Ended<T>) => Omit<End, "seconds"> | undefined): Promise<T> {
+  /** Runs work once in a span of its own. `onEnd` records it, and returns what the span gets at its end. */
+  async run<T>(work: Work, run: () => Promise<T>, onEnd: (end: Ended<T>) => End | undefined): Promise<T> {
     const begun = performance.now();
     const opened = safely(() => this.open(work));
     const running: { promise?: Promise<T> } = {};
@@ -83,7 +81,8 @@ export class Spans {
     const end = (outcome: Outcome<T>) => {
       const seconds = (performance.now() - begun) / 1000;
       const known = safely(() => onEnd({ ...outcome, seconds }));
-      if (opened !== undefined) safely(() => this.close(opened.open, { ...known, seconds }));
+      const failed = outcome.ok ? undefined : outcome.error;
+      if (opened !== undefined) safely(() => this.close(opened.open, { error: failed, ...known }));
     };
     let result: T;
     try {

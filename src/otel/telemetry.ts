@@ -120,7 +120,7 @@ class OpenTelemetry implements Telemetry {
     }
   }
 
-  #ended(what: Measured, { error, sessionId, problems }: MeasuredOutcome, end: Ended<unknown>): Omit<End, "seconds"> {
+  #ended(what: Measured, { error, sessionId, problems }: MeasuredOutcome, end: Ended<unknown>): End {
     const { instruments } = this.#measuring;
     const { seconds } = end;
     switch (what.kind) {

@@ -118,15 +118,15 @@ export interface ResolvedOptions {
   readonly evidenceLimits: EvidenceLimits;
   readonly enforcement: Enforcement;
   readonly clock: FullClock;
-  readonly targets?: TargetGuard;
-  readonly plans?: PlanSource;
+  readonly targets?: TargetGuard | undefined;
+  readonly plans?: PlanSource | undefined;
   readonly parsers: Readonly<Record<string, SourceParser>>;
   readonly verifiers: Readonly<Record<string, Verifier>>;
   readonly agentSync: NonNullable<EngineOptions["agentSync"]>;
   readonly claims: NonNullable<EngineOptions["claims"]>;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
-  readonly retention?: Retention;
+  readonly retention?: Retention | undefined;
   readonly telemetry?: Telemetry | undefined;
 }
 
@@ -151,9 +151,9 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
     claims: checkClaims(options.claims ?? "plain"),
-    ...(retention === undefined ? {} : { retention }),
-    ...(plans === undefined ? {} : { plans }),
-    ...(targets === undefined ? {} : { targets }),
+    retention,
+    plans,
+    targets,
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
 }

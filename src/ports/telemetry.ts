@@ -69,7 +69,8 @@ export interface MeasuredOutcome {
 }
 
 /** What is measured of an event. */
-interface MeasuredEvent {
+export interface MeasuredEvent {
+  /** The type of the event. */
   readonly type: string;
   /** The phase that it is about. */
   readonly phase?: number | undefined;
@@ -80,12 +81,14 @@ interface MeasuredEvent {
 }
 
 /** What is measured of a session's state. */
-interface MeasuredHead {
-  /** The type of its workflow; engines name it in one of two ways. */
+export interface MeasuredHead {
+  /** The type of its workflow, of phased sessions. */
   readonly workflowType?: string | undefined;
+  /** The name of its workflow, of other sessions. */
   readonly workflow?: string | undefined;
-  /** The current phase, and when it was entered: ISO 8601, UTC. */
+  /** The current phase. */
   readonly phase?: number | undefined;
+  /** When it was entered: ISO 8601, UTC. */
   readonly phaseStartedAt?: string | undefined;
 }
 

@@ -1,12 +1,19 @@
+import { Client } from "@modelcontextprotocol/client";
+import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import { createEngine, defineWorkflow, type EngineOptions, isPhasegateError, MemoryContent, MemoryStorage } from "phasegate";
+import {
+  createEngine,
+  defineWorkflow,
+  type EngineOptions,
+  isPhasegateError,
+  MemoryContent,
+  MemoryStorage,
+} from "phasegate";
 import { registerSearchTool, registerWorkspaceTools } from "phasegate/mcp";
 import { createTelemetry } from "phasegate/otel";
 import { copySessions } from "phasegate/storage";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { Client } from "@modelcontextprotocol/client";
-import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { connectInMemory } from "../mcp/connect-in-memory.js";
 import { connectRouted } from "../mcp/connect-routed.js";
 import { routed, Script } from "../routed/engine/garden.js";
@@ -133,7 +140,9 @@ describe("spans", () => {
     expect(call?.attributes).toMatchObject({ "error.type": "tool_error", "phasegate.error.code": "PHASE_LOCKED" });
     const operation = spans().find(({ name }) => name === "phasegate getPhase");
     expect(operation?.attributes).toMatchObject({ "error.type": "PHASE_LOCKED", "phasegate.session.id": session_id });
-    const failed = (await points("mcp.server.operation.duration"))?.filter(({ attributes }) => attributes["error.type"]);
+    const failed = (await points("mcp.server.operation.duration"))?.filter(
+      ({ attributes }) => attributes["error.type"],
+    );
     expect(failed).toMatchObject([{ attributes: { "phasegate.error.code": "PHASE_LOCKED" }, count: 1 }]);
   });
 
@@ -214,7 +223,9 @@ describe("spans", () => {
     expect(names.filter((name) => name.startsWith("phasegate ")).length).toBeGreaterThan(1);
     const commits = await points("phasegate.commits");
     expect(commits).toMatchObject([{ attributes: { "phasegate.engine": "recorded" } }]);
-    const errors = (await points("mcp.server.operation.duration"))?.filter(({ attributes }) => attributes["error.type"]);
+    const errors = (await points("mcp.server.operation.duration"))?.filter(
+      ({ attributes }) => attributes["error.type"],
+    );
     expect(errors?.map(({ attributes }) => attributes["gen_ai.tool.name"])).toEqual(["read_file", "search_standards"]);
   });
 });
@@ -273,7 +284,9 @@ describe("metrics", () => {
     expect(await points("phasegate.phase.duration")).toEqual([
       { attributes: { ...place, "phasegate.outcome": "passed" }, value: 120, count: 1 },
     ]);
-    expect(await points("phasegate.commits")).toMatchObject([{ attributes: { "phasegate.engine": "phased" }, value: 3 }]);
+    expect(await points("phasegate.commits")).toMatchObject([
+      { attributes: { "phasegate.engine": "phased" }, value: 3 },
+    ]);
     expect(await points("phasegate.sessions.active")).toMatchObject([{ attributes: {}, value: 1 }]);
     await engine.completePhase(sessionId, { phase: 2, evidence: {} });
     expect(await points("phasegate.sessions.active")).toMatchObject([{ value: 0 }]);
@@ -317,7 +330,9 @@ describe("metrics", () => {
     const { engine, storage } = makeBuilding({ telemetry });
     const { engine: other } = makeBuilding({ storage });
     const { sessionId } = await engine.start({ workflowType: "building", target: "a.ts" });
-    await Promise.all([1, 2, 3, 4].flatMap(() => [engine.pause(sessionId).catch(() => {}), other.pause(sessionId).catch(() => {})]));
+    await Promise.all(
+      [1, 2, 3, 4].flatMap(() => [engine.pause(sessionId).catch(() => {}), other.pause(sessionId).catch(() => {})]),
+    );
     const conflicts = await points("phasegate.conflicts");
     const appends = (await points("phasegate.storage.duration"))?.find(
       ({ attributes }) => attributes["error.type"] === "CONFLICT",
@@ -329,8 +344,19 @@ describe("metrics", () => {
   it("have a limited number of values for each label", async () => {
     const { telemetry, points } = watched();
     for (let index = 0; index < 500; index += 1) {
-      const gate = { kind: "gate", sessionId: "s", workflowType: "w", phase: `step ${index}`, attempt: 1, evidence: {} };
-      await telemetry.measure({ ...gate, kind: "gate" }, async () => 1, () => ({ problems: [] }));
+      const gate = {
+        kind: "gate",
+        sessionId: "s",
+        workflowType: "w",
+        phase: `step ${index}`,
+        attempt: 1,
+        evidence: {},
+      };
+      await telemetry.measure(
+        { ...gate, kind: "gate" },
+        async () => 1,
+        () => ({ problems: [] }),
+      );
     }
     const verdicts = await points("phasegate.gate.verdicts");
     expect(verdicts).toHaveLength(201);
@@ -347,9 +373,10 @@ describe("metrics", () => {
       while (performance.now() < end);
       break;
     }
-    const [log] = (await points("phasegate.storage.duration"))?.filter(
-      ({ attributes }) => attributes["phasegate.storage.operation"] === "log",
-    ) ?? [];
+    const [log] =
+      (await points("phasegate.storage.duration"))?.filter(
+        ({ attributes }) => attributes["phasegate.storage.operation"] === "log",
+      ) ?? [];
     expect(log).toMatchObject({ count: 1 });
     expect(log?.value).toBeLessThan(0.05);
     expect(spans().at(-1)).toMatchObject({ name: "storage log", attributes: { "phasegate.session.id": sessionId } });
@@ -449,6 +476,13 @@ describe("what is measured", () => {
 });
 
 /** All that a span exports. */
-function allOf({ name, attributes, events, links, status, resource }: ReturnType<ReturnType<typeof watched>["spans"]>[number]) {
+function allOf({
+  name,
+  attributes,
+  events,
+  links,
+  status,
+  resource,
+}: ReturnType<ReturnType<typeof watched>["spans"]>[number]) {
   return { name, attributes, events, links, status, resource: resource.attributes };
 }
