@@ -29,12 +29,14 @@ const EXPORTS = {
   "phasegate/storage": ["copySessions"],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
   "phasegate/mcp": [
+    "createHealth",
     "registerRoutedTools",
     "registerSearchTool",
     "registerWorkflowPrompt",
     "registerWorkflowTool",
     "registerWorkspaceTools",
   ],
+  "phasegate/otel": ["createPrometheusMetrics", "createTelemetry"],
   "phasegate/postgres": ["PostgresStorage"],
   "phasegate/rag": ["OramaRetriever", "RagContent", "createSearchTool"],
   "phasegate/routed": [

@@ -86,7 +86,9 @@ describe("metrics for Prometheus", () => {
     const lines = (await response?.text())?.split("\n") ?? [];
     expect(lines).toContain("# TYPE mcp_server_operation_duration_seconds histogram");
     expect(lines).toContain("# TYPE phasegate_conflicts_total counter");
-    expect(lines.find((line) => line.startsWith("phasegate_conflicts_total{"))).toMatch(/phasegate_engine="phased".* 1$/);
+    expect(lines.find((line) => line.startsWith("phasegate_conflicts_total{"))).toMatch(
+      /phasegate_engine="phased".* 1$/,
+    );
     expect(lines.find((line) => line.includes("gen_ai_tool_name"))).toContain('gen_ai_tool_name="a\\"b\\n"');
   });
 
