@@ -6,6 +6,7 @@
  * - exit-codes.ts: the exit codes, and which error ends with which of them
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
+ * - own-project.ts: the project of the current folder, for commands without `--state`
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
  * - attempts.ts: how attempts at gates are printed, with their evidence
@@ -31,6 +32,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     const program = createProgram(commands, terminal, (code) => {
       exitCode = code;
     });
+    await useOwnProject(program, args, terminal);
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
@@ -111,6 +113,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
 
 /** Loads the command that is asked for: all of them take several times as long. Only help and mistakes need them all. */
 async function loadCommands([name = ""]: readonly string[]): Promise<CreateCommand[]> {
+  if (name === "--version" || name === "-V") return [];
   const asked = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   return Promise.all((asked === undefined ? Object.values(COMMANDS) : [asked]).map((load) => load()));
 }
@@ -124,6 +127,17 @@ function createProgram(commands: readonly CreateCommand[], terminal: Terminal, s
   for (const command of commands) program.addCommand(command(terminal, setExitCode));
   for (const command of withSubcommands(program)) configure(command, terminal);
   return program;
+}
+
+/** Lets the command that is asked for work on the project of the current folder if it needs a state and none is named. */
+async function useOwnProject(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
+  const command = program.commands.find((one) => one.name() === args[0]);
+  const needs = command?.options.some(({ long, mandatory }) => long === "--state" && mandatory) === true;
+  const isGiven = process.env.PHASEGATE_STATE !== undefined || args.some((arg) => /^--state(?:=|$)/.test(arg));
+  if (command === undefined || !needs || isGiven) return;
+  const { findOwnProject, useProject } = await import("./own-project.js");
+  const project = await findOwnProject();
+  if (project !== undefined) useProject(command, project, terminal);
 }
 
 function withSubcommands(command: Command): Command[] {

@@ -147,11 +147,10 @@ Give --phase in scripts: without it, a second run would override the next gate.`
 An agent may not adopt a plan that asks for less than the one that its session began with: only the host may.`,
     note: { text: "why; the history shows it" },
     options: () => [
-      projectOption().makeOptionMandatory(),
+      projectOption(),
       new Option("--workflows <dir...>", "the server's folders of phased workflows")
         .env("PHASEGATE_WORKFLOWS")
-        .argParser(repeated)
-        .makeOptionMandatory(),
+        .argParser(repeated),
       new Option("--preview", "only show what would change"),
     ],
     phased: async (engine, id, { by, note, preview }) => {
@@ -283,6 +282,12 @@ async function operate(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { project, json } = options;
+  // Not left to commander: they may come from the project of the current folder.
+  const missing =
+    name === "sync" ? (["project", "workflows"] as const).find((one) => options[one] === undefined) : undefined;
+  if (missing !== undefined) {
+    throw new CommandFailure(`--${missing} is missing`, EXIT.usage, "Give the value that `phasegate serve` has.");
+  }
   const verifiers = await openVerifiers(project === undefined ? {} : { project }, {});
   const setup = { ...(await readTrust(options)), verifiers, ...(await sourcesOf(options)) };
   const storage = await openState(options.state);

@@ -1,6 +1,6 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { type Approvers, currentApprovers } from "../approval/approvers.js";
+import { type Approvers, checkApprovers, currentApprovers } from "../approval/approvers.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
@@ -100,6 +100,11 @@ export interface EngineOptions {
   /** Also accepts unsigned approvals; they are recorded as such. Default: false. */
   readonly allowUnsignedApprovals?: boolean;
   /**
+   * Where people see the inspector's page, such as `https://tools.example.com/inspector`: `approvalRequested` and
+   * `waiverRequested` then have the `link` to the request. It has no secret; whoever opens it must have logged in there.
+   */
+  readonly inspectorUrl?: string;
+  /**
    * How long `cleanup()` keeps sessions, by status. Default: 7 days for every status. Checked when
    * `cleanup()` is called.
    */
@@ -126,13 +131,14 @@ export interface ResolvedOptions {
   readonly claims: NonNullable<EngineOptions["claims"]>;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
+  readonly inspectorUrl?: string;
   readonly retention?: Retention | undefined;
   readonly telemetry?: Telemetry | undefined;
 }
 
 /**
  * Fills in the defaults.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key or `claims` is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key, `claims` or `inspectorUrl` is invalid.
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;
@@ -151,6 +157,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
     claims: checkClaims(options.claims ?? "plain"),
+    ...(options.inspectorUrl === undefined ? {} : { inspectorUrl: checkInspectorUrl(options.inspectorUrl) }),
     retention,
     plans,
     targets,
@@ -167,24 +174,13 @@ function checkClaims(claims: ResolvedOptions["claims"]): ResolvedOptions["claims
   });
 }
 
-/** Checks a host's retention. Throws `INVALID_INPUT`. */
-export function checkRetention(retention: Retention): void {
-  for (const [status, age] of Object.entries(retention)) {
-    if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
-    if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
-  }
-}
-
-/** Returns true for a finite, non-negative number. */
-export function isAge(age: number): boolean {
-  return Number.isFinite(age) && age >= 0;
-}
-
-/** Returns the error for an invalid age in an option. */
-export function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
-    remedy: "Give an age in milliseconds, 0 or more; leave it out for the default.",
-    details: { field, expected: "milliseconds, 0 or more" },
+/** Returns the address without a slash at its end. A secret in it, or a query, would be in every link. */
+function checkInspectorUrl(url: string): string {
+  const { protocol = "", search, hash, username, password } = URL.canParse(url) ? new URL(url) : {};
+  if (/^https?:$/.test(protocol) && !search && !hash && !username && !password) return url.replace(/\/+$/, "");
+  throw new PhasegateError("INVALID_INPUT", "inspectorUrl is not the address of a page", {
+    remedy: "Give it as https://tools.example.com/inspector: with http or https, and without a password, ? and #.",
+    details: { field: "inspectorUrl", expected: "an http or https URL" },
   });
 }
 
@@ -207,18 +203,13 @@ function badLimit(name: string, limit: number): PhasegateError<"INVALID_INPUT"> 
 }
 
 function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
+  const unsigned = allowUnsignedApprovals === true;
+  if (typeof approvers !== "function") return { approvers: checkApprovers(approvers), unsigned };
   const current = currentApprovers(approvers);
   return {
     get approvers() {
       return current();
     },
-    unsigned: allowUnsignedApprovals === true,
+    unsigned,
   };
-}
-
-function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `retention.${shown(status)} is no status of a session`, {
-    remedy: `Use ${LIVING.join(", ")}.`,
-    details: { field: `retention.${shown(status)}`, expected: LIVING.join(", ") },
-  });
 }

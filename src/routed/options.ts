@@ -46,7 +46,15 @@ export const DEFAULT_ROUTED_LIMITS: RoutedLimits = {
 export interface RoutedEngineOptions
   extends Pick<
     EngineOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvers" | "allowUnsignedApprovals" | "clock" | "telemetry"
+    | "storage"
+    | "enforcement"
+    | "verifiers"
+    | "hashKey"
+    | "approvers"
+    | "allowUnsignedApprovals"
+    | "inspectorUrl"
+    | "clock"
+    | "telemetry"
   > {
   /** Provides the workflows: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
   readonly workflows: RoutedSource;
@@ -66,7 +74,15 @@ export interface RoutedEngineOptions
 interface ResolvedRoutedOptions
   extends Pick<
     ResolvedOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvals" | "clock" | "evidenceLimits" | "telemetry"
+    | "storage"
+    | "enforcement"
+    | "verifiers"
+    | "hashKey"
+    | "approvals"
+    | "inspectorUrl"
+    | "clock"
+    | "evidenceLimits"
+    | "telemetry"
   > {
   readonly workflows: RoutedSource;
   readonly decider: StepDecider;
@@ -93,7 +109,8 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
   const { limits = {}, ...rest } = options;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
-  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits, telemetry } = shared;
+  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
+  const { inspectorUrl, telemetry } = shared;
   const { newId = clock.newId } = options;
   if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
     throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
@@ -109,6 +126,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
     clock,
     evidenceLimits,
     ...(hashKey === undefined ? {} : { hashKey }),
+    ...(inspectorUrl === undefined ? {} : { inspectorUrl }),
     workflows,
     decider: telemetry?.decider(decider) ?? decider,
     telemetry,
@@ -143,7 +161,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     ...(hashKey === undefined ? {} : { hashKey }),
     onCommit: (commit, before) => {
       histories.add(commit);
-      announceRouted(notifications, commit);
+      announceRouted(notifications, commit, options.inspectorUrl);
       options.telemetry?.committed("routed", commit, before, storage);
     },
     onConflict: (instanceId, version) => {
