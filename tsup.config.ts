@@ -13,6 +13,7 @@ export default defineConfig({
     inspector: "src/inspector.ts",
     login: "src/login.ts",
     mcp: "src/mcp.ts",
+    otel: "src/otel.ts",
     postgres: "src/postgres.ts",
     rag: "src/rag.ts",
     remark: "src/remark.ts",

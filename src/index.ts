@@ -83,6 +83,18 @@ export type {
   WorkflowListing,
 } from "./ports/content-provider.js";
 export type { SessionStatus, SessionSummary, StorageAdapter } from "./ports/storage-adapter.js";
+export type {
+  EngineKind,
+  Measured,
+  MeasuredCall,
+  MeasuredCommit,
+  MeasuredEvent,
+  MeasuredGate,
+  MeasuredHead,
+  MeasuredOperation,
+  MeasuredOutcome,
+  Telemetry,
+} from "./ports/telemetry.js";
 export type { Listener } from "./runtime/notifier.js";
 export type { OperationMetrics } from "./runtime/operations.js";
 export { MemoryStorage } from "./storage/memory/storage.js";

@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 
+export { createHealth, type Health, type HealthOptions } from "./http/health.js";
 export type { WorkflowPoll } from "./mcp/resources.js";
 export {
   type RegisterWorkflowToolOptions,
@@ -13,5 +14,6 @@ export {
   registerWorkflowPrompt,
   registerWorkflowTool,
   registerWorkspaceTools,
+  type WatchedTools,
   type WorkflowRegistration,
 } from "./mcp/tools.js";

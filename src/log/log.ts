@@ -39,8 +39,8 @@ export interface KernelOptions<Command, Event, Head> {
   readonly clock: Clock;
   /** Turns the hash chain into an HMAC chain. */
   readonly hashKey?: Uint8Array;
-  /** Called after each commit, before the caller gets the answer. */
-  readonly onCommit?: (recorded: Recorded<Event, Head>) => void;
+  /** Called after each commit, before the caller gets the answer, with the state before it. */
+  readonly onCommit?: (recorded: Recorded<Event, Head>, before: Head | undefined) => void;
   /** Called each time another writer's commit came first. */
   readonly onConflict?: (id: SessionId, version: number) => void;
   /**
@@ -188,7 +188,7 @@ export class Kernel<Command, Event, Head> {
       if (await appending) {
         this.#heads.set(id, decided.newest);
         const recorded = recordedOf(decided);
-        this.#options.onCommit?.(recorded);
+        this.#options.onCommit?.(recorded, newest?.head);
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);

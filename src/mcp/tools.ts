@@ -7,17 +7,26 @@
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import type { CallToolResult, InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  McpServer,
+  ServerContext,
+  ToolAnnotations,
+} from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
+import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetry.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
-import type { Action } from "../tools/phased/actions.js";
+import type { Action, DispatchOptions } from "../tools/phased/actions.js";
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
-import { READING } from "../tools/routed/calls.js";
+import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import type { SearchTool } from "../tools/search-tool.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
+import { isJsonObject } from "../workflow/json.js";
+import { isSessionId } from "../workflow/names.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -29,8 +38,14 @@ import {
   type WorkflowPoll,
 } from "./resources.js";
 
+/** The option of all tools to be watched. */
+export interface WatchedTools {
+  /** Watches the calls: `createTelemetry` of `phasegate/otel` makes one. Default: none. */
+  readonly telemetry?: Pick<Telemetry, "measure"> | undefined;
+}
+
 /** Options of {@link registerWorkflowTool}. */
-export interface RegisterWorkflowToolOptions extends WorkflowToolOptions {
+export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, WatchedTools {
   /** Registers workflows and sessions as resources, too. Default true. */
   readonly resources?: boolean;
   /** Polls for changed workflows, and notifies the client. Default: no polling. */
@@ -60,7 +75,7 @@ export function registerWorkflowTool(
   engine: Engine,
   options: RegisterWorkflowToolOptions = {},
 ): WorkflowRegistration {
-  const { resources = true, poll, ...toolOptions } = options;
+  const { resources = true, poll, telemetry, ...toolOptions } = options;
   const tool = createWorkflowTool(engine, toolOptions);
   server.registerTool(
     tool.name,
@@ -72,7 +87,7 @@ export function registerWorkflowTool(
     },
     async (input, ctx) => {
       const open: OpenForm = {};
-      const response = await tool.dispatch(input, {
+      const people: DispatchOptions = {
         askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
           const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
           const { answer, form } = elicitApproval(server, ctx, { ...request, about });
@@ -84,7 +99,14 @@ export function registerWorkflowTool(
           open.form = form;
           return answer;
         },
-      });
+      };
+      const response = await (telemetry === undefined
+        ? tool.dispatch(input, people)
+        : telemetry.measure(
+            callOf(tool.name, tool.actions, input, ctx),
+            () => tool.dispatch(input, people),
+            (answer) => outcomeOf(answer, answer.status === "error"),
+          ));
       return open.form ?? callResult(response, response.status === "error");
     },
   );
@@ -109,6 +131,34 @@ function registerResources(
   if (workflows) registerWorkflowResources(server, engine, maxChars);
   if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions"), maxChars });
   return workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : () => {};
+}
+
+/** Returns a call as it is measured. What the client chooses freely is in it only if it is one of ours. */
+function callOf(tool: string, actions: readonly string[], input: unknown, ctx: ServerContext): MeasuredCall {
+  const { action, session_id: session, instance_id: instance } = isJsonObject(input) ? input : {};
+  const sessionId = session ?? instance;
+  const { mcpReq } = ctx;
+  return {
+    kind: "call",
+    method: mcpReq.method,
+    tool,
+    action: actions.find((name) => name === action),
+    sessionId: isSessionId(sessionId) ? sessionId : undefined,
+    requestId: String(mcpReq.id),
+    connectionId: ctx.sessionId,
+    meta: mcpReq._meta,
+  };
+}
+
+/** Reads the outcome of a call out of its answer. */
+function outcomeOf(answer: object, isError: boolean): MeasuredOutcome {
+  const body: { readonly [name: string]: unknown } = { ...answer };
+  const sessionId = body.session_id ?? body.instance_id;
+  const code = body.code ?? body.error_code;
+  return {
+    error: isError ? (typeof code === "string" ? code : "INTERNAL") : undefined,
+    sessionId: isSessionId(sessionId) ? sessionId : undefined,
+  };
 }
 
 /** Returns an answer as MCP has it: structured, and as text for clients without structured output. */
@@ -152,14 +202,20 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
 export function registerRoutedTools(
   server: McpServer,
   engine: RoutedEngine,
-  options: RoutedToolsOptions = {},
+  { telemetry, ...options }: RoutedToolsOptions & WatchedTools = {},
 ): readonly RoutedTool[] {
   const tools = createRoutedTools(engine, options);
-  for (const tool of tools) registerTool(server, tool);
+  const actions = [...namedCalls(options.calls ?? ALL_CALLS, options.names ?? {}).values()];
+  for (const tool of tools) registerTool(server, tool, actions, telemetry);
   return tools;
 }
 
-function registerTool(server: McpServer, tool: RoutedTool): void {
+function registerTool(
+  server: McpServer,
+  tool: RoutedTool,
+  actions: readonly string[],
+  telemetry: WatchedTools["telemetry"],
+): void {
   const { name, title, description, inputSchema, outputSchema } = tool;
   server.registerTool(
     name,
@@ -172,13 +228,20 @@ function registerTool(server: McpServer, tool: RoutedTool): void {
     },
     async (input, ctx) => {
       const open: OpenForm = {};
-      const answered = await tool.dispatch(input, {
+      const people: RoutedCallOptions = {
         askPerson: async (question) => {
           const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about: aboutOf(question) });
           open.form = form;
           return answer;
         },
-      });
+      };
+      const answered = await (telemetry === undefined
+        ? tool.dispatch(input, people)
+        : telemetry.measure(
+            callOf(name, actions, input, ctx),
+            () => tool.dispatch(input, people),
+            ({ body, isError }) => outcomeOf(body, isError),
+          ));
       return open.form ?? callResult(answered.body, answered.isError);
     },
   );
@@ -204,7 +267,7 @@ function annotations({ title, calls }: RoutedTool): ToolAnnotations {
  * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server
  * (`@modelcontextprotocol/server` 2.x).
  */
-export function registerSearchTool(server: McpServer, tool: SearchTool): void {
+export function registerSearchTool(server: McpServer, tool: SearchTool, { telemetry }: WatchedTools = {}): void {
   server.registerTool(
     tool.name,
     {
@@ -213,8 +276,14 @@ export function registerSearchTool(server: McpServer, tool: SearchTool): void {
       inputSchema: tool.inputSchema,
       annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     },
-    async (input) => {
-      const answer = await tool.handler(input);
+    async (input, ctx) => {
+      const answer = await (telemetry === undefined
+        ? tool.handler(input)
+        : telemetry.measure(
+            callOf(tool.name, [], input, ctx),
+            () => tool.handler(input),
+            (found) => outcomeOf(found, found.status === "error"),
+          ));
       return callResult(answer, answer.status === "error");
     },
   );
@@ -231,7 +300,7 @@ const ANSWER = { type: "object" as const, properties: { success: { type: "boolea
 export function registerWorkspaceTools(
   server: McpServer,
   workspace: Pick<Workspace, "connect">,
-  options: ConnectOptions = {},
+  { telemetry, ...options }: ConnectOptions & WatchedTools = {},
 ): WorkspaceConnection {
   const connection = workspace.connect(options);
   for (const tool of connection.tools) {
@@ -250,8 +319,14 @@ export function registerWorkspaceTools(
           openWorldHint: false,
         },
       },
-      async (input) => {
-        const result = await connection.call(name, input);
+      async (input, ctx) => {
+        const result = await (telemetry === undefined
+          ? connection.call(name, input)
+          : telemetry.measure(
+              callOf(name, [], input, ctx),
+              () => connection.call(name, input),
+              (answer) => outcomeOf(answer, !answer.success),
+            ));
         return callResult(result, !result.success);
       },
     );

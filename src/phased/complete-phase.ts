@@ -177,13 +177,28 @@ async function evaluate(
     gate.kind === "plan" && givenUp !== undefined
       ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp))
       : undefined;
-  const judged = await judge(gate, evidence, {
-    enforcement: context.options.enforcement,
+  const { enforcement, telemetry } = context.options;
+  const checks = {
+    enforcement,
     found: contradicted === undefined ? claims?.problems : [...(claims?.problems ?? []), ...contradicted],
     schemaResult,
     surroundings: () => ruleSurroundings(context, session, structure, phase),
     verify: hasChecks ? () => verifyEvidence(context, session, structure, phase, evidence, lookups) : undefined,
-  });
+  };
+  const judged = await (telemetry === undefined
+    ? judge(gate, evidence, checks)
+    : telemetry.measure(
+        {
+          kind: "gate",
+          sessionId: session.sessionId,
+          workflowType: structure.type,
+          phase: phase.number,
+          attempt: session.head.attempts + 1,
+          evidence,
+        },
+        async () => judge(gate, evidence, checks),
+        ({ verdict }) => ({ problems: verdict.passed ? [] : verdict.problems }),
+      ));
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
   const skips = isLeft ? await context.pinned.skips(session, structure) : undefined;

@@ -49,9 +49,10 @@ export class Engine extends SessionsById {
     }
     this.#options = resolveOptions(from);
     this.#notifications = new Notifications();
-    const { clock, limits } = this.#options;
+    const { clock, limits, telemetry } = this.#options;
     const [context, notifications] = [() => this.#loaded ?? this.#load(), this.#notifications];
-    this.#operations = new Operations({ context, notifications, clock, maxConcurrent: limits.maxConcurrent });
+    const { maxConcurrent } = limits;
+    this.#operations = new Operations({ context, notifications, clock, maxConcurrent, engine: "phased", telemetry });
   }
 
   /**

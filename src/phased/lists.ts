@@ -10,7 +10,7 @@ import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
-import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./options.js";
+import { LIVING, type LivingStatus, type Retention } from "./options.js";
 import type { PhasedCommit, PhasedSession } from "./pinned.js";
 import { type CommandOf, exhausted, isWaiverOpen } from "./state/commands.js";
 
@@ -332,4 +332,32 @@ async function writeTombstone(
     if (isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
     return keepUnreadable(context)(error);
   }
+}
+
+/** Checks a host's retention. Throws `INVALID_INPUT`. */
+function checkRetention(retention: Retention): void {
+  for (const [status, age] of Object.entries(retention)) {
+    if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
+    if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
+  }
+}
+
+/** Returns true for a finite, non-negative number. */
+function isAge(age: number): boolean {
+  return Number.isFinite(age) && age >= 0;
+}
+
+/** Returns the error for an invalid age in an option. */
+function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
+    remedy: "Give an age in milliseconds, 0 or more; leave it out for the default.",
+    details: { field, expected: "milliseconds, 0 or more" },
+  });
+}
+
+function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `retention.${shown(status)} is no status of a session`, {
+    remedy: `Use ${LIVING.join(", ")}.`,
+    details: { field: `retention.${shown(status)}`, expected: LIVING.join(", ") },
+  });
 }

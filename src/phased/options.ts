@@ -10,6 +10,7 @@ import { checkOwner, type Owner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock, type TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Telemetry } from "../ports/telemetry.js";
 import type { Verifier } from "../ports/verifier.js";
 import { shown } from "../workflow/names.js";
 
@@ -113,6 +114,8 @@ export interface EngineOptions {
   readonly owner?: Owner;
   /** Tells the time, sets timers and draws random numbers. Default: the runtime's own. */
   readonly clock?: Clock;
+  /** Watches the engine: `createTelemetry` of `phasegate/otel` makes one. Default: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Options with all defaults filled in. */
@@ -123,8 +126,8 @@ export interface ResolvedOptions {
   readonly evidenceLimits: EvidenceLimits;
   readonly enforcement: Enforcement;
   readonly clock: FullClock;
-  readonly targets?: TargetGuard;
-  readonly plans?: PlanSource;
+  readonly targets?: TargetGuard | undefined;
+  readonly plans?: PlanSource | undefined;
   readonly parsers: Readonly<Record<string, SourceParser>>;
   readonly verifiers: Readonly<Record<string, Verifier>>;
   readonly agentSync: NonNullable<EngineOptions["agentSync"]>;
@@ -132,8 +135,9 @@ export interface ResolvedOptions {
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
   readonly inspectorUrl?: string;
-  readonly retention?: Retention;
-  readonly owner?: Owner;
+  readonly retention?: Retention | undefined;
+  readonly telemetry?: Telemetry | undefined;
+  readonly owner?: Owner | undefined;
 }
 
 /**
@@ -142,24 +146,26 @@ export interface ResolvedOptions {
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;
+  const { telemetry, verifiers = {} } = options;
   const limits = resolveLimits(options.limits ?? {});
   return {
-    storage,
+    storage: telemetry?.storage(storage) ?? storage,
     content,
     limits,
     evidenceLimits: { maxBytes: limits.maxEvidenceBytes, maxDepth: limits.maxEvidenceDepth },
     enforcement,
     clock: fullClock(clock),
     parsers: options.parsers ?? {},
-    verifiers: options.verifiers ?? {},
+    verifiers: telemetry?.verifiers(verifiers) ?? verifiers,
+    telemetry,
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
     claims: checkClaims(options.claims ?? "plain"),
     ...(options.inspectorUrl === undefined ? {} : { inspectorUrl: checkInspectorUrl(options.inspectorUrl) }),
-    ...(retention === undefined ? {} : { retention }),
-    ...(options.owner === undefined ? {} : { owner: checkOwner(options.owner) }),
-    ...(plans === undefined ? {} : { plans }),
-    ...(targets === undefined ? {} : { targets }),
+    retention,
+    owner: options.owner && checkOwner(options.owner),
+    plans,
+    targets,
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
 }
@@ -180,27 +186,6 @@ function checkInspectorUrl(url: string): string {
   throw new PhasegateError("INVALID_INPUT", "inspectorUrl is not the address of a page", {
     remedy: "Give it as https://tools.example.com/inspector: with http or https, and without a password, ? and #.",
     details: { field: "inspectorUrl", expected: "an http or https URL" },
-  });
-}
-
-/** Checks a host's retention. Throws `INVALID_INPUT`. */
-export function checkRetention(retention: Retention): void {
-  for (const [status, age] of Object.entries(retention)) {
-    if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
-    if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
-  }
-}
-
-/** Returns true for a finite, non-negative number. */
-export function isAge(age: number): boolean {
-  return Number.isFinite(age) && age >= 0;
-}
-
-/** Returns the error for an invalid age in an option. */
-export function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
-    remedy: "Give an age in milliseconds, 0 or more; leave it out for the default.",
-    details: { field, expected: "milliseconds, 0 or more" },
   });
 }
 
@@ -232,11 +217,4 @@ function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: En
     },
     unsigned,
   };
-}
-
-function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `retention.${shown(status)} is no status of a session`, {
-    remedy: `Use ${LIVING.join(", ")}.`,
-    details: { field: `retention.${shown(status)}`, expected: LIVING.join(", ") },
-  });
 }

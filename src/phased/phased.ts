@@ -131,12 +131,17 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     ...options,
     machine: phasedMachine,
     trustsHeads: options.storage.capabilities.remote === true,
-    onCommit: ({ sessionId, head, events, at }) => {
+    onCommit: (commit, before) => {
+      const { sessionId, head, events, at } = commit;
       const of = notificationOf(sessionId, head, at);
       const link = linkTo(options.inspectorUrl, sessionId);
       for (const event of events) announce(notifications, of, event, head.createdAt, link);
+      options.telemetry?.committed("phased", commit, before, options.storage);
     },
-    onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
+    onConflict: (sessionId, version) => {
+      notifications.notify("conflict", { sessionId, version });
+      options.telemetry?.conflicted("phased");
+    },
   });
   const pinned = new Pinned(kernel, options.content);
   const artifactNames = new ArtifactNames(kernel);

@@ -81,6 +81,8 @@ export class RoutedEngine {
       notifications,
       clock: resolved.clock,
       maxConcurrent: resolved.limits.maxConcurrent,
+      engine: "routed",
+      telemetry: resolved.telemetry,
     });
   }
 

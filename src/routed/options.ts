@@ -56,6 +56,7 @@ export interface RoutedEngineOptions
     | "inspectorUrl"
     | "clock"
     | "owner"
+    | "telemetry"
   > {
   /** Provides the workflows: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
   readonly workflows: RoutedSource;
@@ -84,6 +85,7 @@ interface ResolvedRoutedOptions
     | "clock"
     | "evidenceLimits"
     | "owner"
+    | "telemetry"
   > {
   readonly workflows: RoutedSource;
   readonly decider: StepDecider;
@@ -110,7 +112,8 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
   const { limits = {}, ...rest } = options;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
-  const { storage, enforcement, verifiers, hashKey, approvals, inspectorUrl, clock, evidenceLimits, owner } = shared;
+  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
+  const { inspectorUrl, owner, telemetry } = shared;
   const { newId = clock.newId } = options;
   if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
     throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
@@ -129,7 +132,8 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
     ...(inspectorUrl === undefined ? {} : { inspectorUrl }),
     ...(owner === undefined ? {} : { owner }),
     workflows,
-    decider,
+    decider: telemetry?.decider(decider) ?? decider,
+    telemetry,
     limits: { ...resolveLimits(limits), ...shared.limits },
     firstStep,
     historyShown,
@@ -161,11 +165,15 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     clock,
     machine: routedMachine,
     ...(hashKey === undefined ? {} : { hashKey }),
-    onCommit: (commit) => {
+    onCommit: (commit, before) => {
       histories.add(commit);
       announceRouted(notifications, commit, options.inspectorUrl);
+      options.telemetry?.committed("routed", commit, before, storage);
     },
-    onConflict: (instanceId, version) => notifications.notify("conflict", { instanceId, version }),
+    onConflict: (instanceId, version) => {
+      notifications.notify("conflict", { instanceId, version });
+      options.telemetry?.conflicted("routed");
+    },
   });
   const histories = new Histories(kernel, options.historyShown);
   const pinned = new PinnedStructures(kernel);

@@ -106,7 +106,7 @@ function seesAll({ actor, authorize }: Caller): boolean {
  * @throws {PhasegateError} `NOT_ALLOWED` when the caller may not start it.
  */
 export function ownerFor(
-  { caller, options }: { readonly caller?: Caller; readonly options: { readonly owner?: Owner } },
+  { caller, options }: { readonly caller?: Caller; readonly options: { readonly owner?: Owner | undefined } },
   session: Pick<CalledSession, "kind" | "workflowType" | "target">,
 ): Owner | undefined {
   if (caller === undefined) return options.owner;

@@ -4,6 +4,7 @@
  */
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { type FullClock, pause } from "../ports/clock.js";
+import type { EngineKind, Telemetry } from "../ports/telemetry.js";
 
 /** What operations need from their engine. */
 interface OperationsOptions<Context> {
@@ -14,6 +15,10 @@ interface OperationsOptions<Context> {
   readonly clock: Pick<FullClock, "elapsed" | "after">;
   /** Default: no limit. */
   readonly maxConcurrent?: number;
+  /** Whose operations they are, for the telemetry. */
+  readonly engine: EngineKind;
+  /** Default: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Runs the operations of an engine or a workspace. */
@@ -58,14 +63,17 @@ export class Operations<Context> {
       throw this.#toKnownError(operation, busy(all.#running, this.#maxConcurrent));
     }
     all.#running += 1;
-    const { clock } = this.#options;
+    const { clock, engine, telemetry } = this.#options;
     const begun = clock.elapsed();
     let success = false;
     let refused = false;
     try {
       const loading = this.#options.context(operation);
       // No await once it is loaded, so that an operation begins with the call.
-      const outcome = await work(loading instanceof Promise ? await loading : loading);
+      const context = loading instanceof Promise ? await loading : loading;
+      const outcome = await (telemetry === undefined
+        ? work(context)
+        : telemetry.measure({ kind: "operation", name: operation, engine }, () => work(context)));
       success = succeeded?.(outcome) ?? true;
       return outcome;
     } catch (error) {

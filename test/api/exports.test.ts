@@ -41,12 +41,14 @@ const EXPORTS = {
     "tokensText",
   ],
   "phasegate/mcp": [
+    "createHealth",
     "registerRoutedTools",
     "registerSearchTool",
     "registerWorkflowPrompt",
     "registerWorkflowTool",
     "registerWorkspaceTools",
   ],
+  "phasegate/otel": ["createPrometheusMetrics", "createTelemetry"],
   "phasegate/postgres": ["PostgresStorage"],
   "phasegate/rag": ["OramaRetriever", "RagContent", "createSearchTool"],
   "phasegate/routed": [
