@@ -180,7 +180,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   }));
   const json = {
     ...{ sessionId: view.sessionId, workflowType, name: structure.name, revision, target, status, phase },
-    ...ownedBy(owner),
+    ...(owner && ownedBy(owner)),
     ...(note === undefined ? {} : { note }),
     ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
     ...(unapproved === undefined ? {} : { unapproved }),

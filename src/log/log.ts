@@ -244,15 +244,14 @@ export class Kernel<Command, Event, Head> {
     // Before it is read: a session that the caller can't see takes no longer than one that does not exist.
     if (commit === undefined || this.#admits?.(commit.summary) === false) return undefined;
     const known = this.#heads.get(id);
-    if (known !== undefined && known.hash === commit.hash && known.body === commit.body) return this.#admitted(known);
-    const { newest } = this.#log.read(id, commit);
-    this.#heads.set(id, newest);
-    return this.#admitted(newest);
+    const isKnown = known !== undefined && known.hash === commit.hash && known.body === commit.body;
+    const { newest } = isKnown ? { newest: known } : this.#log.read(id, commit);
+    if (!isKnown) this.#heads.set(id, newest);
+    return this.#admits === undefined ? newest : this.#admitted(newest);
   }
 
   #admitted(newest: Newest<Head> | undefined): Newest<Head> | undefined {
-    if (newest === undefined || this.#admits === undefined || this.#admits(newest.summary)) return newest;
-    return undefined;
+    return newest === undefined || this.#admits?.(newest.summary) === false ? undefined : newest;
   }
 
   #decide(

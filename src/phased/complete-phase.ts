@@ -88,7 +88,11 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
   let evaluation: Evaluation | undefined;
   return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
-    const structure = await openStructure(context, session, number);
+    checkWorkflow(context, session);
+    const structure = await context.pinned.structure(session);
+    const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
+    if (refusal !== undefined) throw refusal;
+    await context.approvalGuard.check(session, structure);
     const { awaiting } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       return { answer: { asked: awaiting.version } };
@@ -106,20 +110,6 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     const command = { type: "completePhase", phase: number, ...judged, ...tickedBefore, waived } as const;
     return { command: { command, structure, limits: context.options.limits, snapshots, skips }, payloads };
   };
-}
-
-/** Returns the structure of a session that takes evidence for this phase now; throws the reason if it does not. */
-async function openStructure(
-  context: EngineContext,
-  session: PhasedSession,
-  number: number,
-): Promise<WorkflowStructure> {
-  checkWorkflow(context, session);
-  const structure = await context.pinned.structure(session);
-  const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
-  if (refusal !== undefined) throw refusal;
-  await context.approvalGuard.check(session, structure);
-  return structure;
 }
 
 /** Identifies what a verdict depends on apart from the evidence. */

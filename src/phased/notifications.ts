@@ -29,7 +29,7 @@ export function notificationOf(
   { workflowType, target, owner }: Pick<SessionHead, "workflowType" | "target" | "owner">,
   at: string,
 ): SessionNotification {
-  return { sessionId, workflowType, target, ...ownedBy(owner), at };
+  return { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
 }
 
 /** A person's decision at a gate. */

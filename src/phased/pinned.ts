@@ -16,6 +16,7 @@ import { type Skips, skipsWith } from "../rules/options.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
+import { sampled } from "../workflow/schema-sample.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { SessionCommand, TransitionContext } from "./state/commands.js";
 import { SESSION_SCHEMA, sessionEventSchema } from "./state/event-schemas.js";
@@ -120,6 +121,7 @@ export class Pinned {
     if (live === undefined || schema === undefined) throw changed(structure, "is not registered any more");
     if (
       live.structure !== structure &&
+      sampled.get(live.structure) !== structure &&
       fingerprint(live.structure, phase.number) !== fingerprint(structure, phase.number)
     ) {
       throw changed(structure, `has another gate in phase ${phase.number} now`);
@@ -147,7 +149,7 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
   summarize: (head) => ({
     workflowType: head.workflowType,
     target: head.target,
-    ...ownedBy(head.owner),
+    ...(head.owner && ownedBy(head.owner)),
     status: head.status,
     current: head.phase,
     total: head.total,

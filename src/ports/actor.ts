@@ -71,9 +71,8 @@ export const byOwner: Authorize = ({ actor: { name, roles = ["agent"] }, action,
 };
 
 /** Returns the part of a summary that says who a session belongs to. */
-export function ownedBy(owner: Owner | undefined): { readonly owner?: string; readonly team?: string } {
-  if (owner === undefined) return {};
-  return { owner: owner.name, ...(owner.team === undefined ? {} : { team: owner.team }) };
+export function ownedBy({ name, team }: Owner): { readonly owner: string; readonly team?: string } {
+  return { owner: name, ...(team === undefined ? {} : { team }) };
 }
 
 /** The longest name of an owner or a team, in characters. */

@@ -87,7 +87,7 @@ export function announceRouted(
   { sessionId, at, head, events }: RoutedCommit,
   inspectorUrl: string | undefined,
 ): void {
-  const about = { instanceId: sessionId, workflow: head.workflow, ...ownedBy(head.owner), at };
+  const about = { instanceId: sessionId, workflow: head.workflow, ...(head.owner && ownedBy(head.owner)), at };
   for (const event of events) {
     switch (event.type) {
       case "started":

@@ -176,7 +176,7 @@ function objectFor(schema: JsonObject, root: JsonObject, depth: number): JsonObj
 }
 
 /** The structures with samples, by those without. */
-const sampled = new WeakMap<WorkflowStructure, WorkflowStructure>();
+export const sampled = new WeakMap<WorkflowStructure, WorkflowStructure>();
 
 /** Returns the structure of a workflow with a sample for each gate whose schema is in code; always the same object. */
 export function withSamples({ structure, schemas }: WorkflowDefinition): WorkflowStructure {

@@ -183,7 +183,7 @@ export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
   summarize: (head) => ({
     workflowType: head.workflow,
     target: "",
-    ...ownedBy(head.owner),
+    ...(head.owner && ownedBy(head.owner)),
     status: STATUS[head.status],
     current: head.step ?? "",
     total: head.total,
