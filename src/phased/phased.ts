@@ -134,7 +134,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     onCommit: (commit, before) => {
       const { sessionId, head, events, at } = commit;
       const of = notificationOf(sessionId, head, at);
-      const link = linkTo(options.inspectorUrl, sessionId);
+      const link = options.inspectorUrl === undefined ? {} : linkTo(options.inspectorUrl, sessionId);
       for (const event of events) announce(notifications, of, event, head.createdAt, link);
       options.telemetry?.committed("phased", commit, before, options.storage);
     },
