@@ -5,7 +5,15 @@
  * @packageDocumentation
  */
 
-export type { WorkflowPoll } from "./mcp/resources.js";
+export type { WorkflowPoll } from "./mcp/changes.js";
+export {
+  createMcpHttpHandler,
+  type HttpLogin,
+  type McpHttpHandler,
+  type McpHttpOptions,
+  type Registration,
+} from "./mcp/http.js";
+export type { HttpCall } from "./mcp/http-request.js";
 export {
   type RegisterWorkflowToolOptions,
   registerRoutedTools,

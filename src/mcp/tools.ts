@@ -3,11 +3,20 @@
  * This is the entry file of the folder:
  *
  * - tools.ts: tools, their annotations and answers; the prompt `run_workflow`
- * - resources.ts: workflows and sessions as resources, in pages
+ * - resources.ts: workflows, sessions and documents as resources, in pages; completions
+ * - changes.ts: list changes, and subscriptions to sessions
+ * - follow.ts: progress, log messages and cancellation during a call
+ * - http.ts, exchange.ts: serves many clients over Streamable HTTP
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import type { CallToolResult, InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  completable,
+  type InputRequiredResult,
+  type McpServer,
+  type ToolAnnotations,
+} from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -18,16 +27,14 @@ import { READING } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import type { SearchTool } from "../tools/search-tool.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
+import { isJsonObject } from "../workflow/json.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
+import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
 import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
-import {
-  notifyListChanged,
-  registerSessionResources,
-  registerWorkflowResources,
-  type WorkflowPoll,
-} from "./resources.js";
+import { followCall } from "./follow.js";
+import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
 /** Options of {@link registerWorkflowTool}. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions {
@@ -46,6 +53,11 @@ export interface WorkflowRegistration {
    * or request would otherwise leak a listener on the engine.
    */
   dispose(): void;
+  /**
+   * Sends updates of a resource, as if the client had subscribed: for a transport of protocol 2026-07-28, whose
+   * subscriptions the server does not see. Missing without resources of sessions.
+   */
+  subscribe?(uri: string): Promise<void>;
 }
 
 /**
@@ -72,7 +84,9 @@ export function registerWorkflowTool(
     },
     async (input, ctx) => {
       const open: OpenForm = {};
+      const { end, ...followed } = followCall(ctx, engine, sessionIn(input));
       const response = await tool.dispatch(input, {
+        ...followed,
         askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
           const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
           const { answer, form } = elicitApproval(server, ctx, { ...request, about });
@@ -85,12 +99,19 @@ export function registerWorkflowTool(
           return answer;
         },
       });
+      end();
       return open.form ?? callResult(response, response.status === "error");
     },
   );
+  server.server.registerCapabilities({ logging: {} });
   const maxChars = maxCharsFor(options.maxTokens);
-  const dispose = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : () => {};
-  return { tool, dispose };
+  if (!resources) return { tool, dispose: () => {} };
+  return { tool, ...registerResources(server, engine, { ...tool, maxChars }, poll) };
+}
+
+/** Returns the session that a call names. */
+function sessionIn(input: unknown): unknown {
+  return isJsonObject(input) ? input.session_id : undefined;
 }
 
 /** The form that the client must show before the call has an answer. */
@@ -103,12 +124,22 @@ function registerResources(
   engine: Engine,
   { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
   poll: WorkflowPoll | undefined,
-): () => void {
+): Pick<WorkflowRegistration, "dispose" | "subscribe"> {
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
+  const shared = { list: actions.includes("list_sessions"), maxChars };
   if (workflows) registerWorkflowResources(server, engine, maxChars);
-  if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions"), maxChars });
-  return workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : () => {};
+  if (sessions) registerSessionResources(server, engine, shared);
+  if (actions.includes("get_document")) registerDocumentResources(server, engine, shared);
+  const subscriptions: Subscriptions | undefined = sessions ? registerSubscriptions(server, engine) : undefined;
+  const stop = workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : undefined;
+  return {
+    ...(subscriptions && { subscribe: subscriptions.subscribe }),
+    dispose: () => {
+      stop?.();
+      subscriptions?.dispose();
+    },
+  };
 }
 
 /** Returns an answer as MCP has it: structured, and as text for clients without structured output. */
@@ -268,7 +299,9 @@ export function registerWorkflowPrompt(
   workspace: Pick<Workspace, "workflows" | "variables">,
   options: Pick<InstructionsContext, "sections"> = {},
 ): void {
-  const workflow = z.string().optional().describe("The workflow's name");
+  const names = async (prefix: string) =>
+    (await workspace.workflows()).map(({ name }) => name).filter((name) => name.startsWith(prefix));
+  const workflow = completable(z.string().describe("The workflow's name"), names).optional();
   server.registerPrompt(
     "run_workflow",
     {
