@@ -15,6 +15,8 @@ export {
 } from "./mcp/http.js";
 export type { HttpCall } from "./mcp/http-request.js";
 export {
+  type CallingClient,
+  type RegisterRoutedToolsOptions,
   type RegisterWorkflowToolOptions,
   registerRoutedTools,
   registerSearchTool,

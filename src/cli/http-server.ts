@@ -1,7 +1,7 @@
 /**
- * An HTTP server that listens on this machine only, with limits on time, size and connections. http/api.ts answers the
- * requests of `serve --http`, inspector/inspector.ts those of the inspector. This file is loaded by `import()`: without
- * them, Node's HTTP is not needed.
+ * An HTTP server, with limits on time, size and connections. http/api.ts answers the requests of `serve --http`,
+ * listen.ts those of `serve --listen`, inspector/inspector.ts those of the inspector. This file is loaded by `import()`:
+ * without them, Node's HTTP is not needed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -38,9 +38,9 @@ export interface HttpTimes {
 /** Answers a request. Its signal aborts when the client has gone. Never rejects. */
 type Handler = (request: Request) => Promise<Response>;
 
-/** A server that only this machine can reach. */
+/** A server that is running. */
 export interface HttpServing {
-  /** Where it listens: `http://127.0.0.1:PORT`. */
+  /** Where it listens, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   /** Resolves when every connection is closed; `abandoned` if calls were still under way. */
   readonly ended: Promise<"closed" | "abandoned">;
@@ -53,13 +53,14 @@ export function serveHttp(engine: RoutedEngine, port: number, log: Logger, times
   return listen(createHttpApi(engine, { authorize: isLocal }), "--http", port, log, times);
 }
 
-/** Listens on 127.0.0.1. Rejects if the port is not available; `option` is what it was given by. */
+/** Listens, by default on 127.0.0.1. Rejects if the port is not available; `option` is what it was given by. */
 export async function listen(
   handler: Handler,
   option: string,
   port: number,
   log: Logger,
   times: HttpTimes,
+  host = HOST,
 ): Promise<HttpServing> {
   const server = createServer({
     headersTimeout: times.headers,
@@ -82,12 +83,12 @@ export async function listen(
     else refuse(socket, refusalOf(error));
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => reject(portFailure(option, port, cause))).listen(port, HOST, resolve);
+    server.once("error", (cause) => reject(portFailure(option, port, cause))).listen(port, host, resolve);
   });
   // From now on these are connections that could not be accepted, for example because too many files are open.
   server.on("error", (err) => log.warn({ err }, "connection"));
   const address = server.address();
-  const url = `http://${HOST}:${isAddress(address) ? address.port : port}`;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${isAddress(address) ? address.port : port}`;
   log.info({ url }, "listening");
   return { url, ended: connections.ended, close: () => connections.end() };
 }

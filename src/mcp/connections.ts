@@ -49,6 +49,8 @@ export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #onError: (error: unknown) => void;
   readonly #open = new Map<string, Connection>();
+  /** Those that are being opened. */
+  readonly #reserved = new Set<{ readonly actor: string }>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(limits: ConnectionLimits, onError: (error: unknown) => void) {
@@ -67,10 +69,22 @@ export class Connections {
     return found?.actor === actor && found.transport !== undefined ? found : undefined;
   }
 
-  /** Returns true if an actor may open one more. Ends the actor's unused connection that was used longest ago, if need be. */
-  makeRoom(actor: string): boolean {
+  /**
+   * Reserves room for one more of an actor: returns the function that gives it back, or undefined if there is none. Ends
+   * the actor's unused connection that was used longest ago, if need be.
+   */
+  reserve(actor: string): (() => void) | undefined {
+    if (!this.#makeRoom(actor)) return undefined;
+    const reservation = { actor };
+    this.#reserved.add(reservation);
+    return () => this.#reserved.delete(reservation);
+  }
+
+  #makeRoom(actor: string): boolean {
     const own = [...this.#open.values()].filter((one) => one.actor === actor);
-    if (own.length < this.#limits.perActor && this.#open.size < this.#limits.all) return true;
+    const reserved = [...this.#reserved].filter((one) => one.actor === actor).length;
+    const all = this.#open.size + this.#reserved.size;
+    if (own.length + reserved < this.#limits.perActor && all < this.#limits.all) return true;
     const [oldest] = own.filter(({ using }) => using === 0).sort((one, other) => one.usedAt - other.usedAt);
     if (oldest === undefined) return false;
     this.close(oldest.id);

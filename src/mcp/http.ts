@@ -234,9 +234,15 @@ class Endpoint {
   /** Opens a connection of protocol 2025. */
   async #connect(asked: Asked): Promise<Response> {
     const { actor } = asked;
-    if (!this.#connections.makeRoom(actor.name)) return this.#full(actor);
-    const made = await this.#make(actor);
-    const connection = await this.#connections.connect(actor.name, made, this.#keepAliveMs);
+    const release = this.#connections.reserve(actor.name);
+    if (release === undefined) return this.#full(actor);
+    let connection: Connection;
+    try {
+      const made = await this.#make(actor);
+      connection = await this.#connections.connect(actor.name, made, this.#keepAliveMs);
+    } finally {
+      release();
+    }
     const response = await this.#use(connection, asked);
     if (!response.ok) this.#connections.close(connection.id);
     return response;
@@ -260,7 +266,9 @@ class Endpoint {
 
   /** Answers one request with a server of its own. */
   async #exchange({ request, actor, read, after }: Asked, isListening: boolean): Promise<Response> {
-    if (isListening && !this.#connections.makeRoom(actor.name)) return this.#full(actor);
+    const release = isListening ? this.#connections.reserve(actor.name) : () => {};
+    if (release === undefined) return this.#full(actor);
+    after.push(release);
     const made: Made[] = [];
     const listening = new Listening();
     const make = async () => {
@@ -286,6 +294,7 @@ class Endpoint {
     }
     this.#cancels.delete(cancel);
     await this.#connections.listen(actor.name, listener, listening, cancel);
+    release();
     for (const uri of read?.subscriptions ?? []) {
       // A resource that does not exist for this actor has no updates.
       await listener.subscribe(uri).catch(this.#report);

@@ -174,6 +174,27 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
   };
 }
 
+/** A client during a call, whose model a `SamplingDecider` can ask. */
+export interface CallingClient {
+  /** Returns what the client can do; undefined if it has not said so. */
+  getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
+  /** Asks the client's model. */
+  createMessage(
+    params: { messages: { role: "user"; content: { type: "text"; text: string } }[]; systemPrompt: string; maxTokens: number },
+    options: { signal: AbortSignal; timeout: number },
+  ): Promise<unknown>;
+}
+
+/** Options of {@link registerRoutedTools}. */
+export interface RegisterRoutedToolsOptions extends RoutedToolsOptions {
+  /**
+   * Runs each call of a client. With `AsyncLocalStorage` a `SamplingDecider` finds the client that is calling:
+   * `during: (client, call) => clients.run(client, call)` and `new SamplingDecider({ server: () => clients.getStore() })`.
+   * Default: just runs it.
+   */
+  readonly during?: <T>(client: CallingClient, call: () => Promise<T>) => Promise<T>;
+}
+
 /**
  * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): one for each
  * call (list, start, advance, resume, status, suspend, cancel, retry, history), or a single one for all. Returns them.
@@ -183,14 +204,19 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
 export function registerRoutedTools(
   server: McpServer,
   engine: RoutedEngine,
-  options: RoutedToolsOptions = {},
+  options: RegisterRoutedToolsOptions = {},
 ): readonly RoutedTool[] {
-  const tools = createRoutedTools(engine, options);
-  for (const tool of tools) registerTool(server, tool);
+  const { during = (_, call) => call(), ...toolsOptions } = options;
+  const tools = createRoutedTools(engine, toolsOptions);
+  for (const tool of tools) registerTool(server, tool, during);
   return tools;
 }
 
-function registerTool(server: McpServer, tool: RoutedTool): void {
+function registerTool(
+  server: McpServer,
+  tool: RoutedTool,
+  during: NonNullable<RegisterRoutedToolsOptions["during"]>,
+): void {
   const { name, title, description, inputSchema, outputSchema } = tool;
   server.registerTool(
     name,
@@ -203,13 +229,20 @@ function registerTool(server: McpServer, tool: RoutedTool): void {
     },
     async (input, ctx) => {
       const open: OpenForm = {};
-      const answered = await tool.dispatch(input, {
-        askPerson: async (question) => {
-          const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about: aboutOf(question) });
-          open.form = form;
-          return answer;
-        },
-      });
+      const client: CallingClient = {
+        getClientCapabilities: () => server.server.getClientCapabilities(),
+        createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
+      };
+      const answered = await during(client, () =>
+        tool.dispatch(input, {
+          askPerson: async (question) => {
+            const about = aboutOf(question);
+            const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about });
+            open.form = form;
+            return answer;
+          },
+        }),
+      );
       return open.form ?? callResult(answered.body, answered.isError);
     },
   );
