@@ -53,7 +53,7 @@ export interface ErrorDetails {
   /** The agent has used up its attempts at a phase; only the host can give it more. */
   ATTEMPTS_EXHAUSTED: { readonly phase: number; readonly attempts: number; readonly limit: number };
   /** The definition doesn't let the host override this gate or skip this phase. */
-  NOT_ALLOWED: { readonly phase: number; readonly operation: string };
+  NOT_ALLOWED: { readonly operation: string; readonly phase?: number };
   /** A person's word that can't be taken; every reason but `not_waiting` is also a security notification. */
   APPROVAL_REFUSED: {
     readonly phase: number;

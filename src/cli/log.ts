@@ -163,6 +163,7 @@ type Levels<Name extends string> = Readonly<Record<Name, "debug" | "info" | "war
 
 const PHASED: Levels<keyof EngineNotifications> = {
   started: "info",
+  assigned: "info",
   // Each one comes with `started`, `gatePassed` or another notification.
   phaseEntered: "debug",
   gatePassed: "info",

@@ -37,6 +37,8 @@ export type Decision<Event, Head> =
 interface HeadSummary {
   readonly workflowType: string;
   readonly target: string;
+  readonly owner?: string;
+  readonly team?: string;
   readonly status: SessionStatus;
   readonly current: number | string;
   readonly total?: number;

@@ -5,6 +5,7 @@
  */
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Page, SessionQuery, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { listSeen, requireAccess, seenQuery } from "../runtime/access.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
@@ -50,13 +51,14 @@ export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "tota
 /** Lists phased sessions with the number of all matches. */
 export async function listAndCount(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
   const page = await listSessions(context, query);
-  return withTotal(context.options.storage, { ...query, kind: "phased" }, page);
+  const counted = seenQuery(context.caller, { ...query, kind: "phased" });
+  return counted === undefined ? page : withTotal(context.options.storage, counted, page);
 }
 
 /** Lists phased sessions as their logs have them; reports those that can't be shown to the host. */
 export async function listSessions(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
-  const { options, notifications } = context;
-  const page = await options.storage.list({ ...query, kind: "phased" });
+  const { options, notifications, caller } = context;
+  const page = await listSeen(options.storage, caller, { ...query, kind: "phased" });
   const lookAt = (id: SessionId) => lookAtSession(context, id);
   return checkedPage(page, query, lookAt, (error) => notifications.report("listSessions", error));
 }
@@ -201,11 +203,15 @@ function notAnId(sessionId: string): PhasegateError<"TAMPERED"> {
  * The log may differ from the summary that the session was found by: it was tampered with, or the session
  * has changed since.
  */
-function matches(summary: SessionSummary, { status, workflowType, target, updatedBefore }: SessionQuery): boolean {
+function matches(
+  summary: SessionSummary,
+  { status, workflowType, target, owner, updatedBefore }: SessionQuery,
+): boolean {
   return (
     (status === undefined || status.includes(summary.status)) &&
     (workflowType === undefined || summary.workflowType === workflowType) &&
     (target === undefined || summary.target === target) &&
+    (owner === undefined || summary.owner === owner) &&
     (updatedBefore === undefined || summary.updatedAt < updatedBefore)
   );
 }
@@ -233,6 +239,7 @@ export interface CleanupResult {
 /** Deletes stale sessions and finishes interrupted deletions. */
 export async function cleanup(context: EngineContext, request: CleanupRequest): Promise<CleanupResult> {
   const now = context.options.clock.now();
+  if (context.caller !== undefined) requireAccess(context.caller, "cleanup");
   checkRetention(context.options.retention ?? {});
   const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];

@@ -6,6 +6,7 @@ import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import type { Enforcement } from "../gate/verdict.js";
+import { checkOwner, type Owner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock, type TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
@@ -103,6 +104,8 @@ export interface EngineOptions {
    * `cleanup()` is called.
    */
   readonly retention?: Retention;
+  /** Who owns the sessions that the host itself starts, not an actor by `as`. Default: nobody. */
+  readonly owner?: Owner;
   /** Tells the time, sets timers and draws random numbers. Default: the runtime's own. */
   readonly clock?: Clock;
 }
@@ -124,6 +127,7 @@ export interface ResolvedOptions {
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
   readonly retention?: Retention;
+  readonly owner?: Owner;
 }
 
 /**
@@ -146,6 +150,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     agentSync: options.agentSync ?? "keeps-gates",
     claims: checkClaims(options.claims ?? "plain"),
     ...(retention === undefined ? {} : { retention }),
+    ...(options.owner === undefined ? {} : { owner: checkOwner(options.owner) }),
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),

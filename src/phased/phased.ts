@@ -37,12 +37,22 @@ import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
 import { attemptsWithEvidence, readEvents, viewArtifact, viewCommits } from "./artifacts.js";
-import { completeTask, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
+import {
+  assign,
+  completeTask,
+  deleteSession,
+  migrate,
+  movePast,
+  pause,
+  resume,
+  retryPhase,
+  rollback,
+} from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
 import { cleanup, isAccepted, listAndCount } from "./lists.js";
-import type { Notifications, SessionNotification } from "./notifications.js";
+import { type Notifications, notificationOf, type SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
 import { noteRefusal, stepRefusals } from "./refusals.js";
@@ -62,6 +72,7 @@ async function statistics(context: EngineContext, request: StatisticsRequest): P
 
 /** The operations on sessions. */
 export const phased = {
+  assign,
   attemptsWithEvidence,
   cleanup,
   completePhase,
@@ -112,7 +123,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     machine: phasedMachine,
     trustsHeads: options.storage.capabilities.remote === true,
     onCommit: ({ sessionId, head, events, at }) => {
-      const of = { sessionId, workflowType: head.workflowType, at };
+      const of = notificationOf(sessionId, head, at);
       for (const event of events) announce(notifications, of, event, head.createdAt);
     },
     onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
@@ -134,7 +145,9 @@ function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedC
 function announce(notifications: Notifications, of: SessionNotification, event: SessionEvent, createdAt: string): void {
   switch (event.type) {
     case "started":
-      return notifications.notify("started", { ...of, target: event.target, phase: event.structure.startPhase });
+      return notifications.notify("started", { ...of, phase: event.structure.startPhase });
+    case "assigned":
+      return notifications.notify("assigned", { ...of, by: event.by });
     case "phase_entered":
       return notifications.notify("phaseEntered", { ...of, phase: event.phase });
     case "approval_requested": {

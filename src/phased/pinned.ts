@@ -3,12 +3,14 @@
  * editing a workflow never changes the gates of a session under way. Also the machine of phased sessions
  * for the log, and the artifacts: the accepted evidence of completed phases.
  */
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { type Current, LogFold, type Recorded, tampered } from "../log/commit.js";
 import type { Kernel } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
+import { ownedBy } from "../ports/actor.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { RecentMap } from "../runtime/cache.js";
@@ -145,6 +147,7 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
   summarize: (head) => ({
     workflowType: head.workflowType,
     target: head.target,
+    ...ownedBy(head.owner),
     status: head.status,
     current: head.phase,
     total: head.total,

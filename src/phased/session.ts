@@ -1,6 +1,9 @@
 /** A handle on one session of an engine: the public operations without a session id. */
+import { isPhasegateError } from "../errors.js";
 import { checkEvidenceSafety, type EvidenceLimits, type SafeEvidence } from "../gate/evidence.js";
 import type { Receipt } from "../log/commit.js";
+import type { Owner } from "../ports/actor.js";
+import { conceal } from "../runtime/access.js";
 import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -8,6 +11,7 @@ import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-i
 import type { SessionAudit } from "./approval/ledger.js";
 import type { ArtifactView, CommitsRequest } from "./artifacts.js";
 import type {
+  AssignRequest,
   DeleteResult,
   Keyed,
   MoveRequest,
@@ -318,6 +322,14 @@ export class Session<
   }
 
   /**
+   * Hands the session over to another owner, which is recorded. For the host only.
+   * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
+   */
+  assign(owner: Owner, request: AssignRequest): Promise<StateView> {
+    return this.run("assign", ({ phased, context }) => phased.assign(context, this.id, owner, request));
+  }
+
+  /**
    * Compares the session's plan with the pinned one. Unless it is a preview, the session adopts it:
    * completed phases stay, the current phase and those ahead are replaced.
    * @throws {PhasegateError} `NOT_ALLOWED` when the session has no plan, the current phase is no longer in
@@ -343,6 +355,7 @@ export class Session<
   /** Checks the session's log, against a receipt if one is given. */
   audit(receipt?: Receipt): Promise<SessionAudit> {
     return this.run("audit", async ({ phased, context }) => {
+      if (context.caller !== undefined) await phased.loadSession(context, this.id);
       const report = await context.approvalGuard.audit(this.id, receipt);
       if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
       return report;
@@ -370,8 +383,11 @@ export class Session<
     const workflowType = this.#workflowType;
     const own = ({ phased, context: shared }: LoadedPhased) => {
       const context = workflowType === undefined ? shared : { ...shared, workflowType };
+      const { caller, options } = context;
+      const begun = caller === undefined ? 0 : options.clock.elapsed();
       return work({ phased, context }).catch(async (error: unknown) => {
         await phased.noteRefusal(context, this.id, operation, error);
+        if (caller !== undefined && isPhasegateError(error, "SESSION_NOT_FOUND")) await conceal(options.clock, begun);
         throw error;
       });
     };

@@ -1,6 +1,7 @@
 /** Watches commits of sessions as any process appends them; each is checked before it is returned. */
 import { PhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { maySee } from "../runtime/access.js";
 import type { Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
 import type { LoadedPhased } from "./session-decisions.js";
@@ -44,6 +45,7 @@ export function watchCommits(
         const commit = await next();
         if (commit === undefined) return undefined;
         const read = phased.readCommit(context.options, commit);
+        if (context.caller !== undefined && !maySee(context.caller, "watch", read.summary)) continue;
         if (await phased.isAccepted(context, read)) return read;
       }
     }),

@@ -117,6 +117,9 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
       return [{ type: "plan_ticked", ...command.ticked }];
     case "takeSnapshots":
       return [{ type: "snapshots_taken", phase: head.phase, snapshots: [...(context.snapshots ?? [])] }];
+    case "assign":
+      if (command.by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
+      return [{ type: "assigned", owner: command.owner, by: command.by }];
     case "delete":
       return remove(command);
   }
@@ -125,7 +128,8 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
 function start(command: CommandOf<"start">, context: TransitionContext): Decided {
   const { structure } = context;
   const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
-  return [{ type: "started", target: command.target, options: command.options, structure }, ...goTo(position, context)];
+  const { target, options, owner } = command;
+  return [{ type: "started", target, options, structure, ...(owner && { owner }) }, ...goTo(position, context)];
 }
 
 function exists(head: SessionHead): AnyPhasegateError {
