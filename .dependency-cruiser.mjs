@@ -42,6 +42,8 @@ const MAY_IMPORT = {
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "phased", "routed", "tools", "workspace"],
   http: ["workflow", "routed", "tools"],
+  // Who calls a server over HTTP; knows no engines.
+  login: ["workflow", "ports"],
   // Workflows as pictures.
   graph: ["workflow"],
   // A page for people, over everything that there is to see.
@@ -54,7 +56,7 @@ const MAY_IMPORT = {
     ...ENGINE,
     ...["storage/common", "storage/files", "storage/sqlite", "storage/postgres"],
     ...["content", "search", "deciders", "verifiers", "sandbox", "workspace", "testing", "tools", "mcp", "http"],
-    ...["setup", "graph", "inspector"],
+    ...["setup", "graph", "inspector", "login"],
   ],
 };
 

@@ -11,6 +11,7 @@ export default defineConfig({
     storage: "src/storage.ts",
     fs: "src/fs.ts",
     inspector: "src/inspector.ts",
+    login: "src/login.ts",
     mcp: "src/mcp.ts",
     postgres: "src/postgres.ts",
     rag: "src/rag.ts",

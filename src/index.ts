@@ -62,6 +62,7 @@ export type {
   StateView,
   TaskView,
 } from "./phased/views.js";
+export type { Actor, Role } from "./ports/actor.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";
 export type {
   Content,

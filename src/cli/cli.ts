@@ -6,6 +6,7 @@
  * - exit-codes.ts: the exit codes, and which error ends with which of them
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
+ * - tokens-file.ts: tokens of a server over HTTP; shared-file.ts: reads and changes such a file while others use it
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
  * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
  * - attempts.ts: how attempts at gates are printed, with their evidence
@@ -88,6 +89,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   graph: async () => (await import("./inspect.js")).graphCommand,
   keygen: async () => (await import("./approve.js")).keygenCommand,
   approvers: async () => (await import("./approvers.js")).approversCommand,
+  tokens: async () => (await import("./tokens.js")).tokensCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),

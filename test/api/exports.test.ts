@@ -28,6 +28,17 @@ const EXPORTS = {
   "phasegate/plan": ["parsePlan", "planOrder", "renderTemplate", "tickTask"],
   "phasegate/storage": ["copySessions"],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
+  "phasegate/login": [
+    "createHostCheck",
+    "createOAuthLogin",
+    "createQuotas",
+    "createToken",
+    "createTokenLogin",
+    "firstOf",
+    "quotaError",
+    "quotaResponse",
+    "tokensText",
+  ],
   "phasegate/mcp": [
     "registerRoutedTools",
     "registerSearchTool",

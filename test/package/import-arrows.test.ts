@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   testing: "workflow workflow/files ports phased content",
   mcp: "workflow gate ports phased routed tools workspace",
   http: "workflow routed tools",
+  login: "workflow ports",
   graph: "workflow",
   inspector:
     "workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed workspace graph",
@@ -43,7 +44,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "inspector/page": "",
   setup: "workflow sandbox",
   cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed
-    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http setup graph inspector`,
+    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http setup graph inspector login`,
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 
