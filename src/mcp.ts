@@ -8,7 +8,6 @@
 export type { WorkflowPoll } from "./mcp/changes.js";
 export {
   createMcpHttpHandler,
-  type HttpLogin,
   type McpHttpHandler,
   type McpHttpOptions,
   type Registration,

@@ -16,7 +16,7 @@ export interface ListenOptions {
   readonly tokens?: string;
   readonly oauthIssuer?: string;
   readonly oauthResource?: string;
-  readonly allowHost?: readonly string[];
+  readonly hostName?: readonly string[];
   readonly allowOrigin?: readonly string[];
   /** In milliseconds. */
   readonly grace?: number;
@@ -37,13 +37,16 @@ export function listenOptions(): Option[] {
     new Option("--oauth-resource <url>", "URL of this server's /mcp, for which these tokens must be issued")
       .env("PHASEGATE_OAUTH_RESOURCE")
       .argParser(url),
-    new Option("--allow-host <name...>", "host names that clients may use, apart from those of this machine").argParser(
+    new Option("--host-name <name...>", "names that the server is called by, apart from those of this machine").argParser(
       repeated,
     ),
-    new Option("--allow-origin <name...>", "host names of web pages that may call, apart from this machine's").argParser(
-      repeated,
-    ),
-    new Option("--grace <time>", "time for calls under way when the server ends, such as 10s").argParser(age).default(10_000, "10s"),
+    new Option(
+      "--allow-origin <name...>",
+      "host names of web pages that may call, apart from this machine's",
+    ).argParser(repeated),
+    new Option("--grace <time>", "time for calls under way when the server ends, such as 10s")
+      .argParser(age)
+      .default(10_000, "10s"),
   ];
 }
 
@@ -67,10 +70,10 @@ export function isLoopback(host: string): boolean {
 
 /** Throws if options are missing or have no effect. */
 export function requireComplete(given: ListenOptions & { readonly http?: number }): void {
-  const { listen, tokens, oauthIssuer, oauthResource, allowHost, allowOrigin, http } = given;
+  const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, http } = given;
   const hasLogin = tokens !== undefined || oauthIssuer !== undefined;
   if (listen === undefined) {
-    if (!hasLogin && oauthResource === undefined && allowHost === undefined && allowOrigin === undefined) return;
+    if (!hasLogin && oauthResource === undefined && hostName === undefined && allowOrigin === undefined) return;
     throw usage("these options need --listen", "Give --listen HOST:PORT, or leave out the login, hosts and origins.");
   }
   if (http !== undefined) throw usage("--listen and --http exclude each other", "Serve them from two processes.");

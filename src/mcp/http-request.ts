@@ -27,6 +27,8 @@ export type ReadBody =
   | {
       readonly ok: true;
       readonly value: unknown;
+      /** Its size; characters, if they are more than one byte each. */
+      readonly bytes: number;
       /** The method of the request; missing for batches, notifications and responses. */
       readonly method?: string;
       /** True if a message is a request, which needs an answer. */
@@ -83,6 +85,7 @@ export async function readBody(request: Request, maxBytes = BODY_BYTES): Promise
   return {
     ok: true,
     value,
+    bytes: Number(headers.get("content-length") ?? text.length),
     hasRequest,
     subscriptions: subscriptionsIn(params),
     ...(typeof method === "string" ? { method } : {}),
@@ -95,7 +98,8 @@ function isNoRequest(message: unknown): boolean {
   return "method" in message ? !("id" in message) : "result" in message || "error" in message;
 }
 
-function subscriptionsIn(params: unknown): readonly string[] {
+/** Returns the resources that a request for a subscription stream names. */
+export function subscriptionsIn(params: unknown): readonly string[] {
   const notifications = isJsonObject(params) ? params.notifications : undefined;
   const uris = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string").slice(0, SUBSCRIPTIONS_MAX) : [];

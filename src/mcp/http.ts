@@ -13,6 +13,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Actor } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
+import type { Login } from "../ports/login.js";
 import { type Connection, Connections, Listening, type Made } from "./connections.js";
 import { describeCall, type HttpCall, type ReadBody, readBody, refusal, sent } from "./http-request.js";
 
@@ -22,14 +23,6 @@ export interface Registration {
   dispose(): void;
   /** Sends updates of a resource, as if the client had subscribed. Rejects if there is no such resource. */
   subscribe?(uri: string): Promise<void>;
-}
-
-/** Tells who calls. The logins of `phasegate/login` are of this shape. */
-export interface HttpLogin {
-  /** Returns who makes a request, or the response that refuses it. Must not read the body. */
-  authenticate(request: Request): Promise<Actor | Response>;
-  /** Returns the answer to a request for a document that tells clients how to log in; undefined for other requests. */
-  metadata?(request: Request): Response | undefined;
 }
 
 /** Options of an HTTP handler. */
@@ -42,8 +35,13 @@ export interface McpHttpOptions {
     server: McpServer,
     context: { readonly actor: Actor },
   ): Registered | readonly Registered[] | Promise<Registered | readonly Registered[]>;
-  /** Tells who calls. Default: everybody is the actor `local`; then let nobody else reach the handler. */
-  readonly login?: HttpLogin;
+  /** Tells who calls. Default: everybody is the operator `local`; then let nobody else reach the handler. */
+  readonly login?: Login;
+  /**
+   * Counts a request of an actor with so many bytes, and returns its refusal if the actor may not make it now, as
+   * `quotaResponse` of `phasegate/login` makes it. Default: no quota.
+   */
+  readonly quota?: (actor: string, bytes: number) => Response | undefined;
   /** The path of the endpoint. Default `/mcp`; other paths answer 404. */
   readonly path?: string;
   /** The name and version that clients are told. Default: `phasegate`, version 0. */
@@ -90,7 +88,7 @@ export interface McpHttpHandler {
 }
 
 /** The actor of all requests without a login. */
-const LOCAL: Actor = { name: "local" };
+const LOCAL: Actor = { name: "local", roles: ["operator"] };
 /** Refusals of what may be done a little later. */
 const LATER = { retryAfterSeconds: 1 };
 const LISTEN = "subscriptions/listen";
@@ -172,7 +170,7 @@ class Endpoint {
   readonly #report = (error: unknown): void => this.#options.onError?.(error);
 
   async #answer(request: Request): Promise<Response> {
-    const { login, path = "/mcp", maxBodyBytes, maxRequestsPerActor = 64, onCall } = this.#options;
+    const { login, path = "/mcp", maxBodyBytes, maxRequestsPerActor = 64, onCall, quota } = this.#options;
     const document = login?.metadata?.(request);
     if (document !== undefined) return document;
     if (new URL(request.url).pathname !== path) return refusal(404, `there is nothing at this path: use ${path}`);
@@ -194,6 +192,11 @@ class Endpoint {
         this.#report(new Error(`${actor.name}: ${read.reason}`));
         release();
         return read.response;
+      }
+      const refused = read?.hasRequest ? quota?.(actor.name, read.bytes) : undefined;
+      if (refused !== undefined) {
+        release();
+        return refused;
       }
       const response = await this.#route({ request, actor, read, after });
       const call = describeCall(read?.value);

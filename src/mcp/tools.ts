@@ -180,7 +180,11 @@ export interface CallingClient {
   getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
   /** Asks the client's model. */
   createMessage(
-    params: { messages: { role: "user"; content: { type: "text"; text: string } }[]; systemPrompt: string; maxTokens: number },
+    params: {
+      messages: { role: "user"; content: { type: "text"; text: string } }[];
+      systemPrompt: string;
+      maxTokens: number;
+    },
     options: { signal: AbortSignal; timeout: number },
   ): Promise<unknown>;
 }

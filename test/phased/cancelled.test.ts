@@ -63,7 +63,7 @@ describe("a call that its caller follows", () => {
     expect(stopped).toBe(true);
     expect(errors).toEqual([]);
     expect(await engine.commits(sessionId)).toHaveLength(1);
-    expect(await engine.audit(sessionId)).toMatchObject({ commits: 1, problems: [] });
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true, versions: 1 });
   });
 
   it("can be made again with the same key", async () => {
@@ -73,6 +73,9 @@ describe("a call that its caller follows", () => {
     expect(await failure(engine.completePhase(sessionId, { ...request, signal }))).toMatchObject({ code: "CANCELLED" });
     expect(await engine.completePhase(sessionId, request)).toMatchObject({ passed: true, replayed: false });
     // Once it is written, the signal has no effect.
-    expect(await engine.completePhase(sessionId, { ...request, signal })).toMatchObject({ passed: true, replayed: true });
+    expect(await engine.completePhase(sessionId, { ...request, signal })).toMatchObject({
+      passed: true,
+      replayed: true,
+    });
   });
 });
