@@ -199,6 +199,7 @@ const PHASED: Levels<keyof EngineNotifications> = {
 
 const ROUTED: Levels<keyof RoutedNotificationMap> = {
   started: "info",
+  assigned: "info",
   reported: "info",
   gateRefused: "info",
   approvalRequested: "info",

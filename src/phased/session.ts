@@ -1,9 +1,7 @@
 /** A handle on one session of an engine: the public operations without a session id. */
-import { isPhasegateError } from "../errors.js";
 import { checkEvidenceSafety, type EvidenceLimits, type SafeEvidence } from "../gate/evidence.js";
 import type { Receipt } from "../log/commit.js";
 import type { Owner } from "../ports/actor.js";
-import { conceal } from "../runtime/access.js";
 import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -383,11 +381,8 @@ export class Session<
     const workflowType = this.#workflowType;
     const own = ({ phased, context: shared }: LoadedPhased) => {
       const context = workflowType === undefined ? shared : { ...shared, workflowType };
-      const { caller, options } = context;
-      const begun = caller === undefined ? 0 : options.clock.elapsed();
       return work({ phased, context }).catch(async (error: unknown) => {
         await phased.noteRefusal(context, this.id, operation, error);
-        if (caller !== undefined && isPhasegateError(error, "SESSION_NOT_FOUND")) await conceal(options.clock, begun);
         throw error;
       });
     };

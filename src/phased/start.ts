@@ -6,11 +6,11 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepared } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
-import { checkOwner, type Owner, ownedBy } from "../ports/actor.js";
+import type { Owner } from "../ports/actor.js";
 import type { FullClock } from "../ports/clock.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
-import { requireAccess } from "../runtime/access.js";
+import { keyOf, ownerFor } from "../runtime/access.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { digest, type JsonObject } from "../workflow/json.js";
 import {
@@ -98,7 +98,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const target = await checkTarget(options, request.target, definition.structure);
   const given = checkOptions(request.options ?? {});
   const key = request.idempotencyKey;
-  const owner = ownerOf(context, definition.structure.type, target);
+  const owner = ownerFor(context, { kind: "phased", workflowType: definition.structure.type, target });
   const keyed = key === undefined ? undefined : keyedStart(context, key, definition.structure.type, target, given);
   const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
@@ -183,14 +183,6 @@ async function planned(
   return pinPlan(context, structure, structure.dynamic, target, settings);
 }
 
-/** Returns who owns a session that is started. Throws `NOT_ALLOWED` if the caller may not start it. */
-function ownerOf({ caller, options }: EngineContext, workflowType: string, target: string): Owner | undefined {
-  if (caller === undefined) return options.owner;
-  const owner = checkOwner(caller.actor);
-  requireAccess(caller, "start", { kind: "phased", workflowType, target, ...ownedBy(owner) });
-  return owner;
-}
-
 /** A start with an idempotency key, and the id of the session that it starts. */
 interface KeyedStart {
   readonly request: KeyedRequest;
@@ -209,7 +201,7 @@ function keyedStart(
   given: JsonObject,
 ): KeyedStart {
   const request = keyedRequest(key, [type, target, given]);
-  const own = caller === undefined ? request.id : digest(JSON.stringify([caller.actor.name, key]));
+  const own = caller === undefined ? request.id : keyOf(caller, key);
   return { request, id: sessionIdFor(type, target, `k${own.slice(0, 16)}`) };
 }
 

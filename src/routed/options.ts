@@ -17,6 +17,7 @@ import { Beginnings } from "../phased/verify/beginnings.js";
 import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
+import type { Caller } from "../runtime/access.js";
 import { RecentMap } from "../runtime/cache.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
@@ -66,7 +67,7 @@ export interface RoutedEngineOptions
 interface ResolvedRoutedOptions
   extends Pick<
     ResolvedOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvals" | "clock" | "evidenceLimits"
+    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvals" | "clock" | "evidenceLimits" | "owner"
   > {
   readonly workflows: RoutedSource;
   readonly decider: StepDecider;
@@ -93,7 +94,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
   const { limits = {}, ...rest } = options;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
-  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
+  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits, owner } = shared;
   const { newId = clock.newId } = options;
   if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
     throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
@@ -109,6 +110,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
     clock,
     evidenceLimits,
     ...(hashKey === undefined ? {} : { hashKey }),
+    ...(owner === undefined ? {} : { owner }),
     workflows,
     decider,
     limits: { ...resolveLimits(limits), ...shared.limits },
@@ -130,6 +132,8 @@ export interface RoutedContext {
   readonly notifications: RoutedNotifications;
   /** Questions in progress, by session and pending report: concurrent callers wait for one answer. */
   readonly asking: Map<string, Promise<RoutedCommit>>;
+  /** For whom it is done; for the host itself if missing. The kernel finds no instance that they may not see. */
+  readonly caller?: Caller;
 }
 
 /** Creates what the operations of an engine share. */

@@ -1,18 +1,33 @@
 /** An engine for one actor: what each operation does to a session, and whether the actor may do that. */
 import { PhasegateError } from "../errors.js";
-import { type Access, type Actor, type Authorize, byOwner, type CalledSession } from "../ports/actor.js";
-import { type FullClock, pause } from "../ports/clock.js";
+import {
+  type Access,
+  type Actor,
+  type Authorize,
+  byOwner,
+  type CalledSession,
+  checkOwner,
+  type Owner,
+  ownedBy,
+} from "../ports/actor.js";
 import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { digest } from "../workflow/json.js";
 
-/** The operations that do more than read. Those of all engines are here, so that one table says who may do what. */
-const ACCESS: ReadonlyMap<string, Access> = new Map([
-  ...["start", "completePhase", "completeTask", "requestWaiver", "pause", "resume", "retryPhase", "rollback"].map(
-    (name) => [name, "work"] as const,
+/** The operations that do more than read: those of all engines, so that one table says who may do what. */
+const MORE_THAN_READING = {
+  work: [
+    ...["start", "completePhase", "completeTask", "requestWaiver", "pause", "resume", "retryPhase", "rollback"],
+    ...["syncPlan", "deleteSession", "advance", "suspend", "cancel", "retry", "delete"],
+  ],
+  decide: ["approve", "deny", "waive", "denyWaiver"],
+  operate: ["overrideGate", "skipPhase", "migrate", "assign", "cleanup", "release"],
+} as const satisfies Record<Exclude<Access, "see">, readonly string[]>;
+
+const ACCESS: ReadonlyMap<string, Access> = new Map(
+  (["work", "decide", "operate"] as const).flatMap((access) =>
+    MORE_THAN_READING[access].map((operation) => [operation, access] as const),
   ),
-  ...["syncPlan", "deleteSession", "advance", "suspend", "cancel", "retry"].map((name) => [name, "work"] as const),
-  ...["approve", "deny", "waive", "denyWaiver"].map((name) => [name, "decide"] as const),
-  ...["overrideGate", "skipPhase", "migrate", "assign", "cleanup"].map((name) => [name, "operate"] as const),
-]);
+);
 
 /** Who uses an engine, and what they may do. */
 export interface Caller {
@@ -87,13 +102,23 @@ function seesAll({ actor, authorize }: Caller): boolean {
   return authorize({ actor, action: "see", operation: "listSessions" });
 }
 
-/** The shortest time until a caller learns that there is no such session, in milliseconds. */
-const NOT_FOUND_MS = 50;
+/**
+ * Returns who owns a session that is started: the caller, or whom the host has named.
+ * @throws {PhasegateError} `NOT_ALLOWED` when the caller may not start it.
+ */
+export function ownerFor(
+  { caller, options }: { readonly caller?: Caller; readonly options: { readonly owner?: Owner } },
+  session: Pick<CalledSession, "kind" | "workflowType" | "target">,
+): Owner | undefined {
+  if (caller === undefined) return options.owner;
+  const owner = checkOwner(caller.actor);
+  requireAccess(caller, "start", { ...session, ...ownedBy(owner) });
+  return owner;
+}
 
-/** Waits until `NOT_FOUND_MS` have passed since `begun`, so that a session which the caller can't see takes no other time. */
-export async function conceal(clock: Pick<FullClock, "after" | "elapsed">, begun: number): Promise<void> {
-  const left = NOT_FOUND_MS - (clock.elapsed() - begun);
-  if (left > 0) await pause(clock, left);
+/** Returns a digest of a key that nobody but the caller has, in 24 hexadecimal digits. */
+export function keyOf({ actor }: Caller, key: string): string {
+  return digest(JSON.stringify([actor.name, key])).slice(0, 24);
 }
 
 function notAllowed(operation: string, message: string): PhasegateError<"NOT_ALLOWED"> {

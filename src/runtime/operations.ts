@@ -3,7 +3,7 @@
  * one class of errors. A foreign error of a port becomes `INTERNAL`, so that its text never reaches an agent.
  */
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
-import type { FullClock } from "../ports/clock.js";
+import { type FullClock, pause } from "../ports/clock.js";
 
 /** What operations need from their engine. */
 interface OperationsOptions<Context> {
@@ -11,7 +11,7 @@ interface OperationsOptions<Context> {
   readonly context: (operation: string) => Context | Promise<Context>;
   readonly notifications: { report(operation: string, error: unknown): void };
   /** Measures how long they take. */
-  readonly clock: Pick<FullClock, "elapsed">;
+  readonly clock: Pick<FullClock, "elapsed" | "after">;
   /** Default: no limit. */
   readonly maxConcurrent?: number;
 }
@@ -31,7 +31,10 @@ export class Operations<Context> {
     this.#all = all ?? this;
   }
 
-  /** Returns these operations for one caller, with metrics of their own, and with what `limit` makes of the context. */
+  /**
+   * Returns these operations for one caller, with metrics of their own, and with what `limit` makes of the context. A
+   * session that does not exist takes as long as one that the caller can't see.
+   */
   within(limit: (context: Context, operation: string) => Context): Operations<Context> {
     const context = (operation: string) => {
       const loading = this.#options.context(operation);
@@ -67,6 +70,7 @@ export class Operations<Context> {
       return outcome;
     } catch (error) {
       refused = isPhasegateError(error) && isStepAhead(operation, error);
+      if (all !== this && isPhasegateError(error, "SESSION_NOT_FOUND")) await conceal(clock, begun);
       throw this.#toKnownError(operation, error);
     } finally {
       all.#running -= 1;
@@ -95,6 +99,15 @@ export class Operations<Context> {
       cause: error,
     });
   }
+}
+
+/** The shortest time until a caller learns that there is no such session, in milliseconds. */
+const NOT_FOUND_MS = 50;
+
+/** Waits until that time has passed since `begun`. */
+async function conceal(clock: Pick<FullClock, "after" | "elapsed">, begun: number): Promise<void> {
+  const left = NOT_FOUND_MS - (clock.elapsed() - begun);
+  if (left > 0) await pause(clock, left);
 }
 
 function busy(running: number, limit: number): PhasegateError<"BUSY"> {
