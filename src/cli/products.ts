@@ -215,8 +215,8 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
     await logRoutedWorkflows(engine, log);
     return {
       routed: engine,
-      register: (server) => {
-        registerRoutedTools(server, engine, {
+      register: (server, actor) => {
+        registerRoutedTools(server, actor === undefined ? engine : engine.as(actor), {
           tools,
           maxTokens,
           during: (client, call) => clients.run(client, call),
