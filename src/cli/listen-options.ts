@@ -37,9 +37,10 @@ export function listenOptions(): Option[] {
     new Option("--oauth-resource <url>", "URL of this server's /mcp, for which these tokens must be issued")
       .env("PHASEGATE_OAUTH_RESOURCE")
       .argParser(url),
-    new Option("--host-name <name...>", "names that the server is called by, apart from those of this machine").argParser(
-      repeated,
-    ),
+    new Option(
+      "--host-name <name...>",
+      "names that the server is called by, apart from those of this machine",
+    ).argParser(repeated),
     new Option(
       "--allow-origin <name...>",
       "host names of web pages that may call, apart from this machine's",
@@ -64,7 +65,7 @@ function url(value: string): string {
 }
 
 /** Checks for a host that only this machine can reach. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 

@@ -128,7 +128,9 @@ describe("phasegate serve --listen", () => {
     expect(await after.ask({ ...START, ...key })).toMatchObject({ session_id });
     expect(await after.ask({ ...complete, idempotency_key: "k" })).toMatchObject({ workflow_complete: true });
     expect(await after.ask({ ...complete, idempotency_key: "k" })).toMatchObject({ workflow_complete: true });
-    expect(await after.ask({ action: "get_history", session_id })).toMatchObject({ history: [{ attempt: 1, status: "completed" }] });
+    expect(await after.ask({ action: "get_history", session_id })).toMatchObject({
+      history: [{ attempt: 1, status: "completed" }],
+    });
     await before.client.close();
     expect(await lost).toBeInstanceOf(Error);
   });

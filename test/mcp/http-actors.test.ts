@@ -116,9 +116,13 @@ describe("the login of an HTTP endpoint", () => {
     const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
     const header = { "mcp-session-id": id };
     expect((await post(url, "bob", list, header)).status).toBe(404);
-    expect((await fetch(url, { method: "DELETE", headers: { ...header, authorization: "Bearer bob" } })).status).toBe(404);
+    expect((await fetch(url, { method: "DELETE", headers: { ...header, authorization: "Bearer bob" } })).status).toBe(
+      404,
+    );
     expect(await (await post(url, "ann", list, header)).text()).toContain("pos_workflow");
-    expect((await fetch(url, { method: "DELETE", headers: { ...header, authorization: "Bearer ann" } })).status).toBe(200);
+    expect((await fetch(url, { method: "DELETE", headers: { ...header, authorization: "Bearer ann" } })).status).toBe(
+      200,
+    );
     expect((await post(url, "ann", list, header)).status).toBe(404);
   });
 

@@ -113,7 +113,8 @@ describe("a client that stops in the middle", () => {
   it("harms no other: it sends half a request, or does not read", async () => {
     const { url } = await served();
     const { port } = new URL(url);
-    const head = "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{";
+    const head =
+      "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{";
     for (const text of ["", "POST /mcp HT", head]) {
       const socket = connect(Number(port), "127.0.0.1");
       onTestFinished(() => void socket.destroy());

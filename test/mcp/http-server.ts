@@ -1,8 +1,8 @@
 import {
   Client,
   type ClientOptions,
-  type StreamableHTTPClientTransportOptions,
   StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
 } from "@modelcontextprotocol/client";
 import { createMcpHttpHandler, type HttpCall, type McpHttpOptions } from "phasegate/mcp";
 import { pino } from "pino";
