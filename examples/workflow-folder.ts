@@ -31,11 +31,18 @@ assert.deepEqual(
   ['git clone --depth 1 . "$(mktemp -d)"', "npm ci && npm test"],
 );
 
+// Other files of the folder are documents: those next to the texts of a phase are readable from that phase on.
+const checklist = await engine.getDocument(sessionId, "core/checklist.md");
+assert.match(checklist.content.text, /^# Before a release/);
+const ahead = await engine.getDocument(sessionId, "phases/2/notes.md").catch((error) => error);
+assert.ok(isPhasegateError(ahead, "PHASE_LOCKED"), String(ahead));
+
 const claim = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false, tests_run: "many" } });
 assert.ok(!claim.passed);
 for (const { message } of claim.problems) console.log(`refused: ${message}`);
 
 await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, tests_run: 128, coverage: 97.5 } });
+assert.match((await engine.getDocument(sessionId, "phases/2/notes.md")).content.text, /signed/);
 const done = await engine.completePhase(sessionId, { phase: 2, evidence: { tag: "v1.2.0", published: true } });
 assert.ok(done.passed && done.nextPhase === null);
 await engine.close();

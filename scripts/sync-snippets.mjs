@@ -5,14 +5,20 @@
  *     // #region start … // #endregion start     in the file
  *
  * Without `#…` the snippet is the whole file. With --write the pages are updated; else a difference fails. A source is an
- * example or a test, or a file that one of them names. Code without a source fails, but for the shell lines, fragments of
- * JSON, and drawings that scripts/snippets-without-source.json counts.
+ * example or a test, or a file that one of them names. Code without a source fails, but for
+ *
+ * - what test/cli/documented-runs.test.ts runs: `sh`, `json call`, `json file=PATH` and `text output`;
+ * - drawings of folders, `text folder=PATH`: this folder has each file that is drawn;
+ * - what scripts/snippets-without-source.json counts: the drawing of the import directions, which import-arrows.test.ts reads.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 
 const COUNTED = "scripts/snippets-without-source.json";
 /** What may have no source, and only as often as it is counted. */
-const UNSOURCED = new Set(["sh", "json", "text"]);
+const UNSOURCED = new Set(["json", "text"]);
+/** What a test runs straight from the pages. */
+const IS_RUN = /^(?:sh|json (?:call|file=\S+)|text output)$/;
+const FOLDER = /^text folder=(\S+)$/;
 
 const write = process.argv.includes("--write");
 const FENCE =
@@ -21,7 +27,7 @@ const MARKER = /^\s*(?:\/\/|#) ?#(?:end)?region\b/;
 /** The line for editors, whose path is right only where the file is. */
 const SCHEMA = /^(?:# yaml-language-server: \$schema=| *"\$schema": "(?:\.\.\/)+schemas\/)/;
 
-const ANY_FENCE = /^[ \t]*(?<ticks>`{3,})(?<info>[^\n`]*)\n[\s\S]*?^[ \t]*\k<ticks>[ \t]*$/gm;
+const ANY_FENCE = /^[ \t]*(?<ticks>`{3,})(?<info>[^\n`]*)\n(?<body>[\s\S]*?)^[ \t]*\k<ticks>[ \t]*$/gm;
 
 let snippets = 0;
 const problems = [];
@@ -71,7 +77,12 @@ function pages() {
 function checkUnsourced(page, text) {
   const found = {};
   for (const { index, groups } of text.matchAll(ANY_FENCE)) {
-    if (/\bsource=/.test(groups.info)) continue;
+    if (/\bsource=/.test(groups.info) || IS_RUN.test(groups.info)) continue;
+    const drawn = FOLDER.exec(groups.info)?.[1];
+    if (drawn !== undefined) {
+      checkDrawing(`${page}:${text.slice(0, index).split("\n").length}`, drawn, groups.body);
+      continue;
+    }
     const language = groups.info.trim().split(/\s/)[0] || "text";
     const line = text.slice(0, index).split("\n").length;
     found[language] = (found[language] ?? 0) + 1;
@@ -84,6 +95,26 @@ function checkUnsourced(page, text) {
     if (is !== allowed) {
       problems.push(`${page}: ${is} snippets in ${language} have no source; ${COUNTED} counts ${allowed}`);
     }
+  }
+}
+
+/**
+ * Reports each path of a drawing that is not in the folder. The first line is the folder; each other one is a path in the
+ * line above that is indented less, and may have a comment after two blanks.
+ */
+function checkDrawing(where, folder, body) {
+  const [, ...lines] = body.trimEnd().split("\n");
+  const above = [];
+  for (const line of lines) {
+    const [, indent, path] = /^( +)(\S+)(?: {2,}\S.*)?$/.exec(line) ?? [];
+    if (path === undefined) {
+      problems.push(`${where}: "${line.trim()}" is not a path with a comment`);
+      continue;
+    }
+    while (above.length > 0 && above.at(-1).indent >= indent.length) above.pop();
+    const whole = [folder, ...above.map((one) => one.path), path].join("/").replaceAll("//", "/");
+    if (!existsSync(whole)) problems.push(`${where}: there is no ${whole}`);
+    above.push({ indent: indent.length, path });
   }
 }
 

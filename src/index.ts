@@ -62,7 +62,16 @@ export type {
   StateView,
   TaskView,
 } from "./phased/views.js";
-export type { Actor, Role } from "./ports/actor.js";
+export {
+  type Access,
+  type AccessRequest,
+  type Actor,
+  type Authorize,
+  byOwner,
+  type CalledSession,
+  type Owner,
+  type Role,
+} from "./ports/actor.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";
 export type {
   Content,

@@ -7,8 +7,10 @@
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
  * - tokens-file.ts: tokens of a server over HTTP; shared-file.ts: reads and changes such a file while others use it
+ * - own-project.ts: the project of the current folder, for commands without `--state`
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
- * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
+ * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
+ *   going; operations.ts: what each one does
  * - attempts.ts: how attempts at gates are printed, with their evidence
  * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
@@ -32,6 +34,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     const program = createProgram(commands, terminal, (code) => {
       exitCode = code;
     });
+    await useOwnProject(program, args, terminal);
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
@@ -99,6 +102,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   skip: async () => (await import("./operate.js")).operateCommand("skip"),
   override: async () => (await import("./operate.js")).operateCommand("override"),
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
+  assign: async () => (await import("./operate.js")).operateCommand("assign"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
   cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,
@@ -126,6 +130,17 @@ function createProgram(commands: readonly CreateCommand[], terminal: Terminal, s
   for (const command of commands) program.addCommand(command(terminal, setExitCode));
   for (const command of withSubcommands(program)) configure(command, terminal);
   return program;
+}
+
+/** Lets the command that is asked for work on the project of the current folder if it needs a state and none is named. */
+async function useOwnProject(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
+  const command = program.commands.find((one) => one.name() === args[0]);
+  const needs = command?.options.some(({ long, mandatory }) => long === "--state" && mandatory) === true;
+  const isGiven = process.env.PHASEGATE_STATE !== undefined || args.some((arg) => /^--state(?:=|$)/.test(arg));
+  if (command === undefined || !needs || isGiven) return;
+  const { findOwnProject, useProject } = await import("./own-project.js");
+  const project = await findOwnProject();
+  if (project !== undefined) useProject(command, project, terminal);
 }
 
 function withSubcommands(command: Command): Command[] {

@@ -1,5 +1,4 @@
 /** The checks of `phasegate doctor`: Node, the MCP SDK, clients, the state, workflows, approvers and Chromium. */
-import { execFile } from "node:child_process";
 import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import { delimiter, join, relative } from "node:path";
 import process from "node:process";
@@ -7,6 +6,7 @@ import { keysOf } from "../approval/approvers.js";
 import { loadWebAuthn } from "../approval/passkey.js";
 import { isPhasegateError } from "../errors.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { isUnignored } from "../setup/project.js";
 import type { ConfiguredServer, FoundClients, ServedOptions } from "./doctor-clients.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { type FoundFiles, findRouted, findWorkflows } from "./find-workflows.js";
@@ -186,19 +186,11 @@ async function folderFindings(shown: string, path: string, project: string): Pro
   if (free < FREE_MIN) {
     findings.push(warning("state", `${shown}: ${sizeText(free)} are left on its disk`, "Free some space."));
   }
-  if (!relative(project, path).startsWith("..") && (await isTracked(path, project))) {
+  if (!relative(project, path).startsWith("..") && (await isUnignored(path, project))) {
     const line = relative(project, path).replaceAll("\\", "/");
     findings.push(warning("state", `${shown}: git does not ignore it`, `Write ${line} into .gitignore.`));
   }
   return findings;
-}
-
-/** Returns true if a folder is in a repository that does not ignore it. */
-async function isTracked(path: string, project: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    // 0: ignored, 1: not ignored; anything else: no git, or no repository.
-    execFile("git", ["check-ignore", "-q", path], { cwd: project }, (error) => resolve(error?.code === 1));
-  });
 }
 
 /** Checks the workflows as a start does. */

@@ -321,6 +321,9 @@ function closing(mode: Mode, { clients, choices, installed }: Setup): string[] {
           "No command was found that checks the project: run init --update with --test-command, if gates should run one.",
         ]
       : []),
+    ...(installed.committed
+      ? ["Write node_modules/ into .gitignore: git would commit it, and gates would compare each of its files."]
+      : []),
     `Commit what was written, ${RECORD_PATH} too.`,
     ...clients.map((id) => `${CLIENTS[id].title}: ${CLIENTS[id].next}`),
   ];

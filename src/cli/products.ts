@@ -80,6 +80,8 @@ export interface ServeOptions extends TrustOptions, VerifierOptions, ListenOptio
   readonly maxSessions: number;
   readonly maxEvidence: number;
   readonly maxTokens: number;
+  /** The project that init has set up, if something that no option names was taken from it. */
+  readonly ownProject?: string;
   /** How long phased sessions are kept; missing if none is ever deleted. */
   readonly cleanupAfter?: Retention;
   readonly allowUnsignedApprovals?: true;

@@ -26,6 +26,7 @@ import {
   stateOption,
   toolName,
 } from "./options.js";
+import type { OwnProject } from "./own-project.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import type { Terminal } from "./terminal.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
@@ -40,6 +41,9 @@ LOG_LEVEL, USE_STUB_AI_CLIENT=true (the same as --decider linear), GEMINI_API_KE
 GEMINI_REQUEST_TIMEOUT_SECONDS, and the names of the log files: ORCHESTRATOR_LOG_FILE and AI_INTERACTIONS_LOG_FILE.
 If one of these two or --log-dir is given, the log is also written to files. The second file contains the requests to
 models and their answers.
+
+In a project that \`phasegate init\` has set up, or in a folder of it, --workflows, --state and --project need not be
+given. The first line of the log says which project it is. What gates may run must be: --allow-command "npm test".
 
 The starters need --project, and the commands that they run: --allow-command "npm test". docs/starters has a page for
 each.
@@ -59,7 +63,7 @@ export function serveCommand(terminal: Terminal, setExitCode: SetExitCode): Comm
     );
   for (const option of serveOptions()) command.addOption(option);
   return command.addHelpText("after", HELP).action(async (given: GivenOptions) => {
-    const options = complete(given, (name) => command.getOptionValueSource(name), process.env);
+    const options = await complete(given, (name) => command.getOptionValueSource(name), process.env);
     const serve = await loadServe();
     setExitCode(await serve(options, terminal));
   });
@@ -112,7 +116,7 @@ function toolOptions(): Option[] {
       .env("PHASEGATE_TOOL_NAME")
       .argParser(toolName)
       .default("pos_workflow"),
-    new Option("--actions <list>", "actions that agents may use, joined by ','; all if not given")
+    new Option("--actions <list>", "actions that agents may use, joined by ','; all but delete_session if not given")
       .env("PHASEGATE_ACTIONS")
       .argParser(actionList),
     new Option("--enforcement <how>", "how to treat gate files with strict: false: as strict, or as they are written")
@@ -317,27 +321,32 @@ interface GivenOptions extends Omit<ServeOptions, "workflows" | "standards" | "l
 }
 
 /** Fills in what only the environment says, and checks that there is something to serve. */
-function complete(
+async function complete(
   given: GivenOptions,
   sourceOf: (option: keyof GivenOptions) => string | undefined,
   env: Environment,
-): ServeOptions {
+): Promise<ServeOptions> {
   const folders = (option: "workflows" | "standards" | "readRoot") => {
     const paths = given[option] ?? [];
     const separate = sourceOf(option) === "env" ? paths.flatMap((joined) => joined.split(delimiter)) : paths;
     return separate.filter((path) => path !== "");
   };
   // Of two workflows with the same name the first counts: a starter gives way to a workflow of the user's.
-  const workflows = [...folders("workflows"), ...(given.starters ? [startersFolder()] : [])];
+  const named = [...folders("workflows"), ...(given.starters ? [startersFolder()] : [])];
   const standards = folders("standards");
   const level = sourceOf("logLevel") === "default" ? logLevelOf(env) : undefined;
   const file = env.WORKFLOW_DB_PATH?.trim();
-  const state = given.state ?? (file ? `sqlite:${file}` : undefined);
+  const place = given.state ?? (file ? `sqlite:${file}` : undefined);
   const workspace = workspaceOf(given, folders("readRoot"));
   const logFiles = logFilesOf(given.logDir, env);
-  const hasEngine = workflows.length > 0 || given.routed !== undefined;
   const hasMore = workspace !== undefined || standards.length > 0;
-  if (!hasEngine && !hasMore) throw nothing();
+  const isNamed = named.length > 0 || given.routed !== undefined || hasMore;
+  const needsState = place === undefined && (named.length > 0 || given.routed !== undefined);
+  const own = isNamed && !needsState ? undefined : await ownProject();
+  if (!isNamed && own === undefined) throw nothing();
+  const workflows = isNamed ? named : [own?.workflows ?? startersFolder()];
+  const state = place ?? own?.state;
+  const hasEngine = workflows.length > 0 || given.routed !== undefined;
   if (hasEngine && state === undefined) {
     throw usage("--state is missing", "Give a folder, sqlite:FILE or postgres://… for the sessions.");
   }
@@ -351,10 +360,15 @@ function complete(
     workflows,
     standards,
     ...(state === undefined ? {} : { state }),
+    ...(own === undefined ? {} : { project: given.project ?? own.root, ownProject: own.root }),
     ...(level === undefined ? {} : { logLevel: level }),
     ...(logFiles === undefined ? {} : { logFiles }),
     ...(workspace === undefined ? {} : { workspace }),
   };
+}
+
+async function ownProject(): Promise<OwnProject | undefined> {
+  return (await import("./own-project.js")).findOwnProject();
 }
 
 function requireRoutedAlone(hasOthers: boolean, routed: string | undefined): void {
@@ -368,7 +382,7 @@ function requireRoutedAlone(hasOthers: boolean, routed: string | undefined): voi
 function nothing(): CommandFailure {
   return usage(
     "there is nothing to serve",
-    "Give --starters, --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards.",
+    "Give --starters, --workflows with folders of phased workflows, --routed with a folder of routed ones, --bundle and --output, or --standards. Or run it in a project that `phasegate init` has set up.",
   );
 }
 

@@ -57,7 +57,8 @@ async function serveClosing(options: ServeOptions, terminal: Terminal): Promise<
 
 async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<Outcome> {
   const { log } = logs;
-  const { project, state } = options;
+  const { project, state, ownProject } = options;
+  if (ownProject !== undefined) log.info({ project: ownProject }, "project");
   const prepared: (Open | undefined)[] = [];
   for (const prepare of PRODUCTS) prepared.push(await prepare(options, logs));
   if (project !== undefined) await requireFolder(project, "the project folder");

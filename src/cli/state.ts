@@ -2,6 +2,7 @@
  * Opens what `--state` names: a folder, an SQLite file or a PostgreSQL database. For one session it opens an engine, or
  * a reader for recorded sessions, without any workflows: the log of a session has what it was started on.
  */
+import { existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { PhasegateError } from "../errors.js";
@@ -64,7 +65,8 @@ async function openFolder(path: string, { create = false }: OpenOptions): Promis
   await refuseFile(path, create);
   const { FileStorage } = await import("../storage/files/storage.js");
   if (create) return FileStorage.open(resolve(path));
-  const folder = await requireFolder(path, "the state folder");
+  const folder = resolve(path);
+  if (existsSync(folder)) await requireFolder(path, "the state folder");
   await requireSessions(join(folder, "format.json"), folder);
   return FileStorage.open(folder);
 }
@@ -107,7 +109,7 @@ function withoutSchema(address: string): { readonly url: string; readonly schema
 
 async function requireSessions(file: string, where: string): Promise<void> {
   await access(file).catch((cause: unknown) => {
-    const hint = "Give the value that `phasegate serve --state` has.";
+    const hint = "An agent makes the first one. If there is one, give the value that `phasegate serve --state` has.";
     throw new CommandFailure(`there are no sessions in ${where}`, EXIT.environment, hint, { cause });
   });
 }

@@ -139,6 +139,8 @@ export interface TaskResult extends SessionFacts {
 export interface AssignRequest extends Keyed {
   /** The name of the person or program that decided it, at most 200 characters. */
   readonly by: string;
+  /** Why; at most 2,000 characters. */
+  readonly note?: string;
 }
 
 /** A deleted session. */
@@ -290,9 +292,10 @@ export async function assign(
   context: EngineContext,
   id: string,
   owner: Owner,
-  { by, idempotencyKey }: AssignRequest,
+  { by, note, idempotencyKey }: AssignRequest,
 ): Promise<StateView> {
-  await executeCommand(context, id, { type: "assign", owner: checkOwner(owner), by }, idempotencyKey);
+  const said = { by, ...(note === undefined ? {} : { note }) };
+  await executeCommand(context, id, { type: "assign", owner: checkOwner(owner), ...said }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }
 

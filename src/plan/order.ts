@@ -139,10 +139,13 @@ const PHASES = new RegExp(
   "gi",
 );
 
+/** `Phase A`, `Phases A-C`, `Phases A, B and C`: in capitals, since a small letter may be a word. */
+const LETTERED = /\b[Pp]hases?\s+([A-Z](?:\s*(?:[-–—]|,|&|and|to|through|,\s*and)\s*[A-Z](?!\w))*)(?!\w)/g;
+
 const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
 
-/** `1.1-1.4`, `T001-T003`, `1.1`. */
-const IDS = new RegExp(String.raw`(?<![\w.])(${ID})(?:${RANGE}(${ID}))?(?![\w])`, "gi");
+/** `1.1-1.4`, `T001-T003`, `T001-003`, `1.1`. */
+const IDS = new RegExp(String.raw`(?<![\w.])(${ID})(?:${RANGE}(${ID})|[-–—](\d+)(?!\.\d))?(?![\w])`, "gi");
 /** `Task 1 and 2`, where tasks have numbers without a dot. */
 const NUMBERS = new RegExp(
   String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)#?\d+)*)(?![.\d])`,
@@ -160,8 +163,13 @@ export function readDependencies(text: string): Named {
     phases.push(...numbersIn(list, tooLong));
     return " ";
   });
+  rest = rest.replace(LETTERED, (_, list: string) => {
+    phases.push(...lettersIn(list));
+    return " ";
+  });
   const tasks: string[] = [];
-  rest = rest.replace(IDS, (_, first: string, last?: string) => {
+  rest = rest.replace(IDS, (_, first: string, full?: string, number?: string) => {
+    const last = full ?? (number === undefined ? undefined : shortEnd(first, number));
     tasks.push(...(last === undefined ? [first] : idRange(first, last, tooLong)));
     return " ";
   });
@@ -335,6 +343,23 @@ function idRange(first: string, last: string, tooLong: string[]): string[] {
   const [tail, to] = endOf(last);
   if (head.toLowerCase() !== tail.toLowerCase() || from === "") return [first, last];
   return countUp([head, from], [tail, to], tooLong);
+}
+
+/** Returns the end of `T001-003`, T003; undefined if it can't be one: `T001-3` may be anything. */
+function shortEnd(first: string, number: string): string | undefined {
+  const [head, from] = endOf(first);
+  return head.toLowerCase() === "t" && number.length === from.length ? head + number : undefined;
+}
+
+/** Returns the letters of a list: `A-C, E` is A, B, C, E. */
+function lettersIn(list: string): string[] {
+  return list.split(/,|&|\band\b/).flatMap((part) => {
+    const [first, last = first] = part.match(/[A-Z]/g) ?? [];
+    if (first === undefined || last === undefined) return [];
+    const [from, to] = [first.charCodeAt(0), last.charCodeAt(0)];
+    if (to < from) return [first, last];
+    return Array.from({ length: to - from + 1 }, (_, step) => String.fromCharCode(from + step));
+  });
 }
 
 /** Splits an id before the number at its end. The number is empty if the id ends with a letter. */

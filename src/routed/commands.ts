@@ -193,10 +193,12 @@ export async function assign(
   context: RoutedContext,
   id: string,
   owner: Owner,
-  { by, ...keyed }: AssignRequest,
+  { by, note, ...keyed }: AssignRequest,
 ): Promise<RoutedView> {
   requireText("by", by, NAME_MAX);
-  return viewNow(context, await move(context, id, { type: "assign", owner: checkOwner(owner), by }, keyed));
+  if (note !== undefined) requireText("note", note);
+  const said = { by, ...(note === undefined ? {} : { note }) };
+  return viewNow(context, await move(context, id, { type: "assign", owner: checkOwner(owner), ...said }, keyed));
 }
 
 /** Deletes an instance with a tombstone that records the reason. */

@@ -47,7 +47,7 @@ export const DEFAULT_ROUTED_LIMITS: RoutedLimits = {
 export interface RoutedEngineOptions
   extends Pick<
     EngineOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvers" | "allowUnsignedApprovals" | "clock"
+    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvers" | "allowUnsignedApprovals" | "clock" | "owner"
   > {
   /** Provides the workflows: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
   readonly workflows: RoutedSource;

@@ -3,6 +3,7 @@
  * what a plan changes. Everything is checked before anything is written, each file is replaced as a whole, and if one can't
  * be written, those before it get back what they had.
  */
+import { execFile } from "node:child_process";
 import { constants } from "node:fs";
 import {
   access,
@@ -37,19 +38,22 @@ export interface Roots {
   readonly home: string;
 }
 
+/** What shows that a folder is a project, what counts most first. */
+const SIGNS: readonly string[] = [RECORD_PATH, ".git", "package.json"];
+
 /**
  * Finds the project that a folder is in: the nearest folder upwards with a record of init, else with `.git`, else with
  * package.json. The user's own folder counts only if it is where the search begins. Undefined if there is none.
  */
-export async function findProject(folder: string, home = homedir()): Promise<Roots | undefined> {
+export async function findProject(folder: string, signs = SIGNS): Promise<Roots | undefined> {
   const start = await realpath(folder);
-  const realHome = await realpath(home);
+  const realHome = await realpath(homedir());
   const folders: string[] = [];
   for (let at = start; ; at = dirname(at)) {
     if (at === start || at !== realHome) folders.push(at);
     if (dirname(at) === at) break;
   }
-  for (const sign of [RECORD_PATH, ".git", "package.json"]) {
+  for (const sign of signs) {
     for (const root of folders) if (await exists(join(root, sign))) return { root, home: realHome };
   }
   return undefined;
@@ -133,6 +137,8 @@ export interface Installed {
   readonly modules: string;
   /** True if it is installed, and the package is not there that `serve` needs. */
   readonly lacksSdk: boolean;
+  /** True if git would commit the project's installed packages. */
+  readonly committed: boolean;
 }
 
 /** Finds out how phasegate is installed: in node_modules, by yarn without such a folder, or not at all. */
@@ -144,11 +150,21 @@ export async function readInstalled({ root }: Roots, facts: CheckFacts): Promise
     const packages = manifest?.[key];
     return typeof packages === "object" && packages !== null && "phasegate" in packages;
   });
-  if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false };
-  if (!isThere && (await exists(join(root, ".pnp.cjs")))) return { from: "pnp", modules: own, lacksSdk: false };
+  const committed = (await exists(join(root, own))) && (await isUnignored(own, root));
+  if (!isThere && !isListed) return { from: "npx", modules: own, lacksSdk: false, committed };
+  if (!isThere && (await exists(join(root, ".pnp.cjs"))))
+    return { from: "pnp", modules: own, lacksSdk: false, committed };
   const modules = isThere ? own : await modulesAbove(root);
   const found = [own, modules].map((folder) => exists(join(root, folder, "@modelcontextprotocol", "server")));
-  return { from: "module", modules, lacksSdk: !(await Promise.all(found)).includes(true) };
+  return { from: "module", modules, lacksSdk: !(await Promise.all(found)).includes(true), committed };
+}
+
+/** Returns true if a path is in a git repository that does not ignore it. */
+export async function isUnignored(path: string, project: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    // 0: ignored, 1: not ignored; anything else: no git, or no repository.
+    execFile("git", ["check-ignore", "-q", path], { cwd: project }, (error) => resolve(error?.code === 1));
+  });
 }
 
 /** Returns the folder of a monorepo in which phasegate is, relative to one of its packages; `node_modules` if there is none. */

@@ -8,10 +8,16 @@ import { run } from "./run-cli.js";
 const ROOT = join(import.meta.dirname, "../..");
 const PAGES = pageFiles().filter((page) => !page.startsWith("docs/api/"));
 
-/** Returns the commands of the shell lines of a page, without comments, each with the rest of its line. */
+/** How the texts begin that approvers sign: they are no commands. */
+const SIGNED = /^phasegate (?:approval|waiver) v1$/;
+
+/** Returns the commands of a page, in shell lines and in its text, without comments, each with the rest of its line. */
 function commandsOf(page: string): { command: string; options: string[] }[] {
-  const fences = readFileSync(join(ROOT, page), "utf8").matchAll(/^```sh\n([\s\S]*?)^```$/gm);
-  const lines = [...fences].flatMap(([, text = ""]) => text.replace(/\\\n/g, " ").split("\n"));
+  const text = readFileSync(join(ROOT, page), "utf8");
+  const fences = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)];
+  const inText = text.replace(/^```[\s\S]*?^```$/gm, "").matchAll(/`((?:npx\s)?phasegate\s[^`]+)`/g);
+  const spans = [...inText].map(([, span = ""]) => span.replace(/\s+/g, " ")).filter((span) => !SIGNED.test(span));
+  const lines = [...fences.flatMap(([, fence = ""]) => fence.replace(/\\\n/g, " ").split("\n")), ...spans];
   const parts = lines.flatMap((line) => line.replace(/\s#.*/, "").split(/[|()]/));
   return parts.flatMap((part) => {
     const [, command, rest = ""] = /\bphasegate ((?:(?:gate|approvers|tokens) )?[a-z][a-z-]*)(.*)/.exec(part) ?? [];
@@ -35,6 +41,6 @@ it("are of commands and options that exist", async () => {
       }
     }
   }
-  expect(checked).toBeGreaterThan(25);
+  expect(checked).toBeGreaterThan(100);
   expect(unknown).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { askForProofs, filesNamedIn, PROOF_FORMAT, proofFormat, readClaims } from "../../src/gate/backed-claims.js";
@@ -58,6 +59,14 @@ describe("a gate that asks for proofs", () => {
 });
 
 describe("claims with proofs", () => {
+  it("are written as documented", async () => {
+    const shown = JSON.parse(await readFile(new URL("documented/claim.json", import.meta.url), "utf8"));
+    const { evidence, proofs, problems } = readClaims(askForProofs(GATE), shown);
+    expect({ evidence, problems }).toEqual({ evidence: { reviewed: true }, problems: [] });
+    expect(proofs).toEqual([{ field: "reviewed", proof: "docs/review.md:12" }]);
+    expect(filesNamedIn("docs/review.md:12")).toEqual(["docs/review.md"]);
+  });
+
   const gate = askForProofs(GATE);
 
   it("are split into claims and proofs", () => {

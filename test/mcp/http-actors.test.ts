@@ -184,7 +184,11 @@ describe("connections", () => {
     const register = (server: Parameters<typeof registerWorkflowTool>[0]) => {
       registered += 1;
       const { dispose } = registerWorkflowTool(server, engine);
-      return { dispose: () => (dispose(), void (disposed += 1)) };
+      const disposing = () => {
+        dispose();
+        disposed += 1;
+      };
+      return { dispose: disposing };
     };
     const { url, handler } = await serveMcp({ register });
     const one = await connectTo(url, "2025");

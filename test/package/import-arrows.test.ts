@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { cruise, type IViolation } from "dependency-cruiser";
 import extractConfig from "dependency-cruiser/config-utl/extract-depcruise-config";
@@ -48,6 +49,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 
+const STORAGES = ["storage/memory", "storage/files", "storage/sqlite", "storage/postgres"];
+
 /** Where Node's modules may be imported. */
 const NODE_FILES = [
   "sandbox/x.ts",
@@ -76,6 +79,27 @@ test("every wrong-way import between two rooms is caught, and no other", async (
   expect([...new Set(caught)].sort()).toEqual(
     wrong.map(([from, to]) => `src/${from}/${slug(to)}.ts → src/${to}/target.ts`).sort(),
   );
+});
+
+test("ARCHITECTURE.md draws the same directions", () => {
+  const model = "workflow template plan rules gate routed/decision ports";
+  const page = readFileSync(join(import.meta.dirname, "../../ARCHITECTURE.md"), "utf8");
+  const [, drawing = ""] = /\n```\n(workflow [\s\S]*?)\n```\n/.exec(page) ?? [];
+  const lines = drawing.split("\n").map((line) => line.split("←").map((part) => part.trim()));
+  const drawn = lines.flatMap(([from = "", to = ""]) => {
+    const [names = "", ...others] = to.split(/; |, which /);
+    const rooms = names.split(", ").flatMap((name) => (name === "storage/*" ? STORAGES : [name]));
+    const may = from.replace("the model", model).split(/, | (?!←)/);
+    // What is said of one of several: "search may import these and content".
+    const [, one = "", more = ""] = /^(\S+) may import (?:these and )?([\w/]+)/.exec(others.join()) ?? [];
+    return rooms.map((room) => ({ room, may: [...may, ...(room === one ? [more] : [])] }));
+  });
+  expect(drawn.length).toBeGreaterThan(25);
+  for (const room of new Set(drawn.map((one) => one.room))) {
+    const may = drawn.filter((one) => one.room === room).flatMap((one) => one.may);
+    if (room === "cli") expect(may).toEqual(["all", "of", "them", "except", "storage/memory"]);
+    else expect([room, ...new Set(may)].sort()).toEqual([room, ...(MAY_IMPORT[room] ?? "").split(/\s+/)].sort());
+  }
 });
 
 test("an import of a type, and an import() are imports", async () => {

@@ -42,7 +42,7 @@ test("a region or a file that isn't there is refused, with --write too", () => {
 });
 
 const LIST = "scripts/snippets-without-source.json";
-const SHELL = "# Page\n\n```sh\nnpm install\n```\n";
+const JSON_PAGE = '# Page\n\n```json\n{ "a": 1 }\n```\n';
 
 test("code without a source is refused with its line, also in a folder of docs/ and without --write", () => {
   const folder = plant({ "docs/design/page.md": "# Page\n\n```ts\nconst x = 1;\n```\n" });
@@ -53,17 +53,43 @@ test("code without a source is refused with its line, also in a folder of docs/ 
   }
 });
 
-test("shell lines, JSON and drawings need no source, as often as they are counted", () => {
-  const counted = (count: number) => JSON.stringify({ "README.md": { sh: count } });
-  const once = plant({ "README.md": SHELL, [LIST]: counted(1) });
+test("what is run straight from the pages needs no source", () => {
+  const blocks = ["sh", "json call", "json file=a/b.json", "text output"].map((info) => `\`\`\`${info}\nx\n\`\`\`\n`);
+  const folder = plant({ "README.md": `# Page\n\n${blocks.join("\n")}` });
+  expect(runTool(SCRIPT, [], folder)).toEqual({ status: 0, output: "0 snippets, 0 wrong\n" });
+  const other = plant({ "README.md": "# Page\n\n```sh call\nx\n```\n" });
+  expect(runTool(SCRIPT, [], other)).toMatchObject({
+    status: 1,
+    output: expect.stringContaining("README.md:3: sh code"),
+  });
+});
+
+test("a drawing of a folder has only what is in the folder", () => {
+  const page = (last: string) =>
+    `\`\`\`text folder=examples/w\nroot/\n  a/            the first\n    b/c.md\n  ${last}\n\`\`\`\n`;
+  const files = { "examples/w/a/b/c.md": "", "examples/w/d.md": "" };
+  const fine = plant({ ...files, "README.md": page("d.md   the last one") });
+  expect(runTool(SCRIPT, [], fine)).toEqual({ status: 0, output: "0 snippets, 0 wrong\n" });
+  const { status, output } = runTool(SCRIPT, [], plant({ ...files, "README.md": page("e.md") }));
+  expect([status, output]).toEqual([1, expect.stringContaining("README.md:1: there is no examples/w/e.md")]);
+  const odd = runTool(SCRIPT, [], plant({ ...files, "README.md": page("d.md, e.md") }));
+  expect(odd).toMatchObject({
+    status: 1,
+    output: expect.stringContaining('"d.md, e.md" is not a path with a comment'),
+  });
+});
+
+test("JSON and drawings of something else need no source as often as they are counted", () => {
+  const counted = (count: number) => JSON.stringify({ "README.md": { json: count } });
+  const once = plant({ "README.md": JSON_PAGE, [LIST]: counted(1) });
   expect(runTool(SCRIPT, [], once)).toEqual({ status: 0, output: "0 snippets, 0 wrong\n" });
   for (const [text, count] of [
-    [SHELL, 0],
-    [SHELL, 2],
-    [SHELL + SHELL, 1],
+    [JSON_PAGE, 0],
+    [JSON_PAGE, 2],
+    [JSON_PAGE + JSON_PAGE, 1],
   ] as const) {
     const { status, output } = runTool(SCRIPT, [], plant({ "README.md": text, [LIST]: counted(count) }));
-    expect(output).toMatch(/^README\.md: [12] snippets in sh have no source; .* counts [012]$/m);
+    expect(output).toMatch(/^README\.md: [12] snippets in json have no source; .* counts [012]$/m);
     expect(status).toBe(1);
   }
   const drawing = plant({ "README.md": "```\na -> b\n```\n", [LIST]: "{}" });

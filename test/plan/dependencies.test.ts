@@ -54,6 +54,36 @@ describe("dependencies", () => {
     ]);
   });
 
+  it.each([
+    ["T001-003", ["T001", "T002", "T003"]],
+    ["T001–003, T005", ["T001", "T002", "T003", "T005"]],
+    ["t002-003", ["T002", "T003"]],
+    ["T001-3", ["T001"]],
+    ["T001-T002", ["T001", "T002"]],
+    ["T003-001", ["T003", "T001"]],
+  ])("of a range whose end has no letter include all of it: %j", (words, ids) => {
+    const numbers = [1, 2, 3, 4, 5].map((n) => `- [ ] T00${n} a\n`).join("");
+    const { plan, diagnostics } = parsePlan(`## Phase 1: A\n${numbers}- [ ] T010 c (depends on ${words})\n`);
+    expect(plan.phases[0]?.tasks[5]?.dependencies).toEqual(ids);
+    expect(diagnostics).toEqual([]);
+  });
+
+  it.each([
+    ["Phase A", ["T001", "T002"]],
+    ["Phase A, T003", ["T001", "T002", "T003"]],
+    ["T003 and Phase A", ["T001", "T002", "T003"]],
+    ["Phases A and B", ["T001", "T002", "T003"]],
+    ["Phases A-C, T004", ["T001", "T002", "T003", "T004"]],
+    ["Phase A and Phase B", ["T001", "T002", "T003"]],
+    ["T003 of phase a user has seen", ["T003"]],
+  ])("on phases with letters are their tasks: %j", (words, ids) => {
+    const before = "## Phase A: A\n- [ ] T001 a\n- [ ] T002 b\n\n## Phase B: B\n- [ ] T003 c\n\n";
+    const text = `${before}## Phase C: C\n- [ ] T004 d\n- [ ] T005 e\n  - **Dependencies**: ${words}\n`;
+    const { plan, diagnostics } = parsePlan(text);
+    expect(plan.phases[2]?.tasks[1]?.dependencies.toSorted()).toEqual(ids);
+    expect(diagnostics.filter(({ code }) => code.startsWith("DEPENDENCY"))).toEqual([]);
+  });
+
   it("of a range of a hundred include all of it", () => {
     const many = Array.from({ length: 100 }, (_, n) => `- [ ] **Task 1.${n + 1}**: t\n`).join("");
     const { plan, diagnostics } = parsePlan(`## Phase 1: A\n${many}- [ ] **Task 2.1**: t (after 1.1-1.100)\n`);

@@ -1,12 +1,16 @@
-import { exec } from "node:child_process";
-import { mkdir, readFile, symlink } from "node:fs/promises";
+import { exec, execFileSync } from "node:child_process";
+import { mkdir, readFile, rename, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { parse as parseToml } from "smol-toml";
 import { expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
 import { runBin } from "../cli/bin.js";
+import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
+import { initialise } from "../support/a-repository.js";
 import { aProject } from "./a-project.js";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
@@ -52,6 +56,106 @@ test("the bin sets a project up; what it wrote starts the server, answers the ho
     await expect(project.read(path)).rejects.toThrow("ENOENT");
   }
 });
+
+const FILES = {
+  "package.json": '{ "type": "module", "scripts": { "test": "node --test" } }\n',
+  "add.js": "export function add(a, b) {\n  return a - b;\n}\n",
+  "test/add.test.js": `import assert from "node:assert/strict";
+import { test } from "node:test";
+import { add } from "../add.js";
+
+test("adds two numbers", () => {
+  assert.equal(add(2, 3), 5);
+});
+`,
+};
+
+const PACKED = "an agent fixes a bug through the server that a client starts from what the packed package has written";
+// Eleven processes one after the other, on a machine that may have others to run.
+test(PACKED, { timeout: 120_000 }, async () => {
+  const { root, home, write } = await aProject(FILES);
+  await installPacked(root);
+  await write({ ".gitignore": "node_modules/\n" });
+  const git = await initialise(root);
+  const bin = join(root, "node_modules/phasegate/dist/cli/main.js");
+  const flags = ["--client", "claude,codex,vscode", "--test-command", "node --test --test-isolation=none"];
+  const env = { HOME: home };
+  expect(await runBin(["init", "--project", root, ...flags], { env, script: bin })).toMatchObject({ code: 0 });
+  git("add", ".");
+  git("commit", "--quiet", "-m", "phasegate");
+
+  const read = (path: string) => readFile(join(root, path), "utf8");
+  const claude = JSON.parse(await read(".mcp.json")).mcpServers.phasegate;
+  const { ask, client } = await connectIn(root, claude);
+  const submit = async (phase: number, evidence: object) =>
+    ask({ action: "complete_phase", session_id, phase, evidence });
+  const { session_id, status } = await ask({ action: "start", workflow_type: "bug_fix" });
+  expect(status).toBe("success");
+  const shown = { file: "test/add.test.js", line: 5, quote: 'test("adds two numbers"' };
+  const bug = { bug: "add(2, 3) should be 5, and is -1", test_name: "adds two numbers", test: shown };
+  expect(await submit(1, bug)).toMatchObject({ status: "success" });
+  const cause = { file: "add.js", line: 2, quote: "return a - b;" };
+  expect(await submit(2, { cause, why: "it subtracts the second number" })).toMatchObject({ status: "success" });
+
+  const fix = { fix: "it adds the numbers, as its name says", changed: ["add.js"] };
+  const lie = await submit(3, fix);
+  expect(lie).toMatchObject({ code: "GATE_FAILED" });
+  expect(JSON.stringify(lie)).toContain("adds two numbers");
+  await write({ "add.js": FILES["add.js"].replace("a - b", "a + b") });
+  expect(await submit(3, fix)).toMatchObject({ status: "success" });
+  git("commit", "--quiet", "-am", "add adds");
+  const end = { commit: git("rev-parse", "HEAD"), test_file: "test/add.test.js" };
+  expect(await submit(4, end)).toMatchObject({ workflow_complete: true });
+  await client.close();
+
+  // The other clients start the same server on the same sessions.
+  const codex = parseToml(await read(".codex/config.toml"));
+  const vscode = JSON.parse((await read(".vscode/mcp.json")).replaceAll(/\$\{workspaceFolder\}/g, () => root)).servers
+    .phasegate;
+  for (const configured of [entryOf(codex), vscode]) {
+    const other = await connectIn(root, configured);
+    expect(await other.ask({ action: "get_state", session_id })).toMatchObject({ session_status: "completed" });
+    await other.client.close();
+  }
+});
+
+/** A server, as clients name it in their configurations. */
+interface Configured {
+  readonly command: string;
+  readonly args: string[];
+}
+
+function entryOf(config: unknown): Configured {
+  return z.object({ mcp_servers: z.object({ phasegate: configuredSchema }) }).parse(config).mcp_servers.phasegate;
+}
+
+const configuredSchema = z.object({ command: z.string(), args: z.array(z.string()) });
+
+/** Starts a server in a project as a client does, and connects the official client to it. */
+async function connectIn(root: string, { command, args }: Configured) {
+  const client = new Client({ name: "test", version: "1" });
+  onTestFinished(() => client.close());
+  const env = pathOf(process.execPath);
+  await client.connect(new StdioClientTransport({ command, args, cwd: root, stderr: "ignore", env }));
+  const ask = async (input: Answer) => answerOf(await client.callTool({ name: "pos_workflow", arguments: input }));
+  return { client, ask };
+}
+
+/** Packs the package as npm publishes it, and installs it: its dependencies are those of this repository. */
+async function installPacked(root: string): Promise<void> {
+  const to = join(root, "node_modules");
+  await mkdir(to, { recursive: true });
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  const packing = ["pack", "--ignore-scripts", "--json", "--pack-destination", to];
+  const [{ filename }] = JSON.parse(execFileSync(npm, packing, { cwd: PACKAGE, encoding: "utf8", stdio: "pipe" }));
+  execFileSync("tar", ["-xzf", filename], { cwd: to });
+  await rename(join(to, "package"), join(to, "phasegate"));
+  const { dependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8"));
+  for (const name of [...Object.keys(dependencies), "@modelcontextprotocol/server"]) {
+    await mkdir(dirname(join(to, name)), { recursive: true });
+    await symlink(join(PACKAGE, "node_modules", name), join(to, name), "junction");
+  }
+}
 
 /** Returns an environment in which `node` is this one. */
 function pathOf(node: string): Record<string, string> {

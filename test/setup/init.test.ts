@@ -6,6 +6,7 @@ import { runCli } from "../../src/cli/cli.js";
 import { digest } from "../../src/workflow/json.js";
 import { run } from "../cli/run-cli.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { initialise } from "../support/a-repository.js";
 import { aProject, treeOf } from "./a-project.js";
 
 test("a new project gets workflows, an entry, instructions, an ignored state and the record", async () => {
@@ -30,6 +31,16 @@ test("a new project gets workflows, an entry, instructions, an ignored state and
   });
   expect(await project.read(".mcp.json")).toContain('"--allow-command",\n        "npm test"\n');
   expect(stdout).toContain("Commit what was written, .phasegate-init.json too.");
+});
+
+test("packages that git would commit are named before the step that commits", async () => {
+  const project = await aProject({ "package.json": "{}" });
+  await initialise(project.root);
+  await project.write({ "node_modules/phasegate/package.json": "{}" });
+  const { stdout } = await project.init();
+  expect(stdout).toMatch(/Write node_modules\/ into \.gitignore: .*\n {2}- Commit what was written/);
+  await project.write({ ".gitignore": "node_modules/\n" });
+  expect((await project.init("--update")).stdout).not.toContain("Write node_modules/");
 });
 
 test("the workflows that init writes are valid", async () => {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { aProject, refused } from "./a-project.js";
 
@@ -13,6 +14,15 @@ describe("line_exists", () => {
     });
     const both = ["src/a.ts:3", { file: "test/a.test.ts", line: 1 }];
     expect(await line({ value: both })).toMatchObject({ ok: true, message: "2 lines are there" });
+  });
+
+  it("accepts the documented place", async () => {
+    const place = JSON.parse(await readFile(new URL("documented/place.json", import.meta.url), "utf8"));
+    const { verify } = await aProject({ "src/a.ts": `${"\n".repeat(11)}  return a - b;\n` });
+    expect(await verify("line_exists", { quote: true }, { value: place })).toMatchObject({ ok: true });
+    expect(refused(await verify("line_exists", {}, { value: { ...place, quote: "return a + b;" } }))).toContain(
+      "quoted",
+    );
   });
 
   it.each([

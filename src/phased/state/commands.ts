@@ -48,7 +48,7 @@ export type SessionCommand =
       readonly options: JsonObject;
       readonly owner?: Owner | undefined;
     }
-  | { readonly type: "assign"; readonly owner: Owner; readonly by: string }
+  | { readonly type: "assign"; readonly owner: Owner; readonly by: string; readonly note?: string }
   | {
       readonly type: "completePhase";
       readonly phase: number;

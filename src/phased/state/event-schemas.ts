@@ -132,7 +132,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     structure: structureSchema,
     owner: z.optional(ownerSchema),
   }),
-  z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string() }),
+  z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string(), note: text }),
   z.object({ type: z.literal("phase_entered"), phase, position, ...begun }),
   z.object({ type: z.literal("approval_requested"), ...accepted, ...approvalSchema.shape, evidenceHash: z.string() }),
   z.object({ type: z.literal("approved"), ...decided, note: text }),

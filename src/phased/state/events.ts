@@ -11,7 +11,7 @@ export type SessionEvent =
   /** A session starts and pins the workflow's definition. */
   | { type: "started"; target: string; options: JsonObject; structure: WorkflowStructure; owner?: Owner | undefined }
   /** The host hands the session over. */
-  | { type: "assigned"; owner: Owner; by: string }
+  | { type: "assigned"; owner: Owner; by: string; note?: string | undefined }
   /** The session enters a phase, whose verifiers may have recorded what is there. */
   | { type: "phase_entered"; phase: number; position: number; snapshots?: Snapshot[] | undefined }
   /** The evidence is complete and waits for a person's approval. */

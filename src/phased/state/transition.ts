@@ -118,8 +118,7 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "takeSnapshots":
       return [{ type: "snapshots_taken", phase: head.phase, snapshots: [...(context.snapshots ?? [])] }];
     case "assign":
-      if (command.by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
-      return [{ type: "assigned", owner: command.owner, by: command.by }];
+      return assign(command);
     case "delete":
       return remove(command);
   }
@@ -276,6 +275,12 @@ function planSync(
   const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
   const synced = { type: "plan_synced", structure, position: head.position, by, changes, ...places, ...kept } as const;
   return refusal ?? withWord(synced, command);
+}
+
+function assign({ owner, by, note }: CommandOf<"assign">): Decided {
+  if (by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
+  if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  return [{ type: "assigned", owner, by, ...(note === undefined ? {} : { note }) }];
 }
 
 function remove({ reason, operator }: CommandOf<"delete">): Decided {

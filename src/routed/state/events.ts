@@ -26,7 +26,7 @@ export type RoutedEvent =
       owner?: Owner | undefined;
     }
   /** The host hands the instance over. */
-  | { type: "assigned"; owner: Owner; by: string }
+  | { type: "assigned"; owner: Owner; by: string; note?: string | undefined }
   /** A client reports on a step, and the step's gate accepts the report. */
   | {
       type: "reported";
@@ -310,7 +310,7 @@ export type RoutedCommand =
       readonly firstStep?: string;
       readonly owner?: Owner | undefined;
     } & Begins)
-  | { readonly type: "assign"; readonly owner: Owner; readonly by: string }
+  | { readonly type: "assign"; readonly owner: Owner; readonly by: string; readonly note?: string }
   | ({
       readonly type: "report";
       readonly warnings?: readonly Problem[];

@@ -79,7 +79,7 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     ...begun,
     owner: z.optional(ownerSchema),
   }),
-  z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string() }),
+  z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string(), note: text }),
   z.object({ type: z.literal("reported"), ...reported, warnings: z.optional(z.array(problemSchema)), ...verified }),
   z.object({
     type: z.literal("gate_refused"),

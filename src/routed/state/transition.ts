@@ -240,7 +240,7 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
     case "cancel":
       return [{ type: "cancelled", ...reasonOf(command) }];
     case "assign":
-      return [{ type: "assigned", owner: command.owner, by: command.by }];
+      return [{ type: "assigned", owner: command.owner, by: command.by, ...wordBy({ note: command.note }) }];
     case "delete":
       return [{ type: "deleted", ...reasonOf(command), ...wordBy(command) }];
   }
@@ -281,7 +281,7 @@ function wordOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "appro
 }
 
 /** Returns who asked for a command on behalf of the host, and why. */
-function wordBy({ operator, note }: { readonly operator?: string; readonly note?: string }) {
+function wordBy({ operator, note }: { readonly operator?: string; readonly note?: string | undefined }) {
   return { ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) };
 }
 

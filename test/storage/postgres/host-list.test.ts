@@ -1,9 +1,17 @@
+import { readFile } from "node:fs/promises";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../../src/errors.js";
 import { readHostList } from "../../../src/storage/postgres/hosts.js";
 
 describe("the URL", () => {
+  it("may be one of the documented ones, which mean the same", async () => {
+    const page = await readFile(new URL("../documented/servers.txt", import.meta.url), "utf8");
+    const read = page.trim().split("\n").map(readHostList);
+    const urls = ["postgres://host@db1:5432/app?", "postgres://host@db2:5432/app?"];
+    expect(read).toEqual([urls, urls].map((both) => ({ urls: both, roles: ["read-write"] })));
+  });
+
   it.each([
     "postgres://host/db",
     "postgresql://u:p@host:5432/db?sslmode=require",

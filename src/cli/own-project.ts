@@ -1,0 +1,47 @@
+/**
+ * The project that `phasegate init` has set up around the current folder. What no option and no variable names is taken from
+ * it: the sessions, the workflows, and the project that gates look at. What gates may run is always named by an option.
+ */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import type { Command } from "commander";
+import { findProject } from "../setup/project.js";
+import { RECORD_PATH } from "../setup/record.js";
+import { STATE, WORKFLOWS } from "../setup/wanted.js";
+import { printable, type Terminal } from "./terminal.js";
+
+/** A project that init has set up. All paths are absolute. */
+export interface OwnProject {
+  readonly root: string;
+  readonly state: string;
+  /** The folder of workflows; missing if the project has none. */
+  readonly workflows?: string;
+}
+
+/** Finds the project that init has set up in the current folder, or in the nearest folder above it. */
+export async function findOwnProject(): Promise<OwnProject | undefined> {
+  const found = await findProject(process.cwd(), [RECORD_PATH]);
+  if (found === undefined) return undefined;
+  const { root } = found;
+  const workflows = join(root, WORKFLOWS);
+  const hasWorkflows = (await stat(workflows).catch(() => undefined))?.isDirectory() === true;
+  return { root, state: join(root, STATE), ...(hasWorkflows && { workflows }) };
+}
+
+/**
+ * Lets a command that needs `--state` work on the project if that is not given, and prints which project it is. Options
+ * and variables win. If the sessions are elsewhere, the workflows and the project are not assumed to be here.
+ */
+export function useProject(command: Command, { root, state, workflows }: OwnProject, { stderr }: Terminal): void {
+  command.setOptionValueWithSource("state", state, "config");
+  command.hook("preAction", () => {
+    if (command.getOptionValueSource("state") !== "config") return;
+    const more = { project: root, ...(workflows !== undefined && { workflows: [workflows] }) };
+    for (const [name, value] of Object.entries(more)) {
+      const has = command.options.some((option) => option.attributeName() === name);
+      if (has && command.getOptionValue(name) === undefined) command.setOptionValueWithSource(name, value, "config");
+    }
+    stderr.write(`phasegate: the project is ${printable(root)}\n`);
+  });
+}
