@@ -1,5 +1,6 @@
 /** The options of `serve --listen`, by which MCP is served over HTTP, and which of them must be given together. */
 import { InvalidArgumentError, Option } from "commander";
+import type { QuotaLimits } from "../login/quotas.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { age, notEmpty, repeated } from "./options.js";
 
@@ -20,7 +21,11 @@ export interface ListenOptions {
   readonly allowOrigin?: readonly string[];
   /** In milliseconds. */
   readonly grace?: number;
+  readonly quota?: Quota;
 }
+
+/** How much each actor may use. */
+export type Quota = Pick<QuotaLimits, "callsPerMinute" | "bytesPerHour">;
 
 /** Returns the options, in the order in which the help lists them. */
 export function listenOptions(): Option[] {
@@ -48,7 +53,24 @@ export function listenOptions(): Option[] {
     new Option("--grace <time>", "time for calls under way when the server ends, such as 10s")
       .argParser(age)
       .default(10_000, "10s"),
+    new Option("--quota <limits>", "limits of each actor: calls a minute, bytes an hour; calls=600,bytes=100000000")
+      .env("PHASEGATE_QUOTA")
+      .argParser(quotaOf),
   ];
+}
+
+/** Reads `calls=N`, `bytes=N`, or both, joined by a comma. */
+function quotaOf(value: string): Quota {
+  const given = new Map(value.split(",").map((part): [string, number] => [part.split("=")[0] ?? "", limitIn(part)]));
+  const { calls, bytes, ...unknown } = Object.fromEntries(given);
+  if (Object.keys(unknown).length > 0) throw new InvalidArgumentError("Write calls=N, bytes=N, or both with a comma.");
+  return { ...(calls && { callsPerMinute: calls }), ...(bytes && { bytesPerHour: bytes }) };
+}
+
+function limitIn(part: string): number {
+  const digits = /^[a-z]+=([1-9]\d{0,14})$/.exec(part)?.[1];
+  if (digits !== undefined) return Number(digits);
+  throw new InvalidArgumentError("Write calls=N, bytes=N, or both with a comma; N is a whole number above 0.");
 }
 
 /** Reads `HOST:PORT`, with IPv6 addresses in brackets. */
@@ -70,12 +92,16 @@ function isLoopback(host: string): boolean {
 }
 
 /** Throws if options are missing or have no effect. */
-export function requireComplete(given: ListenOptions & { readonly http?: number }): void {
-  const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, http } = given;
+export function requireComplete(given: ListenOptions & { readonly http?: number }, hasWorkspace: boolean): void {
+  const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota, http } = given;
   const hasLogin = tokens !== undefined || oauthIssuer !== undefined;
   if (listen === undefined) {
-    if (!hasLogin && oauthResource === undefined && hostName === undefined && allowOrigin === undefined) return;
-    throw usage("these options need --listen", "Give --listen HOST:PORT, or leave out the login, hosts and origins.");
+    const others = [tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota];
+    if (others.every((one) => one === undefined)) return;
+    throw usage("some options need --listen", "Give --listen HOST:PORT, or leave out login, hosts, origins and quota.");
+  }
+  if (hasLogin && hasWorkspace) {
+    throw usage("the sessions of a workspace have no owner", "Serve --bundle without a login, or on stdio.");
   }
   if (http !== undefined) throw usage("--listen and --http exclude each other", "Serve them from two processes.");
   if ((oauthIssuer === undefined) !== (oauthResource === undefined)) {

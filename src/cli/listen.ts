@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import { createHostCheck } from "../login/host-check.js";
 import { firstOf } from "../login/login.js";
 import { createOAuthLogin } from "../login/oauth-login.js";
+import { createQuotas, quotaResponse } from "../login/quotas.js";
 import { createTokenLogin } from "../login/token-login.js";
 import { createMcpHttpHandler } from "../mcp/http.js";
 import type { HttpCall } from "../mcp/http-request.js";
@@ -28,14 +29,19 @@ interface Listening {
 
 /** Serves MCP over HTTP. Rejects if the port is not available, or the login can't work. */
 export async function serveListening(options: ListenOptions, { at, served, maxBodyBytes, log, times }: Listening) {
-  const { hostName = [], allowOrigin = [], grace = 0 } = options;
+  const { hostName = [], allowOrigin = [], grace = 0, quota = {} } = options;
   const login = loginOf(options, log);
   const hosts = [...localhostAllowedHostnames(), ...hostName];
   const check = createHostCheck({ hosts, origins: [...hosts, ...allowOrigin] });
+  const quotas = createQuotas(quota);
   const handler = createMcpHttpHandler({
     register: (server, { actor }) =>
       served.map((product) => product.register(server, login === undefined ? undefined : actor)),
     ...(login && { login }),
+    quota: (actor, bytes) => {
+      const answer = quotas.call(actor, bytes);
+      return answer.ok ? undefined : quotaResponse(answer);
+    },
     serverInfo: { name: "phasegate", version: packageVersion() },
     maxBodyBytes,
     onCall: (call) => logCall(call, log),

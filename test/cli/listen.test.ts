@@ -143,13 +143,20 @@ describe("phasegate serve --listen", () => {
         (await run("tokens", "add", name, "--role", "agent", "--tokens", tokens)).stdout.trim(),
       ),
     );
-    const { url } = await serveListening(root, "--tokens", tokens);
+    const { url } = await serveListening(root, "--tokens", tokens, "--quota", "calls=25,bytes=1000000");
     const one = await connectTo(url, "2026", { token: ann ?? "" });
     const other = await connectTo(url, "2025", { token: bob ?? "" });
     const { session_id } = await one.ask(START);
     expect(await other.ask({ action: "get_state", session_id })).toMatchObject({ code: "SESSION_NOT_FOUND" });
     expect(await one.ask({ action: "get_state", session_id, brief: true })).toMatchObject({ current_phase: 1 });
     expect((await fetch(url, { method: "POST" })).status).toBe(401);
+    const calls = Array.from({ length: 30 }, () => one.ask({ action: "list_workflows" }));
+    const outcomes = await Promise.allSettled(calls);
+    expect(outcomes.some(({ status }) => status === "fulfilled")).toBe(true);
+    expect(JSON.stringify(outcomes.flatMap((one) => (one.status === "rejected" ? String(one.reason) : [])))).toMatch(
+      /429|calls/,
+    );
+    expect(await other.ask({ action: "list_workflows" })).toMatchObject({ status: "success" });
     const page = { origin: "https://evil.example", authorization: `Bearer ${ann}` };
     expect((await fetch(url, { method: "POST", headers: page })).status).toBe(403);
     expect((await run("tokens", "revoke", "bob", "--tokens", tokens)).code).toBe(0);
@@ -162,6 +169,9 @@ describe("phasegate serve --listen", () => {
     [["--listen", "8080"], /Write HOST:PORT/],
     [["--listen", "127.0.0.1:0", "--oauth-issuer", "https://login.example"], /belong together/],
     [["--tokens", "t.json"], /need --listen/],
+    [["--quota", "calls=5"], /need --listen/],
+    [["--listen", "127.0.0.1:0", "--quota", "calls=0"], /calls=N/],
+    [["--listen", "127.0.0.1:0", "--quota", "sessions=5"], /calls=N/],
     [["--listen", "127.0.0.1:0", "--http", "0"], /exclude each other/],
     [["--listen", "127.0.0.1:0", "--tokens", "missing.json"], /missing\.json/],
   ])("refuses %j", async (flags, message) => {
