@@ -20,7 +20,7 @@ const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
 const METHODS_WITHOUT_BODY = new Set(["GET", "HEAD"]);
 /** Methods that the `Request` constructor refuses. */
 const UNKNOWN_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
-/** Maximum number of connections: more than clients need, and fewer than the files that a process may open. */
+/** Maximum number of connections: more than clients on this machine need. */
 const MAX_CONNECTIONS = 512;
 /** Maximum number of bytes of a body that are read and dropped after its request was answered. */
 const DROPPED_BYTES = 16 * 1024 * 1024;
@@ -60,14 +60,14 @@ export async function listen(
   port: number,
   log: Logger,
   times: HttpTimes,
-  host = HOST,
+  { host = HOST, maxConnections = MAX_CONNECTIONS }: { readonly host?: string; readonly maxConnections?: number } = {},
 ): Promise<HttpServing> {
   const server = createServer({
     headersTimeout: times.headers,
     requestTimeout: times.request,
     connectionsCheckingInterval: Math.min(1000, times.headers),
   });
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = maxConnections;
   const connections = new Connections(server, times.drain, log);
   server.on("request", (incoming, outgoing) => {
     connections.answering(incoming, outgoing);

@@ -18,6 +18,9 @@ import type { Address, ListenOptions } from "./listen-options.js";
 import type { Served } from "./products.js";
 import { TokensFile } from "./tokens-file.js";
 
+/** Maximum number of sockets: a client has an event stream and one or two more. Node allows itself as many files. */
+const MAX_CONNECTIONS = 4096;
+
 /** What is served, and how. */
 interface Listening {
   readonly at: Address;
@@ -48,7 +51,8 @@ export async function serveListening(options: ListenOptions, { at, served, maxBo
     onError: (err) => log.warn({ err }, "http"),
   });
   const answer = async (request: Request) => check(request) ?? (await handler.fetch(request));
-  const serving = await listen(answer, "--listen", at.port, log, { ...times, drain: grace + times.drain }, at.host);
+  const where = { host: at.host, maxConnections: MAX_CONNECTIONS };
+  const serving = await listen(answer, "--listen", at.port, log, { ...times, drain: grace + times.drain }, where);
   return {
     url: serving.url,
     ended: serving.ended,

@@ -6,7 +6,7 @@
  * - resources.ts: workflows, sessions and documents as resources, in pages; completions
  * - changes.ts: list changes, and subscriptions to sessions
  * - follow.ts: progress, log messages and cancellation during a call
- * - http.ts, exchange.ts: serves many clients over Streamable HTTP
+ * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */

@@ -40,6 +40,7 @@ const EXPORTS = {
     "tokensText",
   ],
   "phasegate/mcp": [
+    "createMcpHttpHandler",
     "registerRoutedTools",
     "registerSearchTool",
     "registerWorkflowPrompt",
@@ -103,6 +104,7 @@ const ERROR_CODES = [
   "APPROVAL_REFUSED",
   "ATTEMPTS_EXHAUSTED",
   "BUSY",
+  "CANCELLED",
   "CONFLICT",
   "CONTENT_UNAVAILABLE",
   "CURSOR_INVALID",

@@ -51,6 +51,24 @@ async function serveChecked(slow: NonNullable<EngineOptions["verifiers"]>[string
   return { engine, sessionId, complete, ...(await serveEngine(engine)) };
 }
 
+it("a call without a connection ends when its client goes away", async () => {
+  const { seen, verify } = endless();
+  const { engine, sessionId, url, complete } = await serveChecked({ verify });
+  const gone = new AbortController();
+  const message = { method: "tools/call", params: { name: "pos_workflow", arguments: complete } };
+  const call = fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),
+    signal: gone.signal,
+  }).then((response) => response.text());
+  await until(() => seen.begun === 1);
+  gone.abort();
+  await expect(call).rejects.toThrow();
+  await until(() => seen.stopped === 1);
+  expect(await engine.commits(sessionId)).toHaveLength(1);
+});
+
 describe.each(GENERATIONS)("a client of protocol %s over HTTP", (generation) => {
   it("works through a whole session", async () => {
     const { engine } = makeEngine();
