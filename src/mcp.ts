@@ -10,6 +10,7 @@ export {
   createMcpHttpHandler,
   type McpHttpHandler,
   type McpHttpOptions,
+  type Registered,
   type Registration,
 } from "./mcp/http.js";
 export type { HttpCall } from "./mcp/http-request.js";

@@ -70,7 +70,7 @@ export interface McpHttpOptions {
 }
 
 /** What `register` may return. */
-type Registered = Registration | undefined;
+export type Registered = Registration | undefined;
 
 /** An HTTP handler. */
 export interface McpHttpHandler {

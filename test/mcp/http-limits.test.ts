@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { registerWorkflowTool } from "phasegate/mcp";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { howOften } from "../support/how-often.js";
 import { makeEngine } from "../support/make-engine.js";
 import { connectTo, serveMcp, until } from "./http-server.js";
 
@@ -92,7 +93,7 @@ describe("a request over its limits", () => {
     };
     const { url } = await served({ register });
     const notification = JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: {} });
-    for (let sent = 0; sent < 100; sent += 50) {
+    for (let sent = 0; sent < howOften(100, 10_000); sent += 50) {
       const all = await Promise.all(Array.from({ length: 50 }, () => send(url, notification)));
       expect(all.every(({ status }) => status === 202)).toBe(true);
     }
@@ -122,6 +123,30 @@ describe("a client that stops in the middle", () => {
       if (text !== "") socket.write(text);
     }
     await stillServes(url);
+  });
+});
+
+describe("a client that is too slow", () => {
+  it("sends one byte after another, and is given up; others are served", async () => {
+    const { engine } = makeEngine();
+    const { url } = await serveMcp({ register: (server) => registerWorkflowTool(server, engine) }, { request: 1200 });
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += String(chunk);
+    });
+    // A server that gives up a connection may reset it.
+    socket.on("error", () => {});
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    const head =
+      "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n";
+    socket.write(head);
+    const dripping = setInterval(() => socket.writable && socket.write("{"), 50);
+    await stillServes(url);
+    await closed;
+    clearInterval(dripping);
+    expect(received).toMatch(/^HTTP\/1\.1 408 /);
   });
 });
 

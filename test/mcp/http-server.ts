@@ -7,7 +7,7 @@ import {
 import { createMcpHttpHandler, type HttpCall, type McpHttpOptions } from "phasegate/mcp";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { listen } from "../../src/cli/http-server.js";
+import { type HttpTimes, listen } from "../../src/cli/http-server.js";
 import { type Answer, answerOf } from "./connect-in-memory.js";
 
 /** The generations of the protocol, as the official client chooses them. */
@@ -15,7 +15,7 @@ export const GENERATIONS = ["2025", "2026"] as const;
 export type Generation = (typeof GENERATIONS)[number];
 
 /** Serves a handler with the server of `serve --listen`, on a free port. */
-export async function serveMcp(options: McpHttpOptions) {
+export async function serveMcp(options: McpHttpOptions, times: Partial<HttpTimes> = {}) {
   const calls: HttpCall[] = [];
   const errors: unknown[] = [];
   const handler = createMcpHttpHandler({
@@ -24,8 +24,8 @@ export async function serveMcp(options: McpHttpOptions) {
     ...options,
   });
   const log = pino({ level: "silent" });
-  const times = { headers: 5000, request: 5000, drain: 1000 };
-  const serving = await listen(handler.fetch, "--listen", 0, log, times);
+  const allTimes = { headers: 1000, request: 5000, drain: 1000, ...times };
+  const serving = await listen(handler.fetch, "--listen", 0, log, allTimes);
   onTestFinished(async () => {
     await handler.close();
     serving.close();
