@@ -60,7 +60,7 @@ describe.each(GENERATIONS)("two actors of one server, with clients of protocol %
     });
     const { session_id: id } = await ann.ask(START);
     expect(await bob.ask({ action: "list_sessions" })).toMatchObject({ sessions: [] });
-    for (const action of ["get_phase", "get_state", "get_session", "get_history", "delete_session"]) {
+    for (const action of ["get_phase", "get_state", "get_session", "get_history", "pause"]) {
       expect(await bob.ask({ action, session_id: id })).toMatchObject({ status: "error", code: "SESSION_NOT_FOUND" });
     }
     const uri = `phasegate://session/${String(id)}`;
