@@ -13,6 +13,7 @@ const SUITES = [
   "listing",
   "sqlite",
   "statistics",
+  "inspector",
   "routed",
   "preload",
   "workspace",

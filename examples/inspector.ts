@@ -2,17 +2,40 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
 
-const note = defineWorkflow({
-  type: "write_note",
-  revision: "1",
-  name: "Write a note",
-  description: "One note, in one phase",
-  phases: [{ number: 1, name: "Write", content: "# Write\n\nWrite the note.\n" }],
+const note = {
+  "metadata.json": JSON.stringify({
+    workflow_type: "write_note",
+    name: "Write a note",
+    description: "One note, in one phase",
+    version: "1.0.0",
+    phases: [{ phase_number: 1, phase_name: "Write" }],
+  }),
+  "phases/1/phase.md": "# Write\n\nWrite the note.\n",
+  "phases/1/gate-definition.yaml": `evidence_schema:
+  text: {type: string, required: true, description: "the note"}
+approval: {prompt: "May this be sent?"}
+`,
+};
+const storage = new MemoryStorage();
+const content = new MemoryContent({ sources: { write_note: note } });
+const posted: string[] = [];
+const postToChat = (text: string) => posted.push(text);
+
+// #region link
+const engine = createEngine({
+  storage,
+  content,
+  inspectorUrl: "https://tools.example.com/inspector", // where people see the page
 });
-const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryContent({ workflows: [note] }) });
+engine.on("approvalRequested", ({ prompt, link }) => postToChat(`${prompt} ${link}`));
+engine.on("waiverRequested", ({ reason, link }) => postToChat(`${reason} ${link}`));
+// #endregion link
+
 const { sessionId } = await engine.start({ workflowType: "write_note", target: "notes/a.md" });
+await engine.completePhase(sessionId, { phase: 1, evidence: { text: "Lunch is at noon." } });
+assert.deepEqual(posted, [`May this be sent? https://tools.example.com/inspector/sessions/${sessionId}?answer=1`]);
 
 // #region node
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

@@ -74,15 +74,11 @@ function wrongKey(name: string): PhasegateError<"INVALID_INPUT"> {
 }
 
 /**
- * Returns a function that gives the approvers as they are now. A host's function is called each time, and its answer is
+ * Returns a function that gives the approvers as they are now. The host's function is called each time, and its answer is
  * checked again when it is another object.
  * @throws {PhasegateError} `INVALID_INPUT` at once when a key is wrong; later when a new one is.
  */
-export function currentApprovers(approvers: Approvers | (() => Approvers)): () => KnownApprovers {
-  if (typeof approvers !== "function") {
-    const known = checkApprovers(approvers);
-    return () => known;
-  }
+export function currentApprovers(approvers: () => Approvers): () => KnownApprovers {
   let given = approvers();
   let known = checkApprovers(given);
   return () => {

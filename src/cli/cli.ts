@@ -117,6 +117,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
 
 /** Loads the command that is asked for: all of them take several times as long. Only help and mistakes need them all. */
 async function loadCommands([name = ""]: readonly string[]): Promise<CreateCommand[]> {
+  if (name === "--version" || name === "-V") return [];
   const asked = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   return Promise.all((asked === undefined ? Object.values(COMMANDS) : [asked]).map((load) => load()));
 }

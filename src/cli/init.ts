@@ -1,7 +1,7 @@
 /** `phasegate init`: adds phasegate to a project and to its agents' clients; updates that, and takes it out again. */
 import process from "node:process";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { differenceOf } from "../setup/changes.js";
+import { changedLines } from "../inspector/differences.js";
 import { CLIENT_IDS, CLIENTS, type ClientId, isClientId } from "../setup/clients.js";
 import { type Mode, planSetup, type SetupPlan } from "../setup/plan.js";
 import {
@@ -296,7 +296,7 @@ function report(plan: SetupPlan, { root }: Roots, terminal: Terminal, difference
     print(terminal, `  ${word}  ${printable(path)}`);
     const isOwn = path === RECORD_PATH || (before === undefined && path.startsWith(`${WORKFLOWS}/`));
     if (!differences || isOwn) continue;
-    for (const line of differenceOf(before ?? "", after ?? "")) {
+    for (const line of changedLines(before ?? "", after ?? "")) {
       const colour = line.startsWith("+") ? "green" : line.startsWith("-") ? "red" : "dim";
       print(terminal, `    ${styled(stdout, colour, printable(line, { lines: true }))}`);
     }

@@ -29,7 +29,7 @@ import {
   stateOption,
 } from "./options.js";
 import { type OpenedState, openAll } from "./state.js";
-import { print, type Terminal, withoutPasswords } from "./terminal.js";
+import { codeFrame, print, sourceLines, type Terminal, withoutPasswords } from "./terminal.js";
 import { openVerifiers, projectOption, readCurrentTrust, readTrust, type TrustOptions, trustOptions } from "./trust.js";
 
 /** Where workflows are, for commands that show them. */
@@ -107,6 +107,7 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
       ...{ approvers: trust.approvers, approversFile: options.approvers, hashKey: trust.hashKey, unsigned },
       actions: options.allowActions ? HOST_ACTIONS : [],
       title: withoutPasswords(options.state),
+      codeFrame: framesIn(options),
     });
     print(terminal, serving.url);
     if (options.open) openBrowser(serving.url);
@@ -132,12 +133,13 @@ interface Served {
   readonly hashKey: EngineOptions["hashKey"] | undefined;
   readonly unsigned: boolean;
   readonly title: string;
+  readonly codeFrame?: InspectorOptions["codeFrame"];
 }
 
 /** Serves an inspector on this machine. Its URL has the secret, and is meant for people alone. */
 export async function serveInspector(
   { engine, routed, storage }: Partial<OpenedState> & Pick<OpenedState, "storage">,
-  { option, port, log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title }: Served,
+  { option, port, log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title, codeFrame }: Served,
 ): Promise<HttpServing> {
   const { listen } = await import("./http-server.js");
   const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
@@ -151,6 +153,7 @@ export async function serveInspector(
     ...(approversFile === undefined ? {} : { invitations: new ApproversFile(approversFile) }),
     onError: (err) => log.warn({ err }, "inspector"),
     ...{ actions, unsigned, title },
+    ...(codeFrame === undefined ? {} : { codeFrame }),
   });
   const serving = await listen((request) => inspector.fetch(request), option, port, log, TIMES);
   const close = () => {
@@ -170,6 +173,29 @@ async function sourcesIn({ workflows = [], starters, routed, project }: Workflow
     ...(roots.length === 0 ? {} : { content: new FileContent({ roots }) }),
     ...(folder === undefined ? {} : { workflows: new RoutedFolders({ source: new FileTexts({ root: folder }) }) }),
     ...(project === undefined ? {} : { plans: new FilePlans({ root: project }) }),
+  };
+}
+
+/**
+ * Returns what reads the lines of a workflow's file around a diagnostic, as `phasegate validate` prints them. A workflow is a
+ * folder of its name; of several the first counts, as for the engine.
+ */
+export function framesIn({
+  workflows = [],
+  starters,
+  routed,
+}: WorkflowPlaces): NonNullable<InspectorOptions["codeFrame"]> {
+  const places = [...workflows, ...(starters ? [startersFolder()] : []), ...(routed === undefined ? [] : [routed])];
+  return async ({ file, line, column }, workflow) => {
+    if (line === undefined) return undefined;
+    for (const root of places) {
+      const texts = new FileTexts({ root });
+      if ((await texts.list(workflow)).length === 0) continue;
+      // A file that is included from elsewhere is named from the workflow's folder.
+      const text = await texts.read(file.startsWith("../") ? file.slice(3) : `${workflow}/${file}`);
+      return text === undefined ? undefined : codeFrame(sourceLines(text), line, column).join("\n");
+    }
+    return undefined;
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdir } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
 import type { McpServer } from "@modelcontextprotocol/server";
@@ -24,7 +25,7 @@ import {
 } from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
-import type { Actor } from "../ports/actor.js";
+import type { Actor, Owner } from "../ports/actor.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
@@ -116,7 +117,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The options that phased and routed engines have in common. */
 type EngineBasis = CurrentTrust &
-  Pick<EngineOptions, "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits">;
+  Pick<EngineOptions, "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner">;
 
 /** A product that is open. */
 export interface Served {
@@ -150,6 +151,7 @@ export async function engineBasis(
   const { enforcement, maxAttempts, maxAttemptsTotal, maxCheckTime, maxSessions, maxEvidence } = options;
   return {
     enforcement,
+    owner: localUser(),
     ...(await readCurrentTrust(options, (error) => log.error({ err: error }, "approvers"))),
     verifiers: await openVerifiers(options, process.env),
     allowUnsignedApprovals: options.allowUnsignedApprovals === true,
@@ -161,6 +163,16 @@ export async function engineBasis(
       maxActiveSessions: maxSessions === 0 ? Number.POSITIVE_INFINITY : maxSessions,
     },
   };
+}
+
+/** Returns the user of this machine, who owns what a client over stdio starts. */
+function localUser(): Owner {
+  try {
+    return { name: userInfo().username };
+  } catch {
+    // A container may run as a user without a name.
+    return { name: `user ${process.getuid?.() ?? "unknown"}` };
+  }
 }
 
 async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {

@@ -87,20 +87,22 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
 
 /** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
 async function inspectorOf(
-  { inspector: port, state = "", approvers: approversFile }: ServeOptions,
+  options: ServeOptions,
   { approvers, hashKey, allowUnsignedApprovals = false }: Awaited<ReturnType<typeof engineBasis>>,
   served: readonly Served[],
   storage: StorageAdapter | undefined,
   log: Logger,
 ): Promise<Serving | undefined> {
+  const { inspector: port, state = "", approvers: approversFile } = options;
   if (port === undefined || storage === undefined) return undefined;
   const [engine] = served.flatMap((product) => product.engine ?? []);
   const [routed] = served.flatMap((product) => product.routed ?? []);
-  const { serveInspector } = await import("./inspect.js");
+  const { framesIn, serveInspector } = await import("./inspect.js");
   const engines = { storage, ...(engine && { engine }), ...(routed && { routed }) };
   const serving = await serveInspector(engines, {
     ...{ option: "--inspector", port, log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals },
     title: withoutPasswords(state),
+    codeFrame: framesIn(options),
   });
   log.info({ url: serving.url }, "inspector");
   return serving;

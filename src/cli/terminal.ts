@@ -165,7 +165,7 @@ export function diagnosticLines(
 }
 
 /** Returns two lines before the position and two after it: the library would process every line that it is given. */
-function codeFrame(lines: SourceLines, line: number, column: number | undefined): string[] {
+export function codeFrame(lines: SourceLines, line: number, column: number | undefined): string[] {
   const first = Math.max(0, line - 3);
   const shown = lines.slice(first, line + 2).map((text) => printable(text, { lines: true }));
   if (line > lines.length || shown.some(({ length }) => length > LINE_MAX)) return [];

@@ -33,8 +33,9 @@ export async function act(
     }
   }
   if (kind !== "phased" || engine === undefined) throw unsupported(action, kind);
-  const { head } = await engine.getState(id);
-  const at = phase ?? head.phase;
+  // What a person has seen: the session may be at the next phase by now.
+  if (phase === undefined && (action === "retry" || action === "skip" || action === "override")) throw unsaid("phase");
+  const at = phase ?? 0;
   const said = { operator: by, note };
   switch (action) {
     case "pause":
@@ -59,9 +60,12 @@ function movedTo({ nextPhase }: MoveResult): { readonly status: string } {
 }
 
 function unsaid(field: string): PhasegateError<"INVALID_INPUT"> {
+  const isText = field !== "phase";
   return new PhasegateError("INVALID_INPUT", `${field} is empty`, {
-    remedy: "Say who does it, and why: the history keeps both.",
-    details: { field, expected: "a text" },
+    remedy: isText
+      ? "Say who does it, and why: the history keeps both."
+      : "Give the number of the phase that was seen.",
+    details: { field, expected: isText ? "a text" : "the number of a phase" },
   });
 }
 

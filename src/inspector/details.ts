@@ -4,7 +4,7 @@ import type { Engine } from "../phased/engine.js";
 import type { ListedSession } from "../phased/lists.js";
 import type { SessionEvent } from "../phased/state/events.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
-import type { FullStateView, StateView } from "../phased/views.js";
+import type { StateView } from "../phased/views.js";
 import type { SessionCommit } from "../phased/watch.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import { FINISH } from "../workflow/routed-definition.js";
@@ -28,9 +28,9 @@ const PAGE = 50;
 /** Returns a phased session. */
 export async function phasedDetail(engine: Engine, summary: ListedSession): Promise<PhasedDetail> {
   const { sessionId } = summary;
-  const [state, attempts] = [await engine.getFullState(sessionId), await engine.history(sessionId)];
+  const [state, attempts] = [await engine.getState(sessionId), await engine.history(sessionId)];
   const phases = state.structure.phases.map(({ number }) => phaseLine(state, attempts, number));
-  const waiting = await waitingIn(engine, sessionId);
+  const waiting = await waitingIn(engine, state, attempts);
   return {
     kind: "phased",
     summary,
@@ -38,7 +38,7 @@ export async function phasedDetail(engine: Engine, summary: ListedSession): Prom
     hash: state.hash,
     workflowName: state.structure.name,
     revision: state.head.revision,
-    options: state.options,
+    options: await engine.getOptions(sessionId),
     phases,
     drawing: draw(phasedPath(state)),
     notices: noticesOf(state),
@@ -58,7 +58,7 @@ export function phasedPath({ structure, currentPhase, completedPhases, skippedPh
   });
 }
 
-function phaseLine(state: FullStateView, attempts: readonly PhaseAttempt[], number: number): PhaseLine {
+function phaseLine(state: StateView, attempts: readonly PhaseAttempt[], number: number): PhaseLine {
   const phase = state.structure.phases.find((one) => one.number === number);
   const own = attempts.filter((attempt) => attempt.phase === number && attempt.status !== "rolled_back");
   const [first, last] = [own[0], own.at(-1)];
@@ -87,7 +87,7 @@ function phaseLine(state: FullStateView, attempts: readonly PhaseAttempt[], numb
   };
 }
 
-function stateOf(state: FullStateView, number: number, last: PhaseAttempt | undefined): PhaseLine["state"] {
+function stateOf(state: StateView, number: number, last: PhaseAttempt | undefined): PhaseLine["state"] {
   if (state.skippedPhases.includes(number)) return "skipped";
   if (state.completedPhases.includes(number)) return last?.status === "overridden" ? "overridden" : "done";
   if (number !== state.currentPhase || state.status === "completed") return "ahead";
@@ -97,7 +97,7 @@ function stateOf(state: FullStateView, number: number, last: PhaseAttempt | unde
   return state.head.submission === undefined ? "working" : "refused";
 }
 
-function noticesOf(state: FullStateView): readonly string[] {
+function noticesOf(state: StateView): readonly string[] {
   const notices: string[] = [];
   if (state.exhausted) notices.push("The attempts at this phase are used up. Only the host can grant more.");
   for (const { verifier } of state.unrecorded ?? [])

@@ -1,4 +1,4 @@
-/** What changed between two submissions: value by value, and long texts line by line (Myers' algorithm, by jsdiff). */
+/** What changed between two submissions, value by value; and between two texts, line by line (Myers' algorithm, by jsdiff). */
 import { diffLines } from "diff";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { Difference } from "./wire.js";
@@ -29,7 +29,8 @@ function compare(path: string, before: JsonValue | undefined, after: JsonValue |
   const [one, other] = [textOf(before), textOf(after)];
   if (one === other && typeof before === typeof after) return;
   const isLong = typeof before === "string" && typeof after === "string" && /\n/.test(before + after);
-  if (isLong) found.push({ path, lines: linesOf(before, after) });
+  const lines = isLong ? changedLines(before, after) : [];
+  if (lines.length > 0) found.push({ path, lines });
   else
     found.push({
       path,
@@ -48,13 +49,17 @@ function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" || value === undefined ? value : JSON.stringify(value);
 }
 
-/** Returns the lines of both texts with ` `, `-` or `+` before them; those far from a change are left out. */
-function linesOf(before: string, after: string): readonly string[] {
-  const ended = (text: string) => (text.endsWith("\n") ? text : `${text}\n`);
+/**
+ * Returns the lines of both texts with ` `, `-` or `+` before them; for those far from a change stands `…`. Empty if no line
+ * differs: a line break at the end makes no difference.
+ */
+export function changedLines(before: string, after: string): readonly string[] {
+  const ended = (text: string) => (text === "" || text.endsWith("\n") ? text : `${text}\n`);
   const parts = diffLines(ended(before), ended(after), { maxEditLength: EDITS_MAX }) ?? [
     { value: before, removed: true, added: false },
     { value: after, removed: false, added: true },
   ];
+  if (!parts.some(({ added, removed }) => added || removed)) return [];
   return parts.flatMap(({ value, added, removed }, index) => {
     const lines = value.replace(/\n$/, "").split("\n");
     if (added || removed) return lines.map((line) => `${added ? "+" : "-"}${line}`);

@@ -59,6 +59,8 @@ export class Guard {
   readonly #hosts: readonly string[];
   readonly #access: InspectorAccess;
   readonly #cookie: { readonly name: string; readonly value: string } | undefined;
+  /** What the header of a change must be; undefined where the host has a login of its own. */
+  readonly #writeKey: string | undefined;
 
   constructor(access: InspectorAccess, hosts: readonly string[] = LOCAL_NAMES) {
     this.#access = access;
@@ -68,6 +70,7 @@ export class Guard {
     // can't be put into a URL and handed on.
     const digest = digestOf(`cookie ${access.token}`);
     this.#cookie = { name: `phasegate-${digest.slice(0, 8)}`, value: digest.slice(8) };
+    this.#writeKey = digestOf(`write ${access.token}`);
   }
 
   /** Refuses what comes from another page or under another name. Every request is checked, the page itself included. */
@@ -90,16 +93,27 @@ export class Guard {
     return undefined;
   }
 
-  /** Refuses a request that changes something, unless the page itself has sent it. */
-  write(request: Request): Refusal | undefined {
+  /** Refuses a request with a body that a form, or a page elsewhere, may have sent. */
+  post(request: Request): Refusal | undefined {
     if (request.headers.get(WRITE_HEADER) === null) {
-      const remedy = `Send the header ${WRITE_HEADER}: 1.`;
+      const remedy = `Send the header ${WRITE_HEADER}.`;
       return { status: 403, code: "HEADER_MISSING", message: "Only the page itself may change something.", remedy };
     }
     if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get("content-type") ?? "")) {
       return { status: 415, code: "NOT_JSON", message: "The body must be JSON.", remedy: "Send application/json." };
     }
     return undefined;
+  }
+
+  /**
+   * Refuses a change by somebody who has the cookie alone. Cookies know no ports: a browser sends this one to every server on
+   * this machine that its user visits, also to one that an agent has started.
+   */
+  write(request: Request): Refusal | undefined {
+    const given = request.headers.get(WRITE_HEADER) ?? "";
+    if (this.#writeKey === undefined || isEqual(given, this.#writeKey)) return undefined;
+    const remedy = "Open the URL that the inspector has printed, in this browser.";
+    return { status: 403, code: "HEADER_WRONG", message: "This browser has not logged in here.", remedy };
   }
 
   /** Refuses a request of somebody who has not logged in. */
@@ -113,12 +127,12 @@ export class Guard {
     return given !== undefined && isEqual(given, value) ? undefined : LOGIN;
   }
 
-  /** Returns the cookie for somebody who knows the token; undefined for anybody else. */
-  cookieFor(token: unknown, path: string): string | undefined {
-    if (!("token" in this.#access) || this.#cookie === undefined) return undefined;
-    if (typeof token !== "string" || !isEqual(token, this.#access.token)) return undefined;
+  /** Returns what somebody gets who knows the token: a cookie, and the key for changes. Undefined for anybody else. */
+  loginBy(token: string, path: string): { readonly cookie: string; readonly writeKey: string } | undefined {
+    if (!("token" in this.#access) || this.#cookie === undefined || this.#writeKey === undefined) return undefined;
+    if (!isEqual(token, this.#access.token)) return undefined;
     const { name, value } = this.#cookie;
-    return `${name}=${value}; Path=${path}; HttpOnly; SameSite=Strict`;
+    return { cookie: `${name}=${value}; Path=${path}; HttpOnly; SameSite=Strict`, writeKey: this.#writeKey };
   }
 }
 

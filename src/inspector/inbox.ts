@@ -1,26 +1,74 @@
 /** What waits for a person, with everything that the person has to see before an answer; and the answers. */
-import { PhasegateError } from "../errors.js";
+import type { ApprovalQuestion, WaiverQuestion } from "../approval/message.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import type { AwaitedApproval } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
+import type { StateView } from "../phased/views.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
 import type { JsonObject } from "../workflow/json.js";
 import { differencesOf } from "./differences.js";
 import type { InspectorSources } from "./sources.js";
-import type { AnswerBody, Inbox, Kind, Waiting } from "./wire.js";
+import type { AnswerBody, Inbox, Kind, Waiting, WaitingLine } from "./wire.js";
 
-/** Returns everything that waits, the oldest request first. */
+/** The characters of a question that the inbox shows. */
+const QUESTION_MAX = 500;
+
+/** Returns everything that waits, the oldest request first: who asks what, without the evidence. */
 export async function inboxOf({ engine, routed }: InspectorSources): Promise<Inbox> {
-  const found: (Waiting | undefined)[] = [];
+  const items: WaitingLine[] = [];
   if (engine !== undefined) {
-    const asked = [...(await engine.approvals()), ...(await engine.waivers())];
-    for (const id of new Set(asked.map(({ sessionId }) => sessionId))) found.push(await waitingIn(engine, id));
+    for (const { prompt, ...asked } of await engine.approvals())
+      items.push(...(await phasedLine(engine, asked, "approval", prompt)));
+    for (const { reason, ...asked } of await engine.waivers())
+      items.push(...(await phasedLine(engine, asked, "waiver", reason)));
   }
   if (routed !== undefined) {
-    for await (const id of waitingIds(routed)) found.push(waitingInstance(await routed.status(id)));
+    for await (const id of waitingIds(routed)) {
+      const waiting = waitingInstance(await routed.status(id));
+      if (waiting !== undefined) items.push(lineOf(waiting));
+    }
   }
-  const items = found.flatMap((one) => one ?? []);
   return { items: items.sort((one, other) => (one.askedAt < other.askedAt ? -1 : 1)) };
+}
+
+/** Returns a request's line; none if the session is gone by now. */
+async function phasedLine(
+  engine: Engine,
+  asked: Pick<AwaitedApproval, "sessionId" | "workflowType" | "phase" | "approvers" | "askedAt" | "request">,
+  what: WaitingLine["what"],
+  question: string,
+): Promise<readonly WaitingLine[]> {
+  try {
+    const { head, structure } = await engine.getState(asked.sessionId);
+    const phaseName = structure.phases.find(({ number }) => number === asked.phase)?.name ?? "";
+    return [lineOf({ ...asked, kind: "phased", what, question, target: head.target, phaseName })];
+  } catch (error) {
+    if (isPhasegateError(error, "SESSION_NOT_FOUND")) return [];
+    throw error;
+  }
+}
+
+function lineOf(waiting: WaitingLine): WaitingLine {
+  const { what, kind, sessionId, workflowType, target, phase, phaseName, question, approvers, askedAt, request } =
+    waiting;
+  return {
+    ...{ what, kind, sessionId, workflowType, target, phase, phaseName, askedAt, request },
+    question: question.slice(0, QUESTION_MAX),
+    ...(approvers === undefined ? {} : { approvers }),
+  };
+}
+
+/** Returns what a session waits for a person for; undefined if it waits for nobody. */
+export async function waitingOf(
+  { engine, routed }: InspectorSources,
+  kind: Kind,
+  sessionId: string,
+): Promise<Waiting | undefined> {
+  if (kind === "routed") return routed && waitingInstance(await routed.status(sessionId));
+  if (kind !== "phased" || engine === undefined) return undefined;
+  return waitingIn(engine, await engine.getState(sessionId), await engine.history(sessionId));
 }
 
 async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
@@ -37,12 +85,15 @@ async function* waitingIds(routed: RoutedEngine): AsyncGenerator<string> {
 }
 
 /** Returns what a phased session waits for a person for; undefined if it waits for nobody. */
-export async function waitingIn(engine: Engine, sessionId: string): Promise<Waiting | undefined> {
-  const [approval, waiver] = [await engine.getApproval(sessionId), await engine.getWaiver(sessionId)];
+export async function waitingIn(
+  engine: Engine,
+  { sessionId, structure, awaitingApproval, waitsForWaiver }: StateView,
+  attempts: readonly PhaseAttempt[],
+): Promise<Waiting | undefined> {
+  const approval = awaitingApproval ? await engine.getApproval(sessionId) : undefined;
+  const waiver = waitsForWaiver ? await engine.getWaiver(sessionId) : undefined;
   const question = approval ?? waiver;
   if (question === undefined) return undefined;
-  const { structure } = await engine.getState(sessionId);
-  const attempts = await engine.history(sessionId);
   const before = attempts.findLastIndex(({ phase, status }) => phase === question.phase && status === "failed");
   const common = {
     sessionId,
@@ -58,7 +109,7 @@ export async function waitingIn(engine: Engine, sessionId: string): Promise<Wait
   } as const;
   if (approval !== undefined) {
     const { prompt, evidence, evidenceHash, verification, warnings } = approval;
-    const [then] = await evidenceOf(engine, sessionId, [before]);
+    const [then] = before === -1 ? [] : await evidenceOf(engine, sessionId, [before]);
     const differences = then === undefined ? {} : { differences: differencesOf(then, evidence) };
     return {
       ...common,
@@ -114,17 +165,29 @@ export function waitingInstance({ awaiting }: RoutedView): Waiting | undefined {
   };
 }
 
+/** Returns the question that a session asks now. */
+export async function questionOf(
+  { engine, routed }: InspectorSources,
+  kind: Kind,
+  sessionId: string,
+): Promise<ApprovalQuestion | WaiverQuestion | undefined> {
+  if (kind === "routed") return (await routed?.status(sessionId))?.awaiting;
+  return (await engine?.getApproval(sessionId)) ?? (await engine?.getWaiver(sessionId));
+}
+
 /**
  * Passes a person's answer to the engine. The answer names the request that the person saw: if the session asks something
- * else by now, it is refused.
+ * else by now, it is refused, even if that is about the same evidence.
  */
 export async function answer(
-  { engine, routed }: InspectorSources,
+  sources: InspectorSources,
   kind: Kind,
   sessionId: string,
   body: AnswerBody,
 ): Promise<{ readonly status: string }> {
   const { what, decision, by, note, request, evidenceHash = "", signature } = body;
+  const { engine, routed } = sources;
+  if ((await questionOf(sources, kind, sessionId))?.request !== request) throw askedOtherwise(sessionId);
   const said = { by, ...(note === undefined ? {} : { note }), ...(signature === undefined ? {} : { signature }) };
   if (decision === "deny" && (note === undefined || note.trim() === "")) throw noteMissing();
   if (kind === "routed" || engine === undefined) {
@@ -152,6 +215,14 @@ function noteMissing(): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", "a denial needs a note", {
     remedy: "Say what is to be fixed: the agent reads it.",
     details: { field: "note", expected: "a text" },
+  });
+}
+
+/** Returns the error for an answer to a request that the session does not make any more. */
+export function askedOtherwise(sessionId: string): PhasegateError<"CONFLICT"> {
+  return new PhasegateError("CONFLICT", `session ${sessionId} does not ask that any more`, {
+    remedy: "Look at what it asks now, if anything, and answer that.",
+    details: { sessionId },
   });
 }
 

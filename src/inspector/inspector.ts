@@ -3,17 +3,17 @@
  * the entry file of the folder:
  *
  * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer
- * - wire.ts: every answer and message as a type, for the page and the server
- * - sources.ts: the engines behind it; sessions.ts: lists with filters; details.ts: one session; differences.ts: what changed
+ * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
+ * - sources.ts: the engines behind it; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
  * - passkeys.ts: what approvers sign, and how their passkeys are registered
  * - live.ts: the stream of changes
- * - page-files.ts: the built page; page/: its sources, which run in the browser
+ * - page/: the page's sources, which run in the browser
  */
-import * as z from "zod/mini";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import type { Approvers, Invitations } from "../approval/approvers.js";
-import { signatureSchema } from "../approval/message.js";
-import { type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import { type ErrorCode, isPhasegateError } from "../errors.js";
 import type { ListedSession } from "../phased/lists.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
@@ -21,14 +21,23 @@ import { parseSessionId } from "../workflow/names.js";
 import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
-import { answer, inboxOf, notThere } from "./inbox.js";
+import { answer, inboxOf, notThere, waitingOf } from "./inbox.js";
 import { Live } from "./live.js";
-import { pageFile } from "./page-files.js";
-import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
-import { listSessions } from "./sessions.js";
+import { approversIn, challengeFor, originOf, placeOf, Registrations } from "./passkeys.js";
+import {
+  actionBody,
+  answerBody,
+  bodyOf,
+  challengeBody,
+  invalid,
+  invitationBody,
+  loginBody,
+  numberIn,
+  segmentsOf,
+} from "./requests.js";
+import { findIn, listSessions, statisticsOf } from "./sessions.js";
 import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
-import { statisticsOf } from "./statistics.js";
-import type { About, ApiError, HostAction, Kind, SessionDetail } from "./wire.js";
+import type { About, ApiError, HostAction, Inbox, Kind, LoginAnswer, SessionDetail } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
 
 /** Options of an inspector. */
@@ -45,7 +54,7 @@ export interface InspectorOptions extends InspectorSources {
   readonly approvers?: Approvers | (() => Approvers);
   /** Where invitations to register a passkey are kept. Default: nobody can register one. */
   readonly invitations?: Invitations;
-  /** True if the engines accept answers without a signature. Default: false. */
+  /** True if the engines accept answers without a signature. Default: false, and the page's answers must be signed. */
   readonly unsigned?: boolean;
   /** The title of the page. Default: `phasegate`. */
   readonly title?: string;
@@ -65,7 +74,6 @@ export interface Inspector {
   close(): void;
 }
 
-const BODY_MAX = 64 * 1024;
 const URL_MAX = 8192;
 
 /**
@@ -87,7 +95,8 @@ export function createInspector(options: InspectorOptions): Inspector {
   const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
-  const app: App = { options, sources, live, base, guard, clock, approvers, registrations };
+  const inbox = shared(() => inboxOf(options));
+  const app: App = { options, sources, live, inbox, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
       let response: Response;
@@ -96,8 +105,11 @@ export function createInspector(options: InspectorOptions): Inspector {
       } catch (error) {
         response = failed(error, report);
       }
-      for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.headers.set(name, value);
-      return response;
+      // The host's own answers, such as `Response.redirect()`, may have headers that can't be changed.
+      const headers = new Headers(response.headers);
+      for (const [name, value] of Object.entries(SECURITY_HEADERS)) headers.set(name, value);
+      const { status, statusText } = response;
+      return new Response(request.method === "HEAD" ? null : response.body, { status, statusText, headers });
     },
     close: () => live.close(),
   };
@@ -107,11 +119,34 @@ interface App {
   readonly options: InspectorOptions;
   readonly sources: readonly Source[];
   readonly live: Live;
+  readonly inbox: () => Promise<Inbox>;
   readonly base: string;
   readonly guard: Guard;
   readonly clock: FullClock;
   readonly approvers: () => Approvers;
   readonly registrations: Registrations;
+}
+
+/** Of the callers that come while it runs, all get the next run: none gets what is older than its call. */
+function shared<T>(run: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> | undefined;
+  let next: Promise<T> | undefined;
+  const begin = () => {
+    next = undefined;
+    const result = run();
+    const ended = result
+      .catch(() => {})
+      .then(() => {
+        if (running === ended) running = undefined;
+      });
+    running = ended;
+    return result;
+  };
+  return () => {
+    if (running === undefined) return begin();
+    next ??= running.then(begin);
+    return next;
+  };
 }
 
 async function answered(app: App, request: Request): Promise<Response> {
@@ -133,25 +168,45 @@ async function answered(app: App, request: Request): Promise<Response> {
   return write(app, path.slice(4), request);
 }
 
+const TYPES: Readonly<Record<string, string>> = {
+  "index.html": "text/html; charset=utf-8",
+  "page.js": "text/javascript; charset=utf-8",
+  "page.css": "text/css; charset=utf-8",
+  "plots.js": "text/javascript; charset=utf-8",
+  "icon.svg": "image/svg+xml",
+};
+
+/** In the package the built page lies next to this code; where that is run from the sources, in the build. */
+const FOLDERS = [new URL("./page/", import.meta.url), new URL("../../dist/page/", import.meta.url)];
+const FOLDER = FOLDERS.find((folder) => existsSync(new URL("page.js", folder)));
+
+/** Answers with a file of the page; for every path without a dot with the page itself, which finds its view by the URL. */
 async function page(request: Request, path: string, base: string): Promise<Response> {
   if (request.method !== "GET" && request.method !== "HEAD") return refuse(WRONG_METHOD);
-  const file = await pageFile(path, base);
-  return file === undefined
-    ? refuse(NOT_FOUND)
-    : new Response(request.method === "HEAD" ? null : file.body, { headers: file.headers });
+  // Below a view, a dot belongs to the id of a session or the name of a workflow.
+  const name = path.includes(".") && !path.includes("/") ? path : "index.html";
+  const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
+  if (type === undefined) return refuse(NOT_FOUND);
+  if (FOLDER === undefined) throw new Error("the page is not built: run `npm run build`");
+  const file = await readFile(new URL(name, FOLDER), "utf8");
+  const body = name === "index.html" ? file.replaceAll('"./', `"${base}/`) : file;
+  return new Response(request.method === "HEAD" ? null : body, {
+    headers: { "content-type": type, "cache-control": "no-cache" },
+  });
 }
 
 async function read(app: App, path: string, query: URLSearchParams, request: Request): Promise<Response> {
   const { options, sources, live } = app;
-  const [what = "", name = "", part, index] = path.split("/").map(decodeURIComponent);
+  const [what = "", name = "", part, index] = segmentsOf(path);
   const frame = options.codeFrame ?? (async () => undefined);
   switch (what) {
     case "about":
       return json(about(app));
     case "events":
+      if (request.method === "HEAD") return refuse(WRONG_METHOD);
       return live.open(request.headers.get("last-event-id"), request.signal);
     case "inbox":
-      return json(await inboxOf(options));
+      return json(await app.inbox());
     case "statistics":
       return json(await statisticsOf(app.options, query.get("workflow") ?? undefined));
     case "workflows": {
@@ -160,7 +215,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
       return workflow === undefined ? refuse(NOT_FOUND) : json(workflow);
     }
     case "sessions": {
-      if (name === "") return json(await listSessions(sources, filterOf(query), app.clock.now()));
+      if (name === "") return json(await listSessions(sources, query, app.clock.now()));
       return session(app, name, part, index, numberIn(query, "cursor"));
     }
     default:
@@ -188,6 +243,11 @@ async function session(
     return json(await (report ?? (recorded && new RecordedReader(recorded).audit(id))));
   }
   if (part === undefined) return json(await detail(app, kind, summary));
+  if (part === "waiting") {
+    const waiting = await waitingOf(app.options, kind, id);
+    if (waiting === undefined) throw notThere("it waits for nobody", id);
+    return json(waiting);
+  }
   if (kind !== "phased" || engine === undefined) return refuse(NOT_FOUND);
   if (part === "commits") return json(await commitsOf(engine, id, before));
   if (part !== "attempts") return refuse(NOT_FOUND);
@@ -204,53 +264,27 @@ async function detail({ options }: App, kind: Kind, summary: ListedSession): Pro
 /** Finds a session among all kinds. One that can't be shown is refused with its own error. */
 async function found({ sources }: App, id: string): Promise<{ readonly kind: Kind; readonly summary: ListedSession }> {
   for (const { kind, list } of sources) {
-    const { items, broken = [] } = await list({ idPrefix: id, limit: 20 });
-    const summary = items.find(({ sessionId }) => sessionId === id);
+    const { summary, damage } = await findIn(list, id);
     if (summary !== undefined) return { kind, summary };
-    const damage = broken.find(({ sessionId }) => sessionId === id);
     if (damage !== undefined) throw notThere(damage.message, id);
   }
   throw notThere("there is none", id);
 }
 
-const loginBody = z.object({ token: z.string().check(z.maxLength(1000)) });
-const name = z.string().check(z.maxLength(200));
-const text = z.string().check(z.maxLength(2000));
-const challenge = {
-  decision: z.enum(["approve", "deny"]),
-  by: name,
-  note: z.optional(text),
-  request: name,
-};
-const challengeBody = z.object(challenge);
-const answerBody = z.object({
-  ...challenge,
-  what: z.enum(["approval", "waiver"]),
-  evidenceHash: z.optional(name),
-  signature: z.optional(signatureSchema),
-});
-const invitationBody = z.object({ invitation: name, response: z.optional(z.unknown()) });
-const actionBody = z.object({
-  action: z.enum(["retry", "skip", "override", "pause", "resume", "delete"]),
-  by: name,
-  note: text,
-  phase: z.optional(z.int()),
-});
-
 async function write(app: App, path: string, request: Request): Promise<Response> {
   const { guard, base, options, registrations } = app;
-  const unsafe = guard.write(request);
+  const unsafe = guard.post(request);
   if (unsafe !== undefined) return refuse(unsafe);
   if (path === "login") {
-    const cookie = guard.cookieFor((await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
-    if (cookie === undefined)
+    const login = guard.loginBy((await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
+    if (login === undefined)
       return refuse({
         status: 401,
         code: "TOKEN_WRONG",
         message: "The token is not this inspector's.",
         remedy: "Open the URL that the inspector has printed last.",
       });
-    return json({ ok: true }, { "set-cookie": cookie });
+    return json({ writeKey: login.writeKey } satisfies LoginAnswer, { "set-cookie": login.cookie });
   }
   // Who is invited need not know the token: the invitation is a secret of its own.
   if (path === "passkeys/begin" || path === "passkeys/end") {
@@ -261,18 +295,20 @@ async function write(app: App, path: string, request: Request): Promise<Response
       isBegin ? await registrations.begin(invitation, place) : await registrations.end(invitation, response, place),
     );
   }
-  const refused = await guard.login(request);
+  const refused = (await guard.login(request)) ?? guard.write(request);
   if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
-  const [what, given = "", part] = path.split("/").map(decodeURIComponent);
+  const [what, given = "", part] = segmentsOf(path);
   if (what !== "sessions") return refuse(NOT_FOUND);
   if (part !== "challenge" && part !== "answer" && part !== "action") return refuse(NOT_FOUND);
   const id = parseSessionId(given);
   if (part === "challenge") {
     const body = await bodyOf(request, challengeBody);
-    return json(await challengeFor(options, app.approvers(), (await found(app, id)).kind, id, body, app.clock));
+    const at = { origin: originOf(request), clock: app.clock };
+    return json(await challengeFor(options, app.approvers(), (await found(app, id)).kind, id, body, at));
   }
   if (part === "answer") {
     const said = await bodyOf(request, answerBody);
+    if (said.signature === undefined && options.unsigned !== true) return refuse(UNSIGNED);
     return json(await answer(options, (await found(app, id)).kind, id, said));
   }
   const body = await bodyOf(request, actionBody);
@@ -283,44 +319,12 @@ async function write(app: App, path: string, request: Request): Promise<Response
   return json(await act(options, (await found(app, id)).kind, id, body));
 }
 
-/** Reads a body, up to a limit, and checks it. */
-async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  const reader = request.body?.getReader();
-  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
-    bytes += part.value.length;
-    if (bytes > BODY_MAX) throw invalid("body", `at most ${BODY_MAX} bytes`, "Write less.");
-    chunks.push(part.value);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(await new Blob(chunks as BlobPart[]).text());
-  } catch {
-    throw invalid("body", "JSON", "Send the body as JSON.");
-  }
-  const checked = schema.safeParse(value);
-  if (checked.success) return checked.data;
-  const [issue] = checked.error.issues;
-  throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "", "Correct this member of the body.");
-}
-
-const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "cursor", "limit"] as const;
-
-function filterOf(query: URLSearchParams): Parameters<typeof listSessions>[1] {
-  const given = FILTERS.flatMap((key) =>
-    query.get(key) === null || query.get(key) === "" ? [] : [[key, query.get(key)]],
-  );
-  return Object.fromEntries(given);
-}
-
-function numberIn(query: URLSearchParams, key: string): number | undefined {
-  const value = query.get(key);
-  if (value === null) return undefined;
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw invalid(key, "a whole number", "Begin at the first page.");
-}
-
+const UNSIGNED: Refusal = {
+  status: 403,
+  code: "NOT_ALLOWED",
+  message: "Answers must be signed here.",
+  remedy: "Sign it with a passkey, or with `phasegate approve`, `waive` or `deny`.",
+};
 const NOT_FOUND: Refusal = { status: 404, code: "NOT_FOUND", message: "There is nothing here." };
 const WRONG_METHOD: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message: "Use GET, or POST for changes." };
 
@@ -352,11 +356,4 @@ function failed(error: unknown, report: (error: unknown) => void): Response {
   }
   report(error);
   return refuse({ status: 500, code: "INTERNAL", message: "The inspector has failed. Its log says why." });
-}
-
-function invalid(field: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} is not valid: ${expected} expected`, {
-    remedy,
-    details: { field, expected },
-  });
 }

@@ -5,6 +5,7 @@
  */
 import type { FullClock } from "../ports/clock.js";
 import { isSessionId } from "../workflow/names.js";
+import { findIn } from "./sessions.js";
 import type { Change, Source } from "./sources.js";
 import type { LiveMessage } from "./wire.js";
 
@@ -129,29 +130,39 @@ export class Live {
   #wait(milliseconds: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();
-      const cancel = this.#clock.after(milliseconds, resolve);
       const end = () => {
         cancel();
         resolve();
       };
+      const cancel = this.#clock.after(milliseconds, () => {
+        signal.removeEventListener("abort", end);
+        resolve();
+      });
       signal.addEventListener("abort", end, { once: true });
     });
   }
 
   async #watch(list: Source["list"], changes: AsyncIterable<Change>, signal: AbortSignal): Promise<void> {
     const changed = new Map<string, number>();
+    let isTelling = false;
+    // One after the other: what is read later must not be told first.
     const tell = async () => {
-      await this.#wait(GATHER_MS, signal);
-      const all = [...changed];
-      changed.clear();
-      if (signal.aborted) return;
-      if (all.length > AT_ONCE) this.#tell({ type: "reset" });
-      else for (const [id, version] of all) await this.#tellOf(list, id, version);
+      isTelling = true;
+      while (changed.size > 0 && !signal.aborted) {
+        await this.#wait(GATHER_MS, signal);
+        const all = [...changed];
+        changed.clear();
+        if (signal.aborted) break;
+        if (all.length > AT_ONCE) this.#tell({ type: "reset" });
+        else for (const [id, version] of all) await this.#tellOf(list, id, version);
+      }
+      isTelling = false;
     };
     for await (const { sessionId, version } of changes) {
       changed.set(sessionId, version);
-      if (changed.size > 1) continue;
+      if (isTelling) continue;
       tell().catch((error: unknown) => {
+        isTelling = false;
         this.#report(error);
         this.#tell({ type: "reset" });
       });
@@ -160,8 +171,7 @@ export class Live {
 
   async #tellOf(list: Source["list"], sessionId: string, version: number): Promise<void> {
     if (!isSessionId(sessionId)) return;
-    const { items } = await list({ idPrefix: sessionId, limit: 10 });
-    const session = items.find((one) => one.sessionId === sessionId);
+    const { summary: session } = await findIn(list, sessionId);
     this.#tell(session === undefined ? { type: "gone", sessionId } : { type: "session", version, session });
   }
 

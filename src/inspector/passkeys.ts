@@ -3,11 +3,10 @@
  * as a signature is decided in approval/.
  */
 import { type Approvers, type Invitations, keysOf, type Passkey } from "../approval/approvers.js";
-import type { ApprovalQuestion, WaiverQuestion } from "../approval/message.js";
 import { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOptions } from "../approval/passkey.js";
 import { PhasegateError } from "../errors.js";
 import type { FullClock } from "../ports/clock.js";
-import { notThere } from "./inbox.js";
+import { askedOtherwise, questionOf } from "./inbox.js";
 import type { InspectorSources } from "./sources.js";
 import type { About, Challenge, ChallengeBody, InvitationView, Kind } from "./wire.js";
 
@@ -35,25 +34,19 @@ export async function challengeFor(
   kind: Kind,
   sessionId: string,
   { decision, by, note, request }: ChallengeBody,
-  clock: FullClock,
+  { origin, clock }: { readonly origin: string; readonly clock: FullClock },
 ): Promise<Challenge> {
   const question = await questionOf(sources, kind, sessionId);
-  if (question?.request !== request) throw notThere("it asks something else by now", sessionId);
-  const [first, ...others] = passkeysOf(approvers, by);
-  if (first === undefined) throw noPasskey(by);
+  if (question?.request !== request) throw askedOtherwise(sessionId);
+  const all = passkeysOf(approvers, by);
+  if (all.length === 0) throw noPasskey(by);
+  // What a browser signs on another page does not count.
+  const [first, ...others] = all.filter(({ origins }) => origins.includes(origin));
+  if (first === undefined) throw otherPage(by, origin, [...new Set(all.flatMap(({ origins }) => origins))]);
   const signedAt = new Date(clock.now()).toISOString();
   const { challenge } = passkeyChallenge(question, { decision, by, note, signedAt });
   const ids = [first, ...others].filter(({ rpId }) => rpId === first.rpId).map(({ credentialId }) => credentialId);
   return { signedAt, challenge, rpId: first.rpId, credentials: ids };
-}
-
-async function questionOf(
-  { engine, routed }: InspectorSources,
-  kind: Kind,
-  sessionId: string,
-): Promise<ApprovalQuestion | WaiverQuestion | undefined> {
-  if (kind === "routed") return (await routed?.status(sessionId))?.awaiting;
-  return (await engine?.getApproval(sessionId)) ?? (await engine?.getWaiver(sessionId));
 }
 
 /** Registers passkeys of invited approvers. */
@@ -94,9 +87,14 @@ export class Registrations {
   }
 }
 
+/** Returns the origin of the page that a request comes from; browsers name it with every change. */
+export function originOf(request: Request): string {
+  return request.headers.get("origin") ?? new URL(request.url).origin;
+}
+
 /** Returns where a page's passkeys are registered: the domain and the origin that its requests come from. */
 export function placeOf(request: Request): PasskeyPlace {
-  const origin = request.headers.get("origin") ?? new URL(request.url).origin;
+  const origin = originOf(request);
   const { hostname } = new URL(origin);
   if (/^[\d.]+$|^\[/.test(hostname)) throw addressAsName(hostname);
   return { rpId: hostname, origins: [origin] };
@@ -106,6 +104,13 @@ function noPasskey(name: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${name} has no passkey here`, {
     remedy: "Ask for an invitation: `phasegate approvers invite NAME`. Or sign with `phasegate approve`.",
     details: { field: "by", expected: "an approver with a passkey" },
+  });
+}
+
+function otherPage(name: string, origin: string, origins: readonly string[]): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${name} has no passkey for ${origin}`, {
+    remedy: `It was registered at ${origins.join(", ")}: open the page there. Or ask for another invitation.`,
+    details: { field: "by", expected: "an approver with a passkey for this page" },
   });
 }
 

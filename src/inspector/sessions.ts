@@ -1,14 +1,17 @@
 /**
- * Lists of sessions of all kinds, newest first. A storage filters by some members alone; the other filters are applied here,
- * to a bounded number of sessions for each request: a page may be empty, and its cursor continues the search.
+ * Lists of sessions of all kinds, newest first; and figures of all phased sessions. A storage filters by some members alone; the
+ * other filters are applied here, to a bounded number of sessions for each request: a page may be empty, and its cursor continues
+ * the search.
  */
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
+import type { Engine } from "../phased/engine.js";
 import type { BrokenSession, ListedSession, SessionPage } from "../phased/lists.js";
 import { LIVING } from "../phased/options.js";
+import type { StatisticsCursor } from "../phased/statistics.js";
 import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
-import type { Source } from "./sources.js";
-import type { SessionFilter, SessionList } from "./wire.js";
+import type { InspectorSources, Source } from "./sources.js";
+import type { SessionFilter, SessionList, StatisticsView } from "./wire.js";
 
 const PAGE = 50;
 const PAGE_MAX = 200;
@@ -22,15 +25,18 @@ const cursorSchema = z.record(
 );
 type Cursor = z.infer<typeof cursorSchema>;
 
+const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "cursor", "limit"] as const;
+
 /** Lists sessions; `now` is in milliseconds since 1970. */
 export async function listSessions(
   sources: readonly Source[],
-  filter: SessionFilter & { readonly cursor?: string; readonly limit?: string },
+  query: URLSearchParams,
   now: number,
 ): Promise<SessionList> {
+  const filter = filterOf(query);
   const limit = Math.min(PAGE_MAX, Math.max(1, Number(filter.limit ?? PAGE) || PAGE));
   const chosen = sources.filter(({ kind }) => filter.kind === undefined || kind === filter.kind);
-  const query = queryOf(filter, now);
+  const stored = queryOf(filter, now);
   const isChosen = chooser(filter);
   let cursor: Cursor = filter.cursor === undefined ? {} : readCursor(filter.cursor);
   const items: ListedSession[] = [];
@@ -38,7 +44,7 @@ export async function listSessions(
   let total: number | undefined;
   let looked = 0;
   do {
-    const page: Merged = await mergedPage(chosen, { ...query, limit }, cursor);
+    const page: Merged = await mergedPage(chosen, { ...stored, limit }, cursor);
     cursor = page.cursor;
     looked += Math.max(1, page.items.length);
     total ??= page.total;
@@ -52,6 +58,13 @@ export async function listSessions(
     ...(isAtEnd(chosen, cursor) ? {} : { cursor: encode(cursor) }),
     ...(total === undefined || isFiltered ? {} : { total }),
   };
+}
+
+function filterOf(query: URLSearchParams): SessionFilter & { readonly cursor?: string; readonly limit?: string } {
+  const given = FILTERS.flatMap((key) =>
+    query.get(key) === null || query.get(key) === "" ? [] : [[key, query.get(key)]],
+  );
+  return Object.fromEntries(given);
 }
 
 /** What the storage filters by. */
@@ -82,6 +95,23 @@ function badFilter(field: string, expected: string): PhasegateError<"INVALID_INP
     remedy: `Give ${expected}.`,
     details: { field, expected },
   });
+}
+
+/** Finds one session, or why it can't be shown. Its id may begin those of many others. */
+export async function findIn(
+  list: Source["list"],
+  id: string,
+): Promise<{ readonly summary?: ListedSession; readonly damage?: BrokenSession }> {
+  let cursor: string | undefined;
+  do {
+    const page = await list({ idPrefix: id, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const summary = page.items.find(({ sessionId }) => sessionId === id);
+    const damage = page.broken?.find(({ sessionId }) => sessionId === id);
+    if (summary !== undefined) return { summary };
+    if (damage !== undefined) return { damage };
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return {};
 }
 
 interface Merged {
@@ -156,4 +186,57 @@ function readCursor(text: string): Cursor {
       cause,
     });
   }
+}
+
+/** The sessions that the plot of days looks at: the newest. */
+const PLOTTED = 5000;
+const PLOTTED_PAGE = 500;
+
+/** What was read so far, by engine: the next call reads only what is new. */
+const cursors = new WeakMap<Engine, StatisticsCursor>();
+
+/** Returns the statistics of all phased sessions, or of those on one workflow. */
+export async function statisticsOf(
+  { engine }: InspectorSources,
+  workflowType: string | undefined,
+): Promise<StatisticsView> {
+  if (engine === undefined) return { workflows: [], unapproved: 0, days: [], plotted: 0 };
+  const cursor = cursors.get(engine);
+  const only = workflowType === undefined ? {} : { workflowType };
+  const found = await engine.statistics({ ...only, ...(cursor === undefined ? {} : { cursor }) });
+  cursors.set(engine, found.cursor);
+  return { workflows: found.workflows, unapproved: found.unapproved, ...(await daysOf(engine, only)) };
+}
+
+async function daysOf(
+  engine: Engine,
+  only: { readonly workflowType?: string },
+): Promise<Pick<StatisticsView, "days" | "plotted">> {
+  const started = new Map<string, number>();
+  const completed = new Map<string, number>();
+  let plotted = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await engine.listSessions({
+      ...only,
+      limit: PLOTTED_PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const { createdAt, completedAt } of page.items) {
+      add(started, createdAt);
+      if (completedAt !== undefined) add(completed, completedAt);
+    }
+    plotted += page.items.length;
+    cursor = page.cursor;
+  } while (cursor !== undefined && plotted < PLOTTED);
+  const days = [...new Set([...started.keys(), ...completed.keys()])].sort();
+  return {
+    plotted,
+    days: days.map((day) => ({ day, started: started.get(day) ?? 0, completed: completed.get(day) ?? 0 })),
+  };
+}
+
+function add(counts: Map<string, number>, at: string): void {
+  const day = at.slice(0, 10);
+  counts.set(day, (counts.get(day) ?? 0) + 1);
 }

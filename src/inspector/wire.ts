@@ -182,8 +182,8 @@ export interface RecordedDetail extends Detail {
   readonly entries: readonly RecordedEntry[];
 }
 
-/** What a session waits for a person for: an entry of the inbox. */
-export interface Waiting {
+/** A request in the inbox: who asks what. What it is about is in {@link Waiting}. */
+export interface WaitingLine {
   readonly what: "approval" | "waiver";
   readonly sessionId: string;
   readonly kind: Kind;
@@ -191,13 +191,17 @@ export interface Waiting {
   readonly target: string;
   readonly phase: number;
   readonly phaseName: string;
-  /** The question, or the agent's reason. */
+  /** The question, or the agent's reason; cut in the inbox. */
   readonly question: string;
   /** Who may answer; anyone that the host accepts if missing. */
   readonly approvers?: readonly string[];
   readonly askedAt: string;
   /** Names the request: an answer must name it again. */
   readonly request: string;
+}
+
+/** `GET api/sessions/ID/waiting`: what a session waits for a person for, with all that the person has to see. */
+export interface Waiting extends WaitingLine {
   /** What is to be waived, and what the gate says of it. */
   readonly fields?: readonly { readonly name: string; readonly text: string }[];
   /** Only for an approval: the hash of the evidence, and the evidence itself. */
@@ -213,7 +217,7 @@ export interface Waiting {
 
 /** `GET api/inbox`: oldest request first. */
 export interface Inbox {
-  readonly items: readonly Waiting[];
+  readonly items: readonly WaitingLine[];
 }
 
 /** `GET api/workflows`. */
@@ -347,6 +351,12 @@ export interface ActionBody {
   readonly by: string;
   readonly note: string;
   readonly phase?: number | undefined;
+}
+
+/** The answer to `POST api/login`, which also sets a cookie. */
+export interface LoginAnswer {
+  /** What the header `x-phasegate` of changes must be. The page keeps it where other servers of this machine can't see it. */
+  readonly writeKey: string;
 }
 
 /** An answer other than 2xx. */

@@ -14,8 +14,8 @@ export async function workflowsOf({ engine, routed }: InspectorSources, frame: C
   const items: WorkflowLine[] = [];
   for (const listing of (await engine?.listWorkflows()) ?? []) {
     const { type, diagnostics } = listing;
-    const found = await textsOf(diagnostics, type, frame);
-    if (listing.status === "broken") items.push({ status: "broken", kind: "phased", type, diagnostics: found });
+    if (listing.status === "broken")
+      items.push({ status: "broken", kind: "phased", type, diagnostics: await textsOf(diagnostics, type, frame) });
     else {
       const { name, description, phases } = listing.definition.structure;
       items.push({
@@ -25,14 +25,14 @@ export async function workflowsOf({ engine, routed }: InspectorSources, frame: C
         name,
         description,
         steps: phases.length,
-        warnings: found.length,
+        warnings: diagnostics.length,
       });
     }
   }
   for (const listing of (await routed?.listWorkflows()) ?? []) {
     const { name: type, diagnostics } = listing;
-    const found = await textsOf(diagnostics, type, frame);
-    if (listing.status === "broken") items.push({ status: "broken", kind: "routed", type, diagnostics: found });
+    if (listing.status === "broken")
+      items.push({ status: "broken", kind: "routed", type, diagnostics: await textsOf(diagnostics, type, frame) });
     else {
       const { goal = "", steps } = listing.definition;
       items.push({
@@ -42,7 +42,7 @@ export async function workflowsOf({ engine, routed }: InspectorSources, frame: C
         name: type,
         description: goal,
         steps: steps.length,
-        warnings: found.length,
+        warnings: diagnostics.length,
       });
     }
   }
@@ -148,18 +148,21 @@ function checks(gate: Exclude<GateDefinition, { kind: "open" }>): readonly GateL
   return [...verify, { what: "approval", name: "", text: `${approval.prompt}${by}` }];
 }
 
+/** Of more problems in a workflow, the others come without the lines around them. */
+const FRAMES_MAX = 100;
+
 async function textsOf(
   diagnostics: readonly Diagnostic[],
   workflow: string,
   frame: CodeFrame,
 ): Promise<readonly DiagnosticText[]> {
   return Promise.all(
-    diagnostics.map(async (diagnostic) => {
+    diagnostics.map(async (diagnostic, index) => {
       const { severity, code, message, hint, file, line, column } = diagnostic;
       const place = [file, line, line === undefined ? undefined : column]
         .filter((part) => part !== undefined)
         .join(":");
-      const shown = await frame(diagnostic, workflow);
+      const shown = index < FRAMES_MAX ? await frame(diagnostic, workflow) : undefined;
       return {
         severity,
         code,

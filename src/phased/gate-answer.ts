@@ -18,7 +18,7 @@ import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.
 import type { PhasedSession } from "./pinned.js";
 import { asksNoMore, exhausted, isWaiverOpen } from "./state/commands.js";
 import { waivedNames } from "./state/decide-waiver.js";
-import type { EventOf, EvidenceRef, SessionEvent, Verification, Waived } from "./state/events.js";
+import type { EventOf, SessionEvent, Verification, Waived } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
 
 /** The answer of a gate. An unmet gate is a result, not an error. */
@@ -113,7 +113,8 @@ export function describe(
     const { evidence, warnings = [], waived } = event;
     const entered = events.at(-1);
     const nextPhase = entered?.type === "phase_entered" ? (structure.phases[entered.position] ?? null) : null;
-    const names = namesOf(evidence, submitted);
+    // The log has not all names of large evidence, so the submitted names are used where they are known.
+    const names = "inline" in evidence ? Object.keys(evidence.inline) : (submitted ?? evidence.names);
     const passed = {
       passed: true,
       ...answered(outcome, structure, event),
@@ -175,11 +176,6 @@ type GateEvent = EventOf<"gate_passed" | "gate_failed" | "approval_requested">;
 
 function isGateEvent(event: SessionEvent): event is GateEvent {
   return event.type === "gate_passed" || event.type === "gate_failed" || event.type === "approval_requested";
-}
-
-/** The log has not all names of large evidence, so the submitted names are used where they are known. */
-function namesOf(evidence: EvidenceRef, submitted: readonly string[] | undefined): readonly string[] {
-  return "inline" in evidence ? Object.keys(evidence.inline) : (submitted ?? evidence.names);
 }
 
 function withoutWaived(

@@ -67,6 +67,8 @@ export interface EngineNotifications {
     readonly evidenceHash: string;
     readonly prompt: string;
     readonly approvers?: readonly string[] | undefined;
+    /** Where the person answers, if the engine has an `inspectorUrl`. */
+    readonly link?: string;
   };
   /** A person has approved what a gate waits for. */
   approved: SessionNotification & PersonsDecision;
@@ -78,6 +80,8 @@ export interface EngineNotifications {
     readonly fields: readonly string[];
     readonly reason: string;
     readonly approvers?: readonly string[] | undefined;
+    /** Where the person answers, if the engine has an `inspectorUrl`. */
+    readonly link?: string;
   };
   /** A person has granted the waiver that a session waits for. */
   waiverGranted: SessionNotification & PersonsDecision;

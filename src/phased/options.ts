@@ -1,6 +1,6 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { type Approvers, currentApprovers } from "../approval/approvers.js";
+import { type Approvers, checkApprovers, currentApprovers } from "../approval/approvers.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
@@ -100,6 +100,11 @@ export interface EngineOptions {
   /** Also accepts unsigned approvals; they are recorded as such. Default: false. */
   readonly allowUnsignedApprovals?: boolean;
   /**
+   * Where people see the inspector's page, such as `https://tools.example.com/inspector`: `approvalRequested` and
+   * `waiverRequested` then have the `link` to the request. It has no secret; whoever opens it must have logged in there.
+   */
+  readonly inspectorUrl?: string;
+  /**
    * How long `cleanup()` keeps sessions, by status. Default: 7 days for every status. Checked when
    * `cleanup()` is called.
    */
@@ -126,13 +131,14 @@ export interface ResolvedOptions {
   readonly claims: NonNullable<EngineOptions["claims"]>;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
+  readonly inspectorUrl?: string;
   readonly retention?: Retention;
   readonly owner?: Owner;
 }
 
 /**
  * Fills in the defaults.
- * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key or `claims` is invalid.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit, an approver's key, `claims` or `inspectorUrl` is invalid.
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;
@@ -149,6 +155,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
     claims: checkClaims(options.claims ?? "plain"),
+    ...(options.inspectorUrl === undefined ? {} : { inspectorUrl: checkInspectorUrl(options.inspectorUrl) }),
     ...(retention === undefined ? {} : { retention }),
     ...(options.owner === undefined ? {} : { owner: checkOwner(options.owner) }),
     ...(plans === undefined ? {} : { plans }),
@@ -163,6 +170,16 @@ function checkClaims(claims: ResolvedOptions["claims"]): ResolvedOptions["claims
   throw new PhasegateError("INVALID_INPUT", `claims is ${shown(claims)}: it must be plain or backed`, {
     remedy: "Correct it, or leave it out for the default.",
     details: { field: "claims", expected: "plain or backed" },
+  });
+}
+
+/** Returns the address without a slash at its end. A secret in it, or a query, would be in every link. */
+function checkInspectorUrl(url: string): string {
+  const { protocol = "", search, hash, username, password } = URL.canParse(url) ? new URL(url) : {};
+  if (/^https?:$/.test(protocol) && !search && !hash && !username && !password) return url.replace(/\/+$/, "");
+  throw new PhasegateError("INVALID_INPUT", "inspectorUrl is not the address of a page", {
+    remedy: "Give it as https://tools.example.com/inspector: with http or https, and without a password, ? and #.",
+    details: { field: "inspectorUrl", expected: "an http or https URL" },
   });
 }
 
@@ -206,12 +223,14 @@ function badLimit(name: string, limit: number): PhasegateError<"INVALID_INPUT"> 
 }
 
 function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
+  const unsigned = allowUnsignedApprovals === true;
+  if (typeof approvers !== "function") return { approvers: checkApprovers(approvers), unsigned };
   const current = currentApprovers(approvers);
   return {
     get approvers() {
       return current();
     },
-    unsigned: allowUnsignedApprovals === true,
+    unsigned,
   };
 }
 

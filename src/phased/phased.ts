@@ -33,6 +33,7 @@ import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
+import { linkTo } from "../runtime/notifier.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
@@ -124,7 +125,8 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     trustsHeads: options.storage.capabilities.remote === true,
     onCommit: ({ sessionId, head, events, at }) => {
       const of = notificationOf(sessionId, head, at);
-      for (const event of events) announce(notifications, of, event, head.createdAt);
+      const link = linkTo(options.inspectorUrl, sessionId);
+      for (const event of events) announce(notifications, of, event, head.createdAt, link);
     },
     onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
   });
@@ -142,7 +144,13 @@ function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedC
 }
 
 /** Notifies the host of an event. */
-function announce(notifications: Notifications, of: SessionNotification, event: SessionEvent, createdAt: string): void {
+function announce(
+  notifications: Notifications,
+  of: SessionNotification,
+  event: SessionEvent,
+  createdAt: string,
+  link: ReturnType<typeof linkTo>,
+): void {
   switch (event.type) {
     case "started":
       return notifications.notify("started", { ...of, phase: event.structure.startPhase });
@@ -152,7 +160,10 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
       return notifications.notify("phaseEntered", { ...of, phase: event.phase });
     case "approval_requested": {
       const { phase, attempt, evidenceHash, prompt, approvers } = event;
-      return notifications.notify("approvalRequested", { ...of, phase, attempt, evidenceHash, prompt, approvers });
+      return notifications.notify("approvalRequested", {
+        ...{ ...of, phase, attempt, evidenceHash, prompt, approvers },
+        ...link,
+      });
     }
     case "approved":
     case "denied": {
@@ -161,7 +172,7 @@ function announce(notifications: Notifications, of: SessionNotification, event: 
     }
     case "waiver_requested": {
       const { phase, fields, reason, approvers } = event;
-      return notifications.notify("waiverRequested", { ...of, phase, fields, reason, approvers });
+      return notifications.notify("waiverRequested", { ...of, phase, fields, reason, approvers, ...link });
     }
     case "waiver_granted":
     case "waiver_denied": {

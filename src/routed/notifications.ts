@@ -2,7 +2,7 @@
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { ownedBy } from "../ports/actor.js";
-import { Notifier } from "../runtime/notifier.js";
+import { linkTo, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { RoutedCommit } from "./state/machine.js";
 
@@ -38,6 +38,8 @@ export interface RoutedNotificationMap {
     readonly step: string;
     readonly prompt: string;
     readonly evidenceHash: string;
+    /** Where the person answers, if the engine has an `inspectorUrl`. */
+    readonly link?: string;
   };
   /** A person has approved what a step's gate waits for. */
   approved: InstanceNotification & { readonly step: string; readonly by: string; readonly authenticated: boolean };
@@ -83,6 +85,7 @@ export class RoutedNotifications extends Notifier<RoutedNotificationMap> {}
 export function announceRouted(
   notifications: RoutedNotifications,
   { sessionId, at, head, events }: RoutedCommit,
+  inspectorUrl: string | undefined,
 ): void {
   const about = { instanceId: sessionId, workflow: head.workflow, ...ownedBy(head.owner), at };
   for (const event of events) {
@@ -103,7 +106,8 @@ export function announceRouted(
       }
       case "approval_requested": {
         const { step, prompt, evidenceHash } = event;
-        notifications.notify("approvalRequested", { ...about, step, prompt, evidenceHash });
+        const link = linkTo(inspectorUrl, sessionId);
+        notifications.notify("approvalRequested", { ...about, step, prompt, evidenceHash, ...link });
         break;
       }
       case "approved":

@@ -47,7 +47,15 @@ export const DEFAULT_ROUTED_LIMITS: RoutedLimits = {
 export interface RoutedEngineOptions
   extends Pick<
     EngineOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvers" | "allowUnsignedApprovals" | "clock" | "owner"
+    | "storage"
+    | "enforcement"
+    | "verifiers"
+    | "hashKey"
+    | "approvers"
+    | "allowUnsignedApprovals"
+    | "inspectorUrl"
+    | "clock"
+    | "owner"
   > {
   /** Provides the workflows: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
   readonly workflows: RoutedSource;
@@ -67,7 +75,15 @@ export interface RoutedEngineOptions
 interface ResolvedRoutedOptions
   extends Pick<
     ResolvedOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvals" | "clock" | "evidenceLimits" | "owner"
+    | "storage"
+    | "enforcement"
+    | "verifiers"
+    | "hashKey"
+    | "approvals"
+    | "inspectorUrl"
+    | "clock"
+    | "evidenceLimits"
+    | "owner"
   > {
   readonly workflows: RoutedSource;
   readonly decider: StepDecider;
@@ -94,7 +110,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
   const { limits = {}, ...rest } = options;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
-  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits, owner } = shared;
+  const { storage, enforcement, verifiers, hashKey, approvals, inspectorUrl, clock, evidenceLimits, owner } = shared;
   const { newId = clock.newId } = options;
   if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
     throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
@@ -110,6 +126,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
     clock,
     evidenceLimits,
     ...(hashKey === undefined ? {} : { hashKey }),
+    ...(inspectorUrl === undefined ? {} : { inspectorUrl }),
     ...(owner === undefined ? {} : { owner }),
     workflows,
     decider,
@@ -146,7 +163,7 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     ...(hashKey === undefined ? {} : { hashKey }),
     onCommit: (commit) => {
       histories.add(commit);
-      announceRouted(notifications, commit);
+      announceRouted(notifications, commit, options.inspectorUrl);
     },
     onConflict: (instanceId, version) => notifications.notify("conflict", { instanceId, version }),
   });

@@ -73,6 +73,13 @@ export class Notifier<Names extends Failures> {
   }
 }
 
+/** Returns the link to what a session asks a person, on the inspector's page; nothing if it is not known where that is. */
+export function linkTo(inspectorUrl: string | undefined, sessionId: string): { readonly link?: string } {
+  return inspectorUrl === undefined
+    ? {}
+    : { link: `${inspectorUrl}/sessions/${encodeURIComponent(sessionId)}?answer=1` };
+}
+
 /** Who is notified of an error in addition to the caller. */
 type Audience = "caller" | "guard" | "operator";
 

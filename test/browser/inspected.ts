@@ -111,6 +111,8 @@ export interface Inspected {
 
 export interface InspectedOptions extends Partial<InspectorOptions> {
   readonly storage?: StorageAdapter;
+  /** Workflows besides those of this file, by type. */
+  readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** True if the engine accepts signed approvals alone. */
   readonly isSigned?: boolean;
 }
@@ -118,25 +120,29 @@ export interface InspectedOptions extends Partial<InspectorOptions> {
 /** Starts a server. */
 export async function inspect({
   storage = new MemoryStorage(),
+  sources: others = {},
   isSigned = false,
+  clock = { now: Date.now },
   ...more
 }: InspectedOptions = {}): Promise<Inspected> {
   const sources = {
     change: files("change", "Change", "A change of the code that somebody has looked at."),
     "release.v2": files("release.v2", "Release", "A release, from the notes to the tag."),
     half_done: BROKEN,
+    ...others,
   };
   const content = new MemoryContent({ sources });
   const engine = createEngine({
     storage,
     content,
     verifiers: { tests },
-    limits: { maxActiveSessions: 100_000 },
+    limits: { maxActiveSessions: 200_000, maxAttemptsTotal: 100, maxAttempts: 100 },
     allowUnsignedApprovals: !isSigned,
     approvers: isSigned ? { ann: (await createApproverKeys()).publicKey } : {},
+    clock,
   });
-  const routed = createRoutedEngine({ storage, workflows: routedWorkflows(support), decider });
-  const recorder = new Recorder({ storage, clock: { now: () => Date.now(), newId: () => crypto.randomUUID() } });
+  const routed = createRoutedEngine({ storage, workflows: routedWorkflows(support), decider, clock });
+  const recorder = new Recorder({ storage, clock: { now: () => clock.now(), newId: () => crypto.randomUUID() } });
   const errors: unknown[] = [];
   const inspector = createInspector({
     engine,

@@ -295,10 +295,66 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await tab.page.getByRole("link", { name: "src/after.ts" }).waitFor();
     });
 
+    it("from the start: nothing is missed between what is read first and the stream of changes", async () => {
+      await begin();
+      const { page } = tab;
+      let isHeld = false;
+      await page.route("**/api/events", async (route) => {
+        isHeld = true;
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        await route.continue();
+      });
+      const opening = tab.visit("sessions");
+      await expect.poll(() => isHeld, { timeout: 20_000 }).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await start("src/meanwhile.ts");
+      await opening;
+      await page.getByRole("link", { name: "src/meanwhile.ts" }).waitFor();
+      expect(tab.problems).toEqual([]);
+    });
+
+    it("in a tab that nobody sees without a connection, which is opened again when it is looked at", async () => {
+      await begin();
+      const { page } = tab;
+      await page.clock.install();
+      await tab.visit("sessions");
+      const streams: string[] = [];
+      page.on("request", (request) => {
+        if (request.url().endsWith("/api/events")) streams.push("opened");
+      });
+      page.on("requestfailed", (request) => {
+        if (request.url().endsWith("/api/events")) streams.push("closed");
+      });
+      const look = (state: string) =>
+        page.evaluate((visibility) => {
+          Object.defineProperty(document, "visibilityState", { value: visibility, configurable: true });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }, state);
+      // A glance at another tab is no reason.
+      await look("hidden");
+      await page.clock.runFor(2000);
+      await look("visible");
+      await page.clock.runFor(6000);
+      expect(streams).toEqual([]);
+      await look("hidden");
+      await page.clock.runFor(6000);
+      await expect.poll(() => streams, { timeout: 20_000 }).toEqual(["closed"]);
+      await start("src/unseen.ts");
+      await look("visible");
+      await page.clock.resume();
+      await page.getByRole("link", { name: "src/unseen.ts" }).waitFor();
+      expect(streams).toEqual(["closed", "opened"]);
+      expect(tab.problems).toEqual([]);
+    });
+
     it("with many changes: what waits appears while other sessions go on", async () => {
       await begin();
       await tab.visit("inbox");
       const busy = await start("src/busy.ts");
+      let reads = 0;
+      tab.page.on("request", (request) => {
+        if (request.url().endsWith("/api/inbox")) reads += 1;
+      });
       const end = new AbortController();
       const work = async () => {
         while (!end.signal.aborted) {
@@ -312,6 +368,10 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       await world.engine.completePhase(ids.fresh, { phase: 2, evidence: { ...PLANNED } });
       try {
         await tab.page.getByText("src/new-thing.ts").waitFor({ timeout: 5000 });
+        // What goes on elsewhere is no reason to look at every active session again.
+        reads = 0;
+        await new Promise((resolve) => setTimeout(resolve, 1500));
+        expect(reads).toBeLessThanOrEqual(1);
       } finally {
         end.abort();
         await working;

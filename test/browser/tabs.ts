@@ -26,7 +26,7 @@ export interface Tab {
 /** Logs in by the URL that the inspector prints. */
 export async function openTab(
   browser: Browser,
-  { origin, url }: Inspected,
+  { origin, url, base = "/inspector" }: Pick<Inspected, "origin" | "url"> & { readonly base?: string },
   options: BrowserContextOptions = {},
 ): Promise<Tab> {
   const context = await browser.newContext({ locale: "en-GB", timezoneId: "Europe/Berlin", ...options });
@@ -41,7 +41,7 @@ export async function openTab(
     dialog.dismiss().catch(() => undefined);
   });
   page.on("request", (request) => {
-    if (!request.url().startsWith(`${origin}/inspector/`)) problems.push(`asks ${request.url()}`);
+    if (!request.url().startsWith(`${origin}${base}/`)) problems.push(`asks ${request.url()}`);
   });
   await page.addInitScript(() => {
     addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
@@ -49,7 +49,7 @@ export async function openTab(
     );
   });
   const visit = async (path: string) => {
-    await page.goto(`${origin}/inspector/${path}`);
+    await page.goto(`${origin}${base}/${path}`);
     await settled(page);
   };
   await page.goto(url);

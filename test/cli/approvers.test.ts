@@ -9,6 +9,7 @@ import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { makeAsking } from "../support/approvals.js";
 import { Authenticator } from "../support/authenticator.js";
 import { failure } from "../support/failure.js";
+import { howOften } from "../support/how-often.js";
 import { runBin } from "./bin.js";
 import { run } from "./run-cli.js";
 import { waitingSession } from "./waiting-session.js";
@@ -105,7 +106,7 @@ describe("phasegate approvers", () => {
 
   it("loses nothing when several processes write at once", async () => {
     const { file, approvers } = await aFile("{}");
-    const names = ["a", "b", "c", "d", "e", "f"];
+    const names = ["a", "b", "c", "d", "e", "f"].slice(0, howOften(3, 6));
     const invite = (name: string) => runBin(["approvers", "invite", name, "--approvers", file]);
     const invited = await Promise.all(names.map(invite));
     const accept = async ({ stdout }: { stdout: string }) =>

@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
-import { afterEach, describe, expect, it } from "vitest";
-import type { About, Inbox, SessionList } from "../../src/inspector/wire.js";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { About, Inbox, SessionList, WorkflowList } from "../../src/inspector/wire.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles, people } from "../support/approvals.js";
 import { writeFiles } from "../support/write-files.js";
-import { BIN, runBin } from "./bin.js";
+import { BIN } from "./bin.js";
 import { GARDENS } from "./routed-folders.js";
 import { run } from "./run-cli.js";
-import { SMALL } from "./workflow-folders.js";
+import { FAULTY, SMALL } from "./workflow-folders.js";
 
 const running: ChildProcess[] = [];
 afterEach(() => {
@@ -73,17 +73,38 @@ describe("phasegate inspect", () => {
     await storage.close?.();
   });
 
+  it("shows broken workflows with the code around their errors, as `phasegate validate` does", async () => {
+    const folder = await temporaryFolder();
+    const [phased, routed, state] = ["phased", "routed", "state"].map((name) => join(folder, name));
+    if (phased === undefined || routed === undefined || state === undefined) throw new Error("no folders");
+    await writeFiles(phased, FAULTY);
+    await writeFiles(routed, { "lost/index.md": "# Lost\n\n## Steps\n\n1. [One](steps/none.md)\n" });
+    await (await FileStorage.open(state)).close?.();
+    const { get } = await inspect(["--state", state, "--workflows", phased, "--routed", routed]);
+    const { items } = await get<WorkflowList>("workflows");
+    for (const [type, place] of [
+      ["small", phased],
+      ["lost", routed],
+    ] as const) {
+      const item = items.find((one) => one.type === type);
+      const frames = item?.status === "broken" ? item.diagnostics.flatMap(({ frame }) => frame ?? []) : [];
+      expect(frames.length).toBeGreaterThan(0);
+      const { stdout } = await run("validate", place);
+      for (const frame of frames) expect(stdout).toContain(frame.replace(/^/gm, "  "));
+    }
+  });
+
   it("reports a state that is missing, a port that is in use, and a token that can be guessed", async () => {
     const folder = await temporaryFolder();
-    const missing = await runBin(["inspect", "--state", join(folder, "none")]);
+    const missing = await run("inspect", "--state", join(folder, "none"));
     expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining("none")]);
     const state = join(folder, "state");
     await (await FileStorage.open(state)).close?.();
     const { origin } = await inspect(["--state", state]);
-    const taken = await runBin(["inspect", "--state", state, "--port", new URL(origin).port]);
+    const taken = await run("inspect", "--state", state, "--port", new URL(origin).port);
     expect([taken.code, taken.stderr]).toEqual([3, expect.stringContaining("--port 0")]);
-    const env = { PHASEGATE_INSPECTOR_TOKEN: "secret" };
-    const short = await runBin(["inspect", "--state", state], { env });
+    vi.stubEnv("PHASEGATE_INSPECTOR_TOKEN", "secret");
+    const short = await run("inspect", "--state", state);
     expect([short.code, short.stderr]).toEqual([2, expect.stringContaining("32 characters")]);
   });
 });

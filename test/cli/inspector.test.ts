@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
@@ -16,15 +17,20 @@ function inspector(): string {
   return join(dirname(manifest), bin["mcp-inspector"]);
 }
 
+/** Several servers start at once. */
+const PATIENT = ["--connect-timeout", "60000"];
+
 /** Returns a function that calls a served bin through the inspector. */
 function inspecting(folder: string, ...flags: string[]) {
   const server = [process.execPath, BIN, "serve", ...flags, "--state", join(folder, "state")];
-  return (...args: string[]) => {
-    const run = spawnSync(process.execPath, [inspector(), "--cli", ...server, ...args], {
-      encoding: "utf8",
-      env: { ...process.env, HOME: folder, USERPROFILE: folder },
-    });
-    return run.status === 0 ? JSON.parse(run.stdout) : { status: run.status, stderr: run.stderr };
+  const env = { ...process.env, HOME: folder, USERPROFILE: folder };
+  return async (...args: string[]) => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [inspector(), "--cli", ...server, ...args, ...PATIENT],
+      { env },
+    );
+    return JSON.parse(stdout);
   };
 }
 
@@ -37,22 +43,23 @@ describe("the MCP inspector's command line", () => {
     const inspect = inspecting(folder, ...flags);
     const call = (name: string, ...args: string[]) =>
       inspect("--method", "tools/call", "--tool-name", name, "--tool-arg", ...args);
-    const { tools } = inspect("--method", "tools/list", "--strict");
+    const [{ tools }, phased, routed] = await Promise.all([
+      inspect("--method", "tools/list", "--strict"),
+      call("pos_workflow", "action=start", "workflow_type=small", "target_file=src/a.ts"),
+      call("start_workflow", "workflow_name=GARDEN"),
+    ]);
     expect(tools).toHaveLength(10);
     expect(tools).toContainEqual(expect.objectContaining({ name: "pos_workflow" }));
-
-    const phased = call("pos_workflow", "action=start", "workflow_type=small", "target_file=src/a.ts");
     expect(phased).toMatchObject({ structuredContent: { status: "success", current_phase: 1 } });
-    const uri = `phasegate://session/${phased.structuredContent.session_id}`;
-    expect(inspect("--method", "resources/read", "--uri", uri)).toMatchObject({
-      contents: [{ mimeType: "application/json" }],
-    });
-
-    const routed = call("start_workflow", "workflow_name=GARDEN");
     expect(routed).toMatchObject({ structuredContent: { next_step: { step_name: "Dig" } } });
+
+    const uri = `phasegate://session/${phased.structuredContent.session_id}`;
     const id = `instance_id=${routed.structuredContent.instance_id}`;
-    expect(call("advance_workflow", id, 'report={"status":"success"}')).toMatchObject({
-      structuredContent: { next_step: { step_name: "Sow" } },
-    });
+    const [read, advanced] = await Promise.all([
+      inspect("--method", "resources/read", "--uri", uri),
+      call("advance_workflow", id, 'report={"status":"success"}'),
+    ]);
+    expect(read).toMatchObject({ contents: [{ mimeType: "application/json" }] });
+    expect(advanced).toMatchObject({ structuredContent: { next_step: { step_name: "Sow" } } });
   }, 60_000);
 });

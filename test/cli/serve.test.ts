@@ -48,7 +48,7 @@ describe("phasegate serve", () => {
     const lie = { action: "complete_phase", session_id, phase: 1, evidence: { tests_pass: false } };
     expect(await first.ask(lie)).toMatchObject({ checkpoint_passed: false, problems: [{ problem: "claimed_false" }] });
     await first.client.close();
-    const second = await connectToBin(flags);
+    const second = await connectToServe(flags);
     const honest = { ...lie, evidence: { tests_pass: true } };
     expect(await second.ask(honest)).toMatchObject({ checkpoint_passed: true });
     expect(await second.ask({ action: "get_state", session_id, brief: true })).toMatchObject({ current_phase: 2 });
@@ -66,7 +66,7 @@ describe("phasegate serve", () => {
       PHASEGATE_ACTIONS: "list_workflows,start,complete_phase",
       PHASEGATE_MAX_ATTEMPTS: "1",
     };
-    const { client, log, ask } = await connectToBin(["--tool-name", "pos_workflow"], env);
+    const { client, log, ask } = await connectToServe(["--tool-name", "pos_workflow"], env);
     const { tools } = await client.listTools();
     expect(tools[0]).toMatchObject({
       name: "pos_workflow",

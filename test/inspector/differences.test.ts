@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { differencesOf } from "../../src/inspector/differences.js";
+import { changedLines, differencesOf } from "../../src/inspector/differences.js";
 
 describe("differences of two submissions", () => {
   it("name each value that is not as it was", () => {
@@ -33,6 +33,12 @@ describe("differences of two submissions", () => {
     ]);
   });
 
+  it("show a text that differs in its last line break alone as it is", () => {
+    expect(differencesOf({ text: "a\nb" }, { text: "a\nb\n" })).toEqual([
+      { path: "text", before: "a\nb", after: "a\nb\n" },
+    ]);
+  });
+
   it("are none for equal values, and some for others", () => {
     const value = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
@@ -50,6 +56,40 @@ describe("differences of two submissions", () => {
     expect(lines).toHaveLength(40_000);
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, index]));
     expect(differencesOf({}, many)).toHaveLength(200);
+  });
+});
+
+describe("changed lines", () => {
+  it("stand with those around them, and with a sign where others are left out", () => {
+    const lines = [..."abcdefghijklmnop"];
+    const before = `${lines.join("\n")}\n`;
+    const after = before.replace("c\n", "C\nC2\n").replace("n\n", "");
+    expect(changedLines(before, after)).toEqual([
+      " a",
+      " b",
+      "-c",
+      "+C",
+      "+C2",
+      " d",
+      " e",
+      "…",
+      " l",
+      " m",
+      "-n",
+      " o",
+      " p",
+    ]);
+    expect(changedLines(before, before)).toEqual([]);
+    expect(changedLines("", "a\n")).toEqual(["+a"]);
+    expect(changedLines("a\n", "")).toEqual(["-a"]);
+    expect(changedLines("a", "a\n")).toEqual([]);
+  });
+
+  it("of very long texts are found without comparing each line with each", () => {
+    const [one = "", other = ""] = ["a", "b"].map(
+      (name) => `same\n${Array.from({ length: 3000 }, (_, i) => `${name}${i}`).join("\n")}\nend\n`,
+    );
+    expect(changedLines(one, other)).toHaveLength(6004);
   });
 });
 

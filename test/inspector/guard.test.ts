@@ -51,6 +51,41 @@ describe("a request", () => {
     expect((await send(path, { method: "PUT", headers: { ...write, cookie }, body })).status).toBe(405);
   });
 
+  it("that changes something needs more than the cookie, which other servers on this machine get as well", async () => {
+    const { send, cookie, write, engine } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    const { request } = await (await send(`api/sessions/${sessionId}/waiting`, { headers: { cookie } })).json();
+    const body = JSON.stringify({ what: "waiver", decision: "approve", by: "ann", request });
+    const answer = (key: string) =>
+      send(`api/sessions/${sessionId}/answer`, {
+        method: "POST",
+        headers: { ...write, cookie, "x-phasegate": key },
+        body,
+      });
+    const [, value = ""] = cookie.split("=");
+    for (const key of ["1", "", value, TOKEN]) expect((await answer(key)).status).toBe(403);
+    expect((await engine.getState(sessionId)).waitsForWaiver).toBe(true);
+    expect((await answer(write["x-phasegate"])).status).toBe(200);
+  });
+
+  it("for a path with broken escapes, or a file outside of the page, is refused", async () => {
+    const { send, cookie, errors } = await makeHouse();
+    for (const path of ["api/sessions/%E0%A4%A", "api/workflows/%"]) {
+      expect((await send(path, { headers: { cookie } })).status).toBe(400);
+    }
+    for (const path of [
+      "..%2f..%2fpackage.json",
+      "%2e%2e%2fpage.js",
+      "licenses.txt",
+      "constructor.name",
+      "page.js%00",
+    ]) {
+      expect((await send(path)).status).toBe(404);
+    }
+    expect(errors).toEqual([]);
+  });
+
   it("with a body that is too large or no JSON is refused", async () => {
     const { send, cookie, write } = await makeHouse();
     const path = "api/sessions/two_phases_a_20260101_000000/answer";
@@ -86,6 +121,10 @@ describe("a login", () => {
     allowed = new Response("log in at /login", { status: 302, headers: { location: "/login" } });
     const elsewhere = await send("api/sessions");
     expect([elsewhere.status, elsewhere.headers.get("location")]).toEqual([302, "/login"]);
+    allowed = Response.redirect("https://login.example.com/", 307);
+    const away = await send("api/sessions");
+    expect([away.status, away.headers.get("location")]).toEqual([307, "https://login.example.com/"]);
+    expect(away.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
   it("needs a token that can't be guessed", async () => {

@@ -22,13 +22,16 @@ export async function makeHouse(more: Partial<InspectorOptions> = {}, storage: S
     routed,
     recorded: { storage },
     access: { token: TOKEN },
+    unsigned: true,
     onError: (error) => errors.push(error),
     ...more,
   });
   const send = (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
     inspector.fetch(new Request(`${ORIGIN}/${path}`, init));
-  const write = { "content-type": "application/json", "x-phasegate": "1" };
-  const login = await send("api/login", { method: "POST", headers: write, body: JSON.stringify({ token: TOKEN }) });
+  const headers = { "content-type": "application/json", "x-phasegate": "1" };
+  const login = await send("api/login", { method: "POST", headers, body: JSON.stringify({ token: TOKEN }) });
+  const { writeKey = "1" } = await login.json();
+  const write = { ...headers, "x-phasegate": writeKey };
   const cookie = (login.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
   /** Reads an answer of the API as the page does. */
   const get = async <T>(path: string): Promise<T> => {

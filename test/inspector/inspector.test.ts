@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
+import { ScriptedDecider } from "phasegate/ai";
+import { createRoutedEngine } from "phasegate/routed";
+import { describe, expect, it, vi } from "vitest";
 import type {
   About,
   AttemptDetail,
@@ -8,11 +11,25 @@ import type {
   SessionDetail,
   SessionList,
   StatisticsView,
+  Waiting,
   WorkflowDetail,
   WorkflowList,
 } from "../../src/inspector/wire.js";
+import { askingFiles } from "../support/approvals.js";
+import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
 import { built } from "../support/workflows.js";
-import { makeHouse } from "./house.js";
+import { makeHouse, ORIGIN, TOKEN } from "./house.js";
+
+const ASKING_GARDEN = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Is it deep enough?" } });
+
+class CountedStorage extends MemoryStorage {
+  wholeLogs = 0;
+
+  override log(...given: Parameters<MemoryStorage["log"]>) {
+    if (given[1]?.limit === undefined) this.wholeLogs += 1;
+    return super.log(...given);
+  }
+}
 
 describe("the list of sessions", () => {
   it("has sessions of all kinds, newest first, page by page, each once", async () => {
@@ -97,6 +114,20 @@ describe("a phased session", () => {
     await expect(get(`sessions/${sessionId}/attempts/9`)).rejects.toThrow("404");
   });
 
+  it("is shown from one reading of its log", async () => {
+    const storage = new CountedStorage();
+    const { engine, get } = await makeHouse({}, storage);
+    const working = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    await engine.completePhase(working.sessionId, { phase: 1, evidence: built });
+    const asking = await engine.start({ workflowType: "asking", target: "src/b.ts" });
+    await engine.completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
+    for (const { sessionId } of [working, asking]) {
+      storage.wholeLogs = 0;
+      await get(`sessions/${sessionId}`);
+      expect(storage.wholeLogs).toBe(1);
+    }
+  });
+
   it("that does not exist is not found", async () => {
     const { get } = await makeHouse();
     await expect(get("sessions/two_phases_a_20260101_000000")).rejects.toThrow("404");
@@ -134,10 +165,13 @@ describe("the inbox", () => {
       what: "approval",
       sessionId,
       question: "Is the plan good enough to build?",
-      evidence: { tests_pass: true },
+      target: "src/a.ts",
+      phaseName: "Phase 1",
       approvers: ["ann", "bob"],
     });
-    const { request = "", evidenceHash = "" } = waiting ?? {};
+    const whole = await get<Waiting>(`sessions/${sessionId}/waiting`);
+    expect(whole).toMatchObject({ ...waiting, evidence: { tests_pass: true } });
+    const { request, evidenceHash } = whole;
     const said = { what: "approval", by: "ann", request, evidenceHash };
     const other = await post(`sessions/${sessionId}/answer`, {
       ...said,
@@ -150,14 +184,15 @@ describe("the inbox", () => {
     const denied = await post(`sessions/${sessionId}/answer`, { ...said, decision: "deny", note: "add the tests" });
     expect(await denied.json()).toEqual({ status: "refused" });
     expect((await get<Inbox>("inbox")).items).toEqual([]);
+    await expect(get(`sessions/${sessionId}/waiting`)).rejects.toThrow("404");
 
     await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, more: 1 } });
-    const [again] = (await get<Inbox>("inbox")).items;
+    const again = await get<Waiting>(`sessions/${sessionId}/waiting`);
     expect(again).toMatchObject({
       differences: [{ path: "more", after: "1" }],
       before: { problems: [{ problem: "denied" }], notes: [{ note: "add the tests" }] },
     });
-    const approval = { ...said, decision: "approve", request: again?.request, evidenceHash: again?.evidenceHash };
+    const approval = { ...said, decision: "approve", request: again.request, evidenceHash: again.evidenceHash };
     expect(await (await post(`sessions/${sessionId}/answer`, approval)).json()).toEqual({ status: "passed" });
     expect((await engine.getState(sessionId)).currentPhase).toBe(2);
   });
@@ -166,15 +201,110 @@ describe("the inbox", () => {
     const { engine, get, post } = await makeHouse();
     const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
     await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
-    const [waiting] = (await get<Inbox>("inbox")).items;
+    expect((await get<Inbox>("inbox")).items).toMatchObject([{ what: "waiver", question: "no runner here" }]);
+    const waiting = await get<Waiting>(`sessions/${sessionId}/waiting`);
     expect(waiting).toMatchObject({
       what: "waiver",
       question: "no runner here",
       fields: [{ name: "tests_pass", text: expect.stringContaining("all of them") }],
     });
-    const said = { what: "waiver", decision: "approve", by: "ann", request: waiting?.request };
+    const said = { what: "waiver", decision: "approve", by: "ann", request: waiting.request };
     expect(await (await post(`sessions/${sessionId}/answer`, said)).json()).toEqual({ status: "granted" });
     expect((await get<Inbox>("inbox")).items).toEqual([]);
+  });
+
+  it("refuses an answer to a request that was answered, even if the next one is about the same evidence", async () => {
+    const { engine, get, post } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    const first = await get<Waiting>(`sessions/${sessionId}/waiting`);
+    const approve = ({ request, evidenceHash }: Waiting) =>
+      post(`sessions/${sessionId}/answer`, { what: "approval", decision: "approve", by: "ann", request, evidenceHash });
+    expect((await approve(first)).status).toBe(200);
+    await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });
+    const second = await get<Waiting>(`sessions/${sessionId}/waiting`);
+    expect([second.evidenceHash, second.phase]).toEqual([first.evidenceHash, 2]);
+    expect((await approve(first)).status).toBe(409);
+    expect((await engine.getState(sessionId)).currentPhase).toBe(2);
+    expect((await approve(second)).status).toBe(200);
+  });
+
+  it("takes no answer without a signature, unless the host says that these count", async () => {
+    const { engine, get, post } = await makeHouse({ unsigned: false });
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.requestWaiver(sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    const { request } = await get<Waiting>(`sessions/${sessionId}/waiting`);
+    const said = { what: "waiver", decision: "approve", by: "ann", request };
+    const refused = await post(`sessions/${sessionId}/answer`, said);
+    expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: "NOT_ALLOWED" } }]);
+    expect((await engine.getState(sessionId)).waitsForWaiver).toBe(true);
+  });
+
+  it("shows who asks what without the evidence, however large that is, and is read once for many pages", async () => {
+    const { engine, get } = await makeHouse();
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, log: "x".repeat(1_000_000) } });
+    const approvals = vi.spyOn(engine, "approvals");
+    const all = await Promise.all(Array.from({ length: 50 }, () => get<Inbox>("inbox")));
+    expect(approvals.mock.calls.length).toBeLessThanOrEqual(2);
+    for (const inbox of all) expect(JSON.stringify(inbox).length).toBeLessThan(2000);
+    expect((await get<Waiting>(`sessions/${sessionId}/waiting`)).evidence?.log).toHaveLength(1_000_000);
+    // What comes later is in what is read later.
+    const before = get<Inbox>("inbox");
+    const { sessionId: other } = await engine.start({ workflowType: "asking", target: "src/b.ts" });
+    await engine.completePhase(other, { phase: 1, evidence: { tests_pass: true } });
+    const after = get<Inbox>("inbox");
+    expect((await after).items).toHaveLength(2);
+    await before;
+    approvals.mockRejectedValueOnce(new Error("the disk has gone"));
+    await expect(get("inbox")).rejects.toThrow("500");
+    expect((await get<Inbox>("inbox")).items).toHaveLength(2);
+  });
+});
+
+describe("a link in a notification", () => {
+  it("leads to the request on the page, for phased and routed sessions", async () => {
+    const { send, storage } = await makeHouse({ basePath: "/tools" });
+    const content = new MemoryContent({ sources: { asking: askingFiles } });
+    const inspectorUrl = `${ORIGIN}/tools/`;
+    const engine = createEngine({ storage, content, inspectorUrl });
+    const decider = new ScriptedDecider([]);
+    const routed = createRoutedEngine({ storage, workflows: ASKING_GARDEN, decider, inspectorUrl });
+    const links: (string | undefined)[] = [];
+    engine.on("approvalRequested", ({ link }) => links.push(link));
+    engine.on("waiverRequested", ({ link }) => links.push(link));
+    routed.on("approvalRequested", ({ link }) => links.push(link));
+    const [one, other] = [
+      await engine.start({ workflowType: "asking", target: "src/a.ts" }),
+      await engine.start({ workflowType: "asking", target: "src/b.ts" }),
+    ];
+    await engine.completePhase(one.sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.requestWaiver(other.sessionId, { phase: 1, fields: ["tests_pass"], reason: "no runner here" });
+    const { instanceId } = await routed.start({ workflow: "GARDEN" });
+    await routed.advance(instanceId, { report: { status: "success", details: { depth: 20 } } });
+    expect(links).toEqual(
+      [one.sessionId, other.sessionId, instanceId].map((id) => `${ORIGIN}/tools/sessions/${id}?answer=1`),
+    );
+    for (const link of links) {
+      const page = await send(String(link).slice(ORIGIN.length + 1));
+      expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    }
+  });
+
+  it("is missing without the page's address, which is one of a page", async () => {
+    const { engine, storage } = await makeHouse();
+    const told: object[] = [];
+    engine.on("approvalRequested", (payload) => told.push(payload));
+    const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    expect(told).toHaveLength(1);
+    expect(told[0]).not.toHaveProperty("link");
+    const content = new MemoryContent({});
+    for (const inspectorUrl of ["", "tools", "javascript:alert(1)", `${ORIGIN}/#token=${TOKEN}`, "http://ann:pw@x/"]) {
+      expect(() => createEngine({ storage, content, inspectorUrl })).toThrow(
+        "inspectorUrl is not the address of a page",
+      );
+    }
   });
 });
 
@@ -220,6 +350,20 @@ describe("actions of the host", () => {
     const refused = await post(`sessions/${sessionId}/action`, { action: "delete", by: "ann", note: "old" });
     expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: "NOT_ALLOWED" } }]);
     expect((await get<About>("about")).actions).toEqual([]);
+  });
+
+  it("are for the phase that the person has seen", async () => {
+    const { engine, post } = await makeHouse({ actions: ["skip", "override", "retry"] });
+    const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    const act = async (action: string, more: object) =>
+      (await post(`sessions/${sessionId}/action`, { action, by: "ann", note: "late", ...more })).status;
+    // The agent passes the gate while the person confirms.
+    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    for (const action of ["skip", "override", "retry"]) {
+      expect(await act(action, { phase: 1 })).toBe(409);
+      expect(await act(action, {})).toBe(400);
+    }
+    expect(await engine.getState(sessionId)).toMatchObject({ currentPhase: 2, status: "active" });
   });
 
   it("are recorded with who did them, and why", async () => {

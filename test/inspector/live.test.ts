@@ -1,6 +1,7 @@
 import { MemoryStorage } from "phasegate";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { LiveMessage } from "../../src/inspector/wire.js";
+import { Recorder } from "../../src/workspace/session/machine.js";
 import { built } from "../support/workflows.js";
 import { makeHouse, ORIGIN } from "./house.js";
 
@@ -137,5 +138,63 @@ describe("the stream of changes", () => {
     await Promise.all(starts);
     expect(await page.next()).toEqual({ type: "reset" });
     house.inspector.close();
+  });
+});
+
+describe("the stream over a long time", () => {
+  it("leaves no listener behind for what it has told", async () => {
+    const listening = vi.spyOn(AbortSignal.prototype, "addEventListener");
+    const released = vi.spyOn(AbortSignal.prototype, "removeEventListener");
+    const clock = {
+      now: Date.now,
+      after: (milliseconds: number, callback: () => void) => {
+        const timer = setTimeout(callback, milliseconds / 50);
+        return () => clearTimeout(timer);
+      },
+    };
+    const house = await makeHouse({ clock });
+    const page = await open(house);
+    for (let change = 0; change < 20; change += 1) {
+      await house.engine.start({ workflowType: "two_phases", target: `src/${change}.ts` });
+      expect(await page.next()).toMatchObject({ type: "session" });
+    }
+    const { length } = listening.mock.calls;
+    expect(length).toBeGreaterThan(20);
+    // Those of the watches and of the beat are there as long as somebody looks.
+    expect(length - released.mock.calls.length).toBeLessThan(15);
+    house.inspector.close();
+    listening.mockRestore();
+    released.mockRestore();
+  });
+
+  it("tells of a session as it was read last, also if reading takes its time", async () => {
+    const house = await makeHouse();
+    const page = await open(house);
+    const { sessionId } = await house.engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+    expect(await page.next()).toMatchObject({ session: { current: 1 } });
+    const list = house.engine.listSessions.bind(house.engine);
+    let isFirst = true;
+    house.engine.listSessions = async (query) => {
+      const wait = isFirst ? 400 : 0;
+      isFirst = false;
+      const found = await list(query);
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      return found;
+    };
+    await house.engine.pause(sessionId, {});
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await house.engine.resume(sessionId, {});
+    expect(await page.next()).toMatchObject({ session: { status: "paused" } });
+    expect(await page.next()).toMatchObject({ session: { status: "active" } });
+    house.inspector.close();
+  });
+
+  it("knows a session whose id begins those of many others", async () => {
+    const { storage, get } = await makeHouse();
+    const recorder = new Recorder({ storage, clock: { now: Date.now, newId: () => crypto.randomUUID() } });
+    const input = { workflow: "intake", agent: "alex", inputs: {}, acts: [] };
+    await recorder.open("intake", input);
+    for (let index = 0; index < 60; index += 1) await recorder.open(`intake-${index}`, input);
+    expect(await get("sessions/intake")).toMatchObject({ kind: "recorded", summary: { sessionId: "intake" } });
   });
 });

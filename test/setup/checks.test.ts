@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { addToml, findToml, removeToml, replaceToml, tomlProblem } from "../../src/setup/appended-text.js";
-import { cutAll, differenceOf, insertAll, movedCuts, resizedCuts } from "../../src/setup/changes.js";
+import { cutAll, insertAll, movedCuts, resizedCuts } from "../../src/setup/changes.js";
 import { findChecks, packageManagerOf, splitCommand, variablesFor } from "../../src/setup/wanted.js";
 
 const PACKAGE = '{"scripts": {"test": "vitest run"}}';
@@ -67,37 +67,6 @@ test.each([
   ["  ", undefined],
 ])("%j is split into %j", (text, words) => {
   expect(splitCommand(text)).toEqual(words);
-});
-
-test("a difference shows the lines that changed, those around them, and where others are left out", () => {
-  const lines = [..."abcdefghijklmnop"];
-  const before = `${lines.join("\n")}\n`;
-  const after = before.replace("c\n", "C\nC2\n").replace("n\n", "");
-  expect(differenceOf(before, after)).toEqual([
-    " a",
-    " b",
-    "-c",
-    "+C",
-    "+C2",
-    " d",
-    " e",
-    "…",
-    " l",
-    " m",
-    "-n",
-    " o",
-    " p",
-  ]);
-  expect(differenceOf(before, before)).toEqual([]);
-  expect(differenceOf("", "a\n")).toEqual(["+a"]);
-  expect(differenceOf("a\n", "")).toEqual(["-a"]);
-});
-
-test("a difference of very long texts is found without comparing each line with each", () => {
-  const [one, other] = ["a", "b"].map(
-    (name) => `same\n${Array.from({ length: 3000 }, (_, i) => `${name}${i}`).join("\n")}\nend\n`,
-  );
-  expect(differenceOf(one ?? "", other ?? "")).toHaveLength(6002);
 });
 
 test("insertions are cut out again, also after more of them, and after a change inside of one", () => {

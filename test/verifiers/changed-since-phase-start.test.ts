@@ -2,6 +2,7 @@ import { chmod, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from "
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { writeFiles } from "../support/write-files.js";
 import { aProject, refused } from "./a-project.js";
 
 const NAME = "changed_since_phase_start";
@@ -146,8 +147,7 @@ describe("changed_since_phase_start", () => {
     await write("huge", "x");
     await truncate(join(root, "huge"), 2 ** 40);
     await expect(snapshot(NAME, { path: "huge" })).rejects.toMatchObject({ code: "TOO_LARGE" });
-    await mkdir(join(root, "many"));
-    for (let index = 0; index < 2000; index += 1) await writeFile(join(root, "many", `${index}`), "x");
+    await writeFiles(root, Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`many/${index}`, "x"])));
     expect(await snapshot(NAME, { path: "many" })).toHaveLength(2000);
     await write("many/one-more", "x");
     await expect(snapshot(NAME, { path: "many" })).rejects.toThrow("more than 2000 files");

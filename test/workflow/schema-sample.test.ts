@@ -6,6 +6,7 @@ import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { exampleEvidence } from "../../src/gate/format.js";
 import { sampleBy } from "../../src/workflow/schema-sample.js";
+import { howOften } from "../support/how-often.js";
 import { makeEngine } from "../support/make-engine.js";
 
 /** The gate of a workflow with this schema. */
@@ -268,7 +269,7 @@ describe("examples for any schema", () => {
           if (value !== undefined && part !== undefined) expect(part.safeParse(value).error, field).toBeUndefined();
         }
       }),
-      { numRuns: 150 },
+      { numRuns: howOften(60, 600) },
     );
     expect(given, "some schemas have an example").toBeGreaterThan(3);
   });
@@ -284,7 +285,7 @@ describe("examples for any schema", () => {
           expect(z.fromJSONSchema(jsonSchema).safeParse(example).error).toBeUndefined();
         }
       }),
-      { numRuns: 100 },
+      { numRuns: howOften(50, 400) },
     );
   });
 });

@@ -3,11 +3,10 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { ActionBody, SessionDetail } from "../wire.js";
 import { NameField, ownName } from "./answer.js";
-import { asFailure, type Failure, post } from "./api.js";
+import { about, asFailure, type Failure, post } from "./api.js";
 import { go, href } from "./router.js";
-import { about, announce } from "./state.js";
 import { line } from "./text.js";
-import { Failed } from "./view.js";
+import { announce, Failed } from "./view.js";
 
 type Action = ActionBody["action"];
 
@@ -44,12 +43,15 @@ function possible({ kind, summary: { status } }: SessionDetail): readonly Action
 export function Actions({ detail, onDone }: { readonly detail: SessionDetail; readonly onDone: () => void }) {
   const actions = possible(detail);
   const asked = useSignal<Action>("pause");
+  // The phase that the person sees when the dialog opens: the session may go on meanwhile.
+  const seen = useSignal<number | undefined>(undefined);
   const error = useSignal<Failure | undefined>(undefined);
   const dialog = useRef<HTMLDialogElement>(null);
   if (actions.length === 0) return null;
-  const { sessionId, target } = detail.summary;
+  const { sessionId, target, current } = detail.summary;
   const ask = (action: Action) => {
     asked.value = action;
+    seen.value = detail.kind === "phased" && typeof current === "number" ? current : undefined;
     error.value = undefined;
     dialog.current?.querySelector("form")?.reset();
     dialog.current?.showModal();
@@ -57,7 +59,10 @@ export function Actions({ detail, onDone }: { readonly detail: SessionDetail; re
   const carryOut = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
-    const body: ActionBody = { action: asked.value, by: String(data.get("by")), note: String(data.get("note")) };
+    const body: ActionBody = {
+      ...{ action: asked.value, by: String(data.get("by")), note: String(data.get("note")) },
+      phase: seen.value,
+    };
     ownName.value = body.by;
     try {
       await post(`sessions/${sessionId}/action`, body);
@@ -87,6 +92,7 @@ export function Actions({ detail, onDone }: { readonly detail: SessionDetail; re
             <strong>
               <bdi>{line(target === "" ? sessionId : target, 200)}</bdi>
             </strong>
+            {seen.value !== undefined && `, at phase ${seen.value}`}
           </p>
           <p>{text} It is recorded with your name.</p>
           <NameField names={[]} />

@@ -1,14 +1,13 @@
 /** What waits for a person, with all that the person has to see; and the answer. */
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
-import type { About, AnswerBody, Waiting } from "../wire.js";
-import { asFailure, type Failure, post } from "./api.js";
+import type { About, AnswerBody, Waiting, WaitingLine } from "../wire.js";
+import { about, asFailure, type Failure, post } from "./api.js";
 import { Notes, Problems, Verifications } from "./findings.js";
 import { sign } from "./passkey.js";
-import { about, announce } from "./state.js";
 import { Line, Long, line } from "./text.js";
 import { Differences, Tree } from "./tree.js";
-import { Failed } from "./view.js";
+import { announce, Failed } from "./view.js";
 
 /** Whoever answered or acted last on this page: the name for the next time. */
 export const ownName = signal("");
@@ -212,6 +211,6 @@ export function WaitingNow({
 }
 
 /** Who may answer, if not everybody. */
-export function WhoMay({ waiting: { approvers } }: { readonly waiting: Waiting }) {
+export function WhoMay({ waiting: { approvers } }: { readonly waiting: WaitingLine }) {
   return approvers === undefined ? null : <span class="quiet"> by {line(approvers.join(" or "), 200)}</span>;
 }

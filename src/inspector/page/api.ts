@@ -1,10 +1,38 @@
-/** Requests to the server, and the data of a view, read again when something about it changes. */
-import { useSignal } from "@preact/signals";
+/**
+ * The server: what it tells all views, requests to it, its stream of changes, and the data of a view, read again when
+ * something about it changes.
+ */
+import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { ApiError, LiveMessage } from "../wire.js";
-import { onMessage } from "./live.js";
+import type { About, ApiError, Inbox, LiveMessage, LoginAnswer } from "../wire.js";
 import { base } from "./router.js";
-import { login } from "./state.js";
+
+/** Whether the server answers this browser: unknown until the first answer. */
+export const login = signal<"unknown" | "done" | "needed">("unknown");
+
+/** What the inspector can do; the same as long as the page is open. */
+export const about = signal<About>({ kinds: [], actions: [], approvers: [], unsigned: false, title: "" });
+
+/** The requests that wait for a person: their number, and the sessions that may have one. */
+export const waiting = signal<{ readonly count: number; readonly ids: ReadonlySet<string> } | undefined>(undefined);
+
+/** Keeps what the inbox has. */
+export function noteInbox({ items }: Inbox): void {
+  waiting.value = { count: items.length, ids: new Set<string>(items.map(({ sessionId }) => sessionId)) };
+}
+
+/** Returns true for a change of the inbox. To read it costs the server a look at every active session. */
+export function changesInbox(message: LiveMessage): boolean {
+  if (message.type === "reset") return true;
+  const { count = 0, ids = new Set() } = waiting.peek() ?? {};
+  if (message.type === "gone") return ids.has(message.sessionId);
+  const { sessionId, waitsFor = [] } = message.session;
+  if (ids.has(sessionId)) return true;
+  if (!waitsFor.some((what) => what !== "host")) return false;
+  // Before the inbox was read: an answer may come first.
+  waiting.value = { count, ids: new Set([...ids, sessionId]) };
+  return true;
+}
 
 /** An answer other than 2xx, or none at all. */
 export class Failure extends Error {
@@ -27,8 +55,17 @@ export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 
 /** Sends a change to the API. */
 export function post<T>(path: string, body: object): Promise<T> {
-  const headers = { "content-type": "application/json", "x-phasegate": "1" };
+  const headers = { "content-type": "application/json", "x-phasegate": localStorage.getItem(WRITE_KEY) ?? "1" };
   return request<T>(path, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+/** Where the browser keeps the key for changes: other servers on this machine get this one's cookies, but not this. */
+const WRITE_KEY = `phasegate ${base}`;
+
+/** Logs in with the secret of the URL. */
+export async function logIn(token: string): Promise<void> {
+  const { writeKey } = await post<LoginAnswer>("login", { token });
+  localStorage.setItem(WRITE_KEY, writeKey);
 }
 
 async function request<T>(path: string, options: RequestInit): Promise<T> {
@@ -47,6 +84,86 @@ async function request<T>(path: string, options: RequestInit): Promise<T> {
   if (response.ok) return response.json();
   const { error }: ApiError = await response.json();
   throw new Failure(response.status, error);
+}
+
+/**
+ * Whether changes arrive. The browser opens a lost connection again by itself and names the last message that it has got; where
+ * it gives up, a new stream is opened, and everything is read anew.
+ */
+export const connection = signal<"opening" | "open" | "lost">("opening");
+
+/** The wait before a stream that has failed is opened again, in milliseconds. */
+const AGAIN_MS = 2000;
+
+const listeners = new Set<(message: LiveMessage) => void>();
+
+/** Calls a function with every message. Returns a function that ends this. */
+export function onMessage(listener: (message: LiveMessage) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function tell(message: LiveMessage): void {
+  for (const listener of listeners) listener(message);
+}
+
+let stream: EventSource | undefined;
+
+/** A browser has six connections to a server for all of its tabs: those that nobody sees give theirs back after this time. */
+const HIDDEN_MS = 5000;
+
+/**
+ * Opens the stream, and keeps it open while somebody sees the page. Resolves when it is open, or can't be opened: what is read
+ * after that misses nothing. `isAllowed` is asked before it is opened again: the login may have ended.
+ */
+export function openStream(isAllowed: () => Promise<boolean>): Promise<void> {
+  let hiding: ReturnType<typeof setTimeout> | undefined;
+  const isHidden = () => document.visibilityState === "hidden";
+  const close = () => {
+    stream?.close();
+    stream = undefined;
+  };
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hiding);
+    if (isHidden()) hiding = setTimeout(close, HIDDEN_MS);
+    else if (stream === undefined) open(isAllowed, false);
+  });
+  // A page that the browser keeps for "back" would hold its connection, too.
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", ({ persisted }) => persisted && stream === undefined && open(isAllowed, false));
+  if (isHidden()) return Promise.resolve();
+  // A proxy may hold the stream back.
+  const patience = new Promise<void>((resolve) => setTimeout(resolve, AGAIN_MS));
+  return Promise.race([open(isAllowed, true), patience]);
+}
+
+function open(isAllowed: () => Promise<boolean>, isFirst: boolean): Promise<void> {
+  const opened = new EventSource(`${base}api/events`);
+  stream = opened;
+  // A new stream does not know what this page has missed; one that the browser continues does.
+  let isAnew = !isFirst;
+  return new Promise((resolve) => {
+    opened.addEventListener("open", () => {
+      connection.value = "open";
+      if (isAnew) tell({ type: "reset" });
+      isAnew = false;
+      resolve();
+    });
+    opened.addEventListener("message", ({ data }) => tell(JSON.parse(data)));
+    opened.addEventListener("error", () => {
+      connection.value = "lost";
+      if (opened.readyState === EventSource.CLOSED) setTimeout(reopen, AGAIN_MS, isAllowed, opened);
+      resolve();
+    });
+  });
+}
+
+async function reopen(isAllowed: () => Promise<boolean>, failed: EventSource): Promise<void> {
+  const is = await isAllowed();
+  // Nobody sees the page any more, or another stream was opened meanwhile.
+  if (stream !== failed) return;
+  if (is) open(isAllowed, false);
+  else setTimeout(reopen, AGAIN_MS, isAllowed, failed);
 }
 
 /** The data of a view: what was read last, or why it can't be read. */

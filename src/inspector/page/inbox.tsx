@@ -1,20 +1,20 @@
 /** All that waits for a person, the oldest request first. */
 import { useSignal } from "@preact/signals";
-import type { Inbox as Items, LiveMessage, Waiting } from "../wire.js";
+import { useEffect } from "preact/hooks";
+import type { Inbox as Items, Waiting, WaitingLine } from "../wire.js";
 import { AnswerForm, Matter, WhoMay } from "./answer.js";
-import { useData } from "./api.js";
+import { changesInbox, noteInbox, useData } from "./api.js";
 import { href } from "./router.js";
-import { waitingCount } from "./state.js";
 import { Ago, Line, line, number, Some, State } from "./text.js";
 import { Empty, Heading, Loading } from "./view.js";
 
-/** Any change may be a question, or an answer to one. */
-const isAbout = (_: LiveMessage) => true;
-
 /** The view of the inbox. */
 export function Inbox() {
-  const inbox = useData<Items>("inbox", isAbout);
-  if (inbox.data !== undefined) waitingCount.value = inbox.data.items.length;
+  const inbox = useData<Items>("inbox", changesInbox);
+  const { data } = inbox;
+  useEffect(() => {
+    if (data !== undefined) noteInbox(data);
+  }, [data]);
   return (
     <>
       <Heading title="Inbox">
@@ -42,7 +42,7 @@ export function Inbox() {
 }
 
 interface RequestProps {
-  readonly waiting: Waiting;
+  readonly waiting: WaitingLine;
   readonly isFirst: boolean;
   readonly onDone: () => void;
 }
@@ -75,16 +75,27 @@ function Request({ waiting, isFirst, onDone }: RequestProps) {
             <Ago at={askedAt} suffix=" ago" />
           </span>
         </summary>
-        {isOpen.value && (
-          <>
-            <Matter waiting={waiting} />
-            <AnswerForm waiting={waiting} onDone={onDone} />
-            <p>
-              <a href={href(["sessions", sessionId], { answer: "1" })}>Open the session</a>
-            </p>
-          </>
-        )}
+        {isOpen.value && <Whole line={waiting} onDone={onDone} />}
       </details>
     </li>
+  );
+}
+
+/** A request with all that it is about, which is read when it is opened. */
+function Whole({ line: { sessionId, request }, onDone }: { readonly line: WaitingLine; readonly onDone: () => void }) {
+  // What a request is about does not change. The session may ask something else: that is another line.
+  const waiting = useData<Waiting>(`sessions/${encodeURIComponent(sessionId)}/waiting?${request}`, () => false);
+  return (
+    <Loading of={waiting} what="the request">
+      {(whole) => (
+        <>
+          <Matter waiting={whole} />
+          <AnswerForm waiting={whole} onDone={onDone} />
+          <p>
+            <a href={href(["sessions", sessionId], { answer: "1" })}>Open the session</a>
+          </p>
+        </>
+      )}
+    </Loading>
   );
 }

@@ -1,7 +1,7 @@
 /**
  * The inspector's page. This is the entry file of the folder:
  *
- * - state.ts, api.ts, live.ts, router.ts: what all views know; requests; the stream of changes; the URL
+ * - api.ts, router.ts: the server: requests and the stream of changes; the URL
  * - text.tsx: text from outside, times; tree.tsx: JSON and differences; view.tsx: parts of all views
  * - sessions.tsx, list.ts: the list of sessions, and how it changes; session.tsx: one session; attempts.tsx, records.tsx,
  *   routed.tsx: its attempts, log and audit, entries of routed and recorded ones; findings.tsx: what gates found; graph.tsx: drawings
@@ -13,17 +13,28 @@ import { useSignal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import type { About, Inbox as Items } from "../wire.js";
-import { asFailure, type Failure, get, post } from "./api.js";
+import {
+  about,
+  asFailure,
+  changesInbox,
+  connection,
+  type Failure,
+  get,
+  logIn,
+  login,
+  noteInbox,
+  onMessage,
+  openStream,
+  waiting,
+} from "./api.js";
 import { Inbox } from "./inbox.js";
-import { connection, onMessage, openStream } from "./live.js";
 import { Invitation } from "./passkey.js";
 import { followLinks, href, place } from "./router.js";
 import { Session } from "./session.js";
 import { Sessions } from "./sessions.js";
-import { about, announcement, login, waitingCount } from "./state.js";
 import { Statistics } from "./statistics.js";
 import { line, number } from "./text.js";
-import { Empty, Failed, Heading } from "./view.js";
+import { announcement, Empty, Failed, Heading } from "./view.js";
 import { Workflow, Workflows } from "./workflows.js";
 
 const VIEWS = [
@@ -59,7 +70,7 @@ function Nothing() {
 function Header() {
   const { segments } = place.value;
   const current = segments[0] ?? "sessions";
-  const count = waitingCount.value;
+  const count = waiting.value?.count;
   return (
     <header>
       <a class="skip" href="#main">
@@ -135,13 +146,13 @@ async function begin(): Promise<void> {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token !== null) {
     history.replaceState(null, "", location.pathname + location.search);
-    await post("login", { token });
+    await logIn(token);
   }
   about.value = await get<About>("about");
+  await openStream(isAllowed);
   login.value = "done";
-  openStream(isAllowed);
   const count = async () => {
-    waitingCount.value = (await get<Items>("inbox")).items.length;
+    noteInbox(await get<Items>("inbox"));
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const countSoon = (wait: number) => {
@@ -152,7 +163,7 @@ async function begin(): Promise<void> {
       count().catch(() => undefined);
     }, wait);
   };
-  onMessage(() => countSoon(500));
+  onMessage((message) => changesInbox(message) && countSoon(500));
   countSoon(0);
 }
 

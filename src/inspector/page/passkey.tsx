@@ -6,9 +6,8 @@ import {
   startRegistration,
 } from "@simplewebauthn/browser";
 import type { AnswerBody, Challenge, ChallengeBody, InvitationView, RegistrationBody } from "../wire.js";
-import { asFailure, type Failure, post } from "./api.js";
+import { about, asFailure, type Failure, post } from "./api.js";
 import { href } from "./router.js";
-import { about } from "./state.js";
 import { line } from "./text.js";
 import { Failed } from "./view.js";
 

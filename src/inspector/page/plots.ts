@@ -40,7 +40,7 @@ export function plotDays(element: HTMLElement, given: StatisticsView["days"]): (
       ...size(),
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
       scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-      axes: [axis, { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000], size: 48 }],
+      axes: [axis, { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000], size: 60 }],
       series: [
         { label: "day", value: "{YYYY}-{MM}-{DD}" },
         { label: "started", stroke: resolved("--accent"), width: 2 },

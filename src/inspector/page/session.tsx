@@ -4,17 +4,15 @@ import { useEffect } from "preact/hooks";
 import type { LiveMessage, PhasedDetail, PhaseLine, SessionDetail } from "../wire.js";
 import { Actions } from "./actions.js";
 import { WaitingNow } from "./answer.js";
-import { useData } from "./api.js";
+import { onMessage, useData } from "./api.js";
 import { Attempts } from "./attempts.js";
 import { Picture } from "./graph.js";
-import { onMessage } from "./live.js";
 import { Audit, Log } from "./records.js";
 import { Recorded, Routed } from "./routed.js";
 import { href, place } from "./router.js";
-import { announce } from "./state.js";
 import { Ago, counted, duration, Line, Long, line, State, Time } from "./text.js";
 import { Tree } from "./tree.js";
-import { Copy, Heading, Loading, Tabs } from "./view.js";
+import { announce, Copy, Heading, Loading, Tabs } from "./view.js";
 
 /** The view of one session. */
 export function Session({ id }: { readonly id: string }) {
@@ -153,11 +151,7 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
     <div class="columns">
       <section aria-labelledby="phases">
         <h2 id="phases">Phases</h2>
-        <ol class="timeline">
-          {phases.map((phase) => (
-            <Phase phase={phase} key={phase.number} />
-          ))}
-        </ol>
+        <Timeline phases={phases} />
         {plan !== undefined && <Plan plan={plan} />}
         {Object.keys(options).length > 0 && (
           <>
@@ -181,9 +175,51 @@ function Phased({ detail }: { readonly detail: PhasedDetail }) {
   );
 }
 
+/** So many phases are shown whole; of more, those around the one that the session is at. */
+const WHOLE = 16;
+const [BEFORE, AFTER] = [3, 8];
+
+function Timeline({ phases }: { readonly phases: readonly PhaseLine[] }) {
+  const at = phases.findIndex(({ state }) => NOW.has(state));
+  const middle = at === -1 ? phases.length - 1 : at;
+  const isLong = phases.length > WHOLE;
+  const first = isLong ? Math.max(0, Math.min(middle - BEFORE, phases.length - BEFORE - AFTER)) : 0;
+  const end = isLong ? Math.max(middle + AFTER, BEFORE + AFTER) : phases.length;
+  return (
+    <>
+      <Folded phases={phases.slice(0, first)} word="before" />
+      <ol class="timeline" start={first + 1}>
+        {phases.slice(first, end).map((phase) => (
+          <Phase phase={phase} key={phase.number} />
+        ))}
+      </ol>
+      <Folded phases={phases.slice(end)} word="ahead" />
+    </>
+  );
+}
+
+function Folded({ phases, word }: { readonly phases: readonly PhaseLine[]; readonly word: string }) {
+  if (phases.length === 0) return null;
+  return (
+    <details class="folded">
+      <summary>
+        {counted(phases.length, "phase")} {word}
+      </summary>
+      <ol class="timeline">
+        {phases.map((phase) => (
+          <Phase phase={phase} key={phase.number} />
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+/** The states of the phase that a session is at. */
+const NOW: ReadonlySet<PhaseLine["state"]> = new Set(["working", "refused", "waiting", "paused", "failed"]);
+
 function Phase({ phase }: { readonly phase: PhaseLine }) {
   const { number, name, state, waived, tasks, attempts, startedAt, completedAt } = phase;
-  const isNow = ["working", "refused", "waiting", "paused", "failed"].includes(state);
+  const isNow = NOW.has(state);
   const spent =
     startedAt !== undefined && completedAt !== undefined ? Date.parse(completedAt) - Date.parse(startedAt) : undefined;
   const done = tasks.filter(({ state }) => state === "done").length;

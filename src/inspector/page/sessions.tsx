@@ -2,13 +2,11 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ListedSession, WorkflowList } from "../wire.js";
-import { useData } from "./api.js";
+import { about, onMessage, useData } from "./api.js";
 import { applyMessage, FILTERS, listed, queryOf, readList, readMore } from "./list.js";
-import { onMessage } from "./live.js";
 import { go, href, hrefWith, place } from "./router.js";
-import { about, announce } from "./state.js";
 import { Ago, counted, Line, line, number, State } from "./text.js";
-import { Empty, Failed, Heading } from "./view.js";
+import { announce, Empty, Failed, Heading } from "./view.js";
 
 const WIDE = matchMedia("(min-width: 760px)");
 /** The height of a row in pixels, as list.css has it. */
@@ -256,7 +254,7 @@ function Row({ session, index }: { readonly session: ListedSession; readonly ind
         <State of={status} />
       </td>
       <th scope="row" class="c-target">
-        <a href={href(["sessions", sessionId])}>
+        <a href={href(["sessions", sessionId])} title={target.length > 40 ? line(target) : undefined}>
           <Line text={target === "" ? sessionId : target} />
         </a>
       </th>

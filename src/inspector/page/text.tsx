@@ -2,9 +2,8 @@
  * Text from outside: evidence, names, notes, the contents of files. It is never HTML; what can't be seen, or would turn the
  * text around it, is shown as a sign; and what is long is cut. Times and numbers are here, too.
  */
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { now } from "./state.js";
 
 /** Control characters; and those that are invisible, or change the direction of the text around them. */
 const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -41,11 +40,12 @@ export function Line({
 }
 
 const LONG_FIRST = 2000;
+const LINES_FIRST = 60;
 const LONG_MORE = 20_000;
 
 /** A text from outside with its lines. A long one is cut, with a button for more. */
 export function Long({ text, code = false }: { readonly text: string; readonly code?: boolean }) {
-  const shown = useSignal(LONG_FIRST);
+  const shown = useSignal(firstOf(text));
   const isCut = text.length > shown.value;
   const part = visible(isCut ? text.slice(0, shown.value) : text);
   return (
@@ -68,6 +68,13 @@ export function Long({ text, code = false }: { readonly text: string; readonly c
       )}
     </>
   );
+}
+
+/** The characters that are shown at first: so many, or so many lines. */
+function firstOf(text: string): number {
+  const part = text.slice(0, LONG_FIRST);
+  const lines = part.split("\n");
+  return lines.length <= LINES_FIRST ? LONG_FIRST : lines.slice(0, LINES_FIRST).join("\n").length;
 }
 
 /** What may be wider than its place is reached with the keyboard. */
@@ -124,6 +131,12 @@ export function Time({ at }: { readonly at: string }) {
     </time>
   );
 }
+
+/** The time, every 20 seconds: for ages. */
+const now = signal(Date.now());
+setInterval(() => {
+  now.value = Date.now();
+}, 20_000);
 
 /** How long ago a moment was: `3 min`. The moment itself when the pointer is on it. */
 export function Ago({ at, suffix = "" }: { readonly at: string; readonly suffix?: string }) {

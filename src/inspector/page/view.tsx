@@ -1,11 +1,18 @@
 /** What all views have in common: heading, states of loading and failure, tabs, buttons that copy. */
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Loaded } from "./api.js";
+import { about, type Loaded } from "./api.js";
 import { go, hrefWith, place } from "./router.js";
-import { about, announce } from "./state.js";
 import { line } from "./text.js";
+
+/** What a screen reader says next. */
+export const announcement = signal("");
+
+/** Has a screen reader say something, without moving the focus. */
+export function announce(text: string): void {
+  announcement.value = text;
+}
 
 let shownPath = location.pathname;
 

@@ -1,0 +1,78 @@
+/** What requests say: path, query and body, each checked before anything else reads it. */
+import * as z from "zod/mini";
+import { signatureSchema } from "../approval/message.js";
+import { PhasegateError } from "../errors.js";
+
+const BODY_MAX = 64 * 1024;
+
+/** The bodies of requests, as wire.ts has their types. */
+export const loginBody = z.object({ token: z.string().check(z.maxLength(1000)) });
+const name = z.string().check(z.maxLength(200));
+const text = z.string().check(z.maxLength(2000));
+const challenge = {
+  decision: z.enum(["approve", "deny"]),
+  by: name,
+  note: z.optional(text),
+  request: name,
+};
+export const challengeBody = z.object(challenge);
+export const answerBody = z.object({
+  ...challenge,
+  what: z.enum(["approval", "waiver"]),
+  evidenceHash: z.optional(name),
+  signature: z.optional(signatureSchema),
+});
+export const invitationBody = z.object({ invitation: name, response: z.optional(z.unknown()) });
+export const actionBody = z.object({
+  action: z.enum(["retry", "skip", "override", "pause", "resume", "delete"]),
+  by: name,
+  note: text,
+  phase: z.optional(z.int()),
+});
+
+/** Reads a body, up to a limit, and checks it. */
+export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = request.body?.getReader();
+  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+    bytes += part.value.length;
+    if (bytes > BODY_MAX) throw invalid("body", `at most ${BODY_MAX} bytes`, "Write less.");
+    chunks.push(part.value);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(await new Blob(chunks as BlobPart[]).text());
+  } catch {
+    throw invalid("body", "JSON", "Send the body as JSON.");
+  }
+  const checked = schema.safeParse(value);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "", "Correct this member of the body.");
+}
+
+/** Returns a whole number of the query; undefined if it has none of this name. */
+export function numberIn(query: URLSearchParams, key: string): number | undefined {
+  const value = query.get(key);
+  if (value === null) return undefined;
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw invalid(key, "a whole number", "Begin at the first page.");
+}
+
+/** Returns the parts of a path. */
+export function segmentsOf(path: string): readonly string[] {
+  try {
+    return path.split("/").map(decodeURIComponent);
+  } catch {
+    throw invalid("path", "a path whose % signs are followed by two digits", "Correct the URL.");
+  }
+}
+
+/** Returns the error for a member that is not valid. */
+export function invalid(field: string, expected: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} is not valid: ${expected} expected`, {
+    remedy,
+    details: { field, expected },
+  });
+}
