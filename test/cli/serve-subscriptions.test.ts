@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { until } from "../mcp/http-server.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { writeFiles } from "../support/write-files.js";
 import { connectToServe } from "./serve-client.js";
