@@ -74,6 +74,8 @@ export interface ErrorDetails {
   IDEMPOTENCY_KEY_REUSED: { readonly key: string };
   /** Somebody else's commit came first. */
   CONFLICT: { readonly sessionId: string; readonly version?: number };
+  /** The caller has ended the call before its outcome was written: nothing was written. */
+  CANCELLED: { readonly operation: string };
   /** Too many operations at once. */
   BUSY: { readonly running: number; readonly limit: number };
   /** The log of a session is not what was written. */

@@ -2,8 +2,12 @@
  * Registers the tools of phased workflows, routed workflows and workspaces with a host's MCP server.
  * This is the entry file of the folder:
  *
- * - tools.ts: tools, their annotations and answers; the prompt `run_workflow`
- * - resources.ts: workflows and sessions as resources, in pages
+ * - tools.ts: the tools of phased and routed workflows, with their annotations and answers; workspace-tools.ts: those of a
+ *   workspace, the search tool, and the prompt `run_workflow`
+ * - resources.ts: workflows, sessions and documents as resources, in pages; completions
+ * - changes.ts: list changes, and subscriptions to sessions
+ * - follow.ts: progress, log messages and cancellation during a call
+ * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
@@ -14,7 +18,6 @@ import type {
   ServerContext,
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
-import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetry.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -23,20 +26,13 @@ import type { Action, DispatchOptions } from "../tools/phased/actions.js";
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
 import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
-import type { SearchTool } from "../tools/search-tool.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
 import { isJsonObject } from "../workflow/json.js";
 import { isSessionId } from "../workflow/names.js";
-import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
-import { publishedInput } from "../workspace/tools/tool.js";
-import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
+import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
 import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
-import {
-  notifyListChanged,
-  registerSessionResources,
-  registerWorkflowResources,
-  type WorkflowPoll,
-} from "./resources.js";
+import { followCall } from "./follow.js";
+import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
 /** The option of all tools to be watched. */
 export interface WatchedTools {
@@ -61,6 +57,11 @@ export interface WorkflowRegistration {
    * or request would otherwise leak a listener on the engine.
    */
   dispose(): void;
+  /**
+   * Sends updates of a resource, as if the client had subscribed: for a transport of protocol 2026-07-28, whose
+   * subscriptions the server does not see. Missing without resources of sessions.
+   */
+  subscribe?(uri: string): Promise<void>;
 }
 
 /**
@@ -72,10 +73,11 @@ export interface WorkflowRegistration {
  */
 export function registerWorkflowTool(
   server: McpServer,
-  engine: Engine,
+  host: Engine,
   options: RegisterWorkflowToolOptions = {},
 ): WorkflowRegistration {
-  const { resources = true, poll, telemetry, ...toolOptions } = options;
+  const { resources = true, poll, telemetry, actor, authorize, ...toolOptions } = options;
+  const engine = actor === undefined ? host : host.as(actor, authorize);
   const tool = createWorkflowTool(engine, toolOptions);
   server.registerTool(
     tool.name,
@@ -87,7 +89,9 @@ export function registerWorkflowTool(
     },
     async (input, ctx) => {
       const open: OpenForm = {};
-      const people: DispatchOptions = {
+      const { end, ...followed } = followCall(ctx, engine, sessionIn(input));
+      const given: DispatchOptions = {
+        ...followed,
         askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
           const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
           const { answer, form } = elicitApproval(server, ctx, { ...request, about });
@@ -101,18 +105,25 @@ export function registerWorkflowTool(
         },
       };
       const response = await (telemetry === undefined
-        ? tool.dispatch(input, people)
+        ? tool.dispatch(input, given)
         : telemetry.measure(
             callOf(tool.name, tool.actions, input, ctx),
-            () => tool.dispatch(input, people),
+            () => tool.dispatch(input, given),
             (answer) => outcomeOf(answer, answer.status === "error"),
           ));
+      end();
       return open.form ?? callResult(response, response.status === "error");
     },
   );
+  server.server.registerCapabilities({ logging: {} });
   const maxChars = maxCharsFor(options.maxTokens);
-  const dispose = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : () => {};
-  return { tool, dispose };
+  if (!resources) return { tool, dispose: () => {} };
+  return { tool, ...registerResources(server, engine, { ...tool, maxChars }, poll) };
+}
+
+/** Returns the session that a call names. */
+function sessionIn(input: unknown): unknown {
+  return isJsonObject(input) ? input.session_id : undefined;
 }
 
 /** The form that the client must show before the call has an answer. */
@@ -125,12 +136,22 @@ function registerResources(
   engine: Engine,
   { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
   poll: WorkflowPoll | undefined,
-): () => void {
+): Pick<WorkflowRegistration, "dispose" | "subscribe"> {
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
+  const shared = { list: actions.includes("list_sessions"), maxChars };
   if (workflows) registerWorkflowResources(server, engine, maxChars);
-  if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions"), maxChars });
-  return workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : () => {};
+  if (sessions) registerSessionResources(server, engine, shared);
+  if (actions.includes("get_document")) registerDocumentResources(server, engine, shared);
+  const subscriptions: Subscriptions | undefined = sessions ? registerSubscriptions(server, engine) : undefined;
+  const stop = workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : undefined;
+  return {
+    ...(subscriptions && { subscribe: subscriptions.subscribe }),
+    dispose: () => {
+      stop?.();
+      subscriptions?.dispose();
+    },
+  };
 }
 
 /** Returns a call as it is measured. What the client chooses freely is in it only if it is one of ours. */
@@ -162,7 +183,7 @@ function outcomeOf(answer: object, isError: boolean): MeasuredOutcome {
 }
 
 /** Returns an answer as MCP has it: structured, and as text for clients without structured output. */
-function callResult(answer: object, isError: boolean): CallToolResult {
+export function callResult(answer: object, isError: boolean): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: { ...answer }, isError };
 }
 
@@ -193,6 +214,31 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
   };
 }
 
+/** A client during a call, whose model a `SamplingDecider` can ask. */
+export interface CallingClient {
+  /** Returns what the client can do; undefined if it has not said so. */
+  getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
+  /** Asks the client's model. */
+  createMessage(
+    params: {
+      messages: { role: "user"; content: { type: "text"; text: string } }[];
+      systemPrompt: string;
+      maxTokens: number;
+    },
+    options: { signal: AbortSignal; timeout: number },
+  ): Promise<unknown>;
+}
+
+/** Options of {@link registerRoutedTools}. */
+export interface RegisterRoutedToolsOptions extends RoutedToolsOptions, WatchedTools {
+  /**
+   * Runs each call of a client. With `AsyncLocalStorage` a `SamplingDecider` finds the client that is calling:
+   * `during: (client, call) => clients.run(client, call)` and `new SamplingDecider({ server: () => clients.getStore() })`.
+   * Default: just runs it.
+   */
+  readonly during?: <T>(client: CallingClient, call: () => Promise<T>) => Promise<T>;
+}
+
 /**
  * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): one for each
  * call (list, start, advance, resume, status, suspend, cancel, retry, history), or a single one for all. Returns them.
@@ -202,19 +248,25 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
 export function registerRoutedTools(
   server: McpServer,
   engine: RoutedEngine,
-  { telemetry, ...options }: RoutedToolsOptions & WatchedTools = {},
+  options: RegisterRoutedToolsOptions = {},
 ): readonly RoutedTool[] {
-  const tools = createRoutedTools(engine, options);
+  const { during = (_, call) => call(), telemetry, ...toolsOptions } = options;
+  const tools = createRoutedTools(engine, toolsOptions);
   const actions = [...namedCalls(options.calls ?? ALL_CALLS, options.names ?? {}).values()];
-  for (const tool of tools) registerTool(server, tool, actions, telemetry);
+  for (const tool of tools) registerTool(server, tool, { during, actions, telemetry });
   return tools;
 }
 
 function registerTool(
   server: McpServer,
   tool: RoutedTool,
-  actions: readonly string[],
-  telemetry: WatchedTools["telemetry"],
+  {
+    during,
+    actions,
+    telemetry,
+  }: Required<Pick<RegisterRoutedToolsOptions, "during" | "telemetry">> & {
+    readonly actions: readonly string[];
+  },
 ): void {
   const { name, title, description, inputSchema, outputSchema } = tool;
   server.registerTool(
@@ -228,20 +280,22 @@ function registerTool(
     },
     async (input, ctx) => {
       const open: OpenForm = {};
+      const client: CallingClient = {
+        getClientCapabilities: () => server.server.getClientCapabilities(),
+        createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
+      };
       const people: RoutedCallOptions = {
         askPerson: async (question) => {
-          const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about: aboutOf(question) });
+          const about = aboutOf(question);
+          const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about });
           open.form = form;
           return answer;
         },
       };
+      const call = () => during(client, () => tool.dispatch(input, people));
       const answered = await (telemetry === undefined
-        ? tool.dispatch(input, people)
-        : telemetry.measure(
-            callOf(name, actions, input, ctx),
-            () => tool.dispatch(input, people),
-            ({ body, isError }) => outcomeOf(body, isError),
-          ));
+        ? call()
+        : telemetry.measure(callOf(name, actions, input, ctx), call, ({ body, isError }) => outcomeOf(body, isError)));
       return open.form ?? callResult(answered.body, answered.isError);
     },
   );
@@ -261,101 +315,4 @@ function annotations({ title, calls }: RoutedTool): ToolAnnotations {
     idempotentHint: readOnly,
     openWorldHint: false,
   };
-}
-
-/**
- * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server
- * (`@modelcontextprotocol/server` 2.x).
- */
-export function registerSearchTool(server: McpServer, tool: SearchTool, { telemetry }: WatchedTools = {}): void {
-  server.registerTool(
-    tool.name,
-    {
-      title: "Search standards",
-      description: tool.description,
-      inputSchema: tool.inputSchema,
-      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-    },
-    async (input, ctx) => {
-      const answer = await (telemetry === undefined
-        ? tool.handler(input)
-        : telemetry.measure(
-            callOf(tool.name, [], input, ctx),
-            () => tool.handler(input),
-            (found) => outcomeOf(found, found.status === "error"),
-          ));
-      return callResult(answer, answer.status === "error");
-    },
-  );
-}
-
-/** The output schema of all workspace tools. It is short because each tool publishes it. */
-const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
-
-/**
- * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
- * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
- * connection, so its client may write only to the sessions that it has created or reopened. Returns the connection.
- */
-export function registerWorkspaceTools(
-  server: McpServer,
-  workspace: Pick<Workspace, "connect">,
-  { telemetry, ...options }: ConnectOptions & WatchedTools = {},
-): WorkspaceConnection {
-  const connection = workspace.connect(options);
-  for (const tool of connection.tools) {
-    const { name, title, description, readOnly } = tool;
-    server.registerTool(
-      name,
-      {
-        title,
-        description,
-        inputSchema: passThroughSchema(publishedInput(tool)),
-        outputSchema: passThroughSchema(ANSWER),
-        annotations: {
-          readOnlyHint: readOnly,
-          // Saving an output again replaces it; the other tools only add. The hint is not defined for tools that only read.
-          ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
-          openWorldHint: false,
-        },
-      },
-      async (input, ctx) => {
-        const result = await (telemetry === undefined
-          ? connection.call(name, input)
-          : telemetry.measure(
-              callOf(name, [], input, ctx),
-              () => connection.call(name, input),
-              (answer) => outcomeOf(answer, !answer.success),
-            ));
-        return callResult(result, !result.success);
-      },
-    );
-  }
-  return connection;
-}
-
-/**
- * Registers the prompt `run_workflow` with a host's own MCP server: the text of `workflowInstructions` with the current
- * workflows, and the one that the user chose. Sections can be removed or replaced.
- */
-export function registerWorkflowPrompt(
-  server: McpServer,
-  workspace: Pick<Workspace, "workflows" | "variables">,
-  options: Pick<InstructionsContext, "sections"> = {},
-): void {
-  const workflow = z.string().optional().describe("The workflow's name");
-  server.registerPrompt(
-    "run_workflow",
-    {
-      title: "Run a workflow",
-      description: "How to run a workflow with the tools of this server",
-      argsSchema: z.object({ workflow }),
-    },
-    async ({ workflow: wanted }) => {
-      const { variables } = workspace;
-      const text = workflowInstructions({ ...options, variables, workflows: await workspace.workflows() });
-      const task = wanted === undefined ? "Ask me which workflow to run." : `Run the workflow ${wanted} now.`;
-      return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
-    },
-  );
 }

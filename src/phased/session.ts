@@ -29,6 +29,7 @@ import type { RefusedStep } from "./refusals.js";
 import { type LoadedPhased, SessionDecisions } from "./session-decisions.js";
 import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
+import type { Followed } from "./verify/verify.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import type { SessionCommit } from "./watch.js";
 
@@ -143,8 +144,13 @@ export class Session<
    * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when the phase was tried `limits.maxAttemptsTotal` times.
    * @throws {PhasegateError} `DEFINITION_CHANGED` when the gate's schema is no longer the pinned one.
    * @throws {PhasegateError} `DEFINITION_INVALID` when the output of the gate's schema is not JSON.
+   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before anything was written.
    */
-  completePhase<N extends Phase>(phase: N, evidence: Evidence[N], request: Keyed = {}): Promise<CompleteResult> {
+  completePhase<N extends Phase>(
+    phase: N,
+    evidence: Evidence[N],
+    request: Keyed & Followed = {},
+  ): Promise<CompleteResult> {
     let submission: SafeEvidence;
     try {
       // Copied at once: later changes by the caller must not become evidence.

@@ -42,6 +42,7 @@ const EXPORTS = {
   ],
   "phasegate/mcp": [
     "createHealth",
+    "createMcpHttpHandler",
     "registerRoutedTools",
     "registerSearchTool",
     "registerWorkflowPrompt",
@@ -106,6 +107,7 @@ const ERROR_CODES = [
   "APPROVAL_REFUSED",
   "ATTEMPTS_EXHAUSTED",
   "BUSY",
+  "CANCELLED",
   "CONFLICT",
   "CONTENT_UNAVAILABLE",
   "CURSOR_INVALID",

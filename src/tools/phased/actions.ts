@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import type { ApprovalRequest } from "../../phased/approval/ledger.js";
 import type { WaiverRequest } from "../../phased/approval/waivers.js";
 import type { Engine } from "../../phased/engine.js";
+import type { Followed } from "../../phased/verify/verify.js";
 import type { Metrics } from "../../runtime/operations.js";
 import type { PersonsAnswer } from "../dispatch.js";
 import { fieldNames, isOptional, type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
@@ -237,8 +238,8 @@ export type WorkflowResponse = {
   readonly [key: string]: unknown;
 };
 
-/** The options that a host adds to a call. */
-export interface DispatchOptions {
+/** The options that a host adds to a call. `signal` and `onCheck` are those of `complete_phase`. */
+export interface DispatchOptions extends Followed {
   /**
    * Asks a person during the call, if one is present; returns undefined if there is no answer. The engine checks the
    * answer like any other: unsigned, it counts only if the host allows that.
