@@ -6,6 +6,7 @@
  */
 
 export { createHealth, type Health, type HealthOptions } from "./http/health.js";
+export type { WatchedTools } from "./mcp/calls.js";
 export type { WorkflowPoll } from "./mcp/changes.js";
 export {
   createMcpHttpHandler,
@@ -21,7 +22,6 @@ export {
   type RegisterWorkflowToolOptions,
   registerRoutedTools,
   registerWorkflowTool,
-  type WatchedTools,
   type WorkflowRegistration,
 } from "./mcp/tools.js";
 export { registerSearchTool, registerWorkflowPrompt, registerWorkspaceTools } from "./mcp/workspace-tools.js";

@@ -14,22 +14,44 @@ const EVERY_MS = 10_000;
 
 /** A call that is followed for its client. */
 export interface FollowedCall extends Followed {
-  /** Ends what follows the call. */
-  end(): void;
+  readonly ctx: ServerContext;
+  readonly sessionId: unknown;
+  /** Ends the reports of progress; missing if the client asked for none. */
+  readonly end?: () => void;
 }
 
-/** Follows a call on a session for the client that made it. */
-export function followCall(ctx: ServerContext, engine: Engine, sessionId: unknown): FollowedCall {
-  const stops = typeof sessionId === "string" ? logWarnings(ctx, engine, sessionId) : [];
-  const progress = reportProgress(ctx);
-  return {
-    signal: ctx.mcpReq.signal,
-    ...(progress && { onCheck: progress.onCheck }),
-    end: () => {
-      progress?.end();
-      for (const stop of stops) stop();
-    },
-  };
+/** Follows the calls of a server's clients. It listens to the engine once, however many calls there are. */
+export class Followers {
+  /** The calls under way. Whoever has added a call takes it out. */
+  readonly calls = new Set<FollowedCall>();
+  readonly #stops: readonly (() => void)[];
+
+  constructor(engine: Engine) {
+    const listen = <N extends keyof typeof WARNINGS>(name: N, text: (payload: EngineNotifications[N]) => string) =>
+      engine.on(name, (payload) => {
+        for (const call of this.calls) if (call.sessionId === payload.sessionId) warn(call, text(payload));
+      });
+    this.#stops = [
+      listen("conflict", WARNINGS.conflict),
+      listen("stepRefused", WARNINGS.stepRefused),
+      listen("planTicksPending", WARNINGS.planTicksPending),
+      listen("snapshotsTaken", WARNINGS.snapshotsTaken),
+    ];
+  }
+
+  /** Follows a call on a session for the client that made it. */
+  follow(ctx: ServerContext, sessionId: unknown): FollowedCall {
+    const { signal, _meta } = ctx.mcpReq;
+    const progress = _meta?.progressToken === undefined ? {} : reportProgress(ctx, _meta.progressToken);
+    const call = { ctx, sessionId, signal, ...progress };
+    this.calls.add(call);
+    return call;
+  }
+
+  /** Listens no longer. */
+  dispose(): void {
+    for (const stop of this.#stops) stop();
+  }
 }
 
 /** A check that runs. */
@@ -39,13 +61,11 @@ interface Running {
 }
 
 /**
- * Returns a listener that sends a progress notification for each check that begins or ends, and while checks run;
- * undefined if the client sent no progress token. `progress` counts the checks that have ended, with a fraction that
+ * Returns a listener that sends a progress notification for each check that begins or ends, and while checks run, to a
+ * client that sent a token for that. `progress` counts the checks that have ended, with a fraction that
  * grows while others run: the protocol requires that each is greater than the one before.
  */
-function reportProgress(ctx: ServerContext) {
-  const progressToken = ctx.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return undefined;
+function reportProgress(ctx: ServerContext, progressToken: string | number) {
   const running: Running[] = [];
   let [sent, done, total] = [0, 0, 0];
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -99,20 +119,8 @@ const WARNINGS = {
     `snapshots for phase ${phase} were taken late: what has changed since it was entered is in them`,
 } as const;
 
-/** Sends the engine's warnings about a session to the client. Returns functions that end it. */
-function logWarnings(ctx: ServerContext, engine: Engine, sessionId: string): (() => void)[] {
-  const log = (message: string) => {
-    // The client may disconnect at any time, which is not an error.
-    ctx.mcpReq.log("warning", { session_id: sessionId, message }, "phasegate").catch(() => {});
-  };
-  const listen = <N extends keyof typeof WARNINGS>(name: N, text: (payload: EngineNotifications[N]) => string) =>
-    engine.on(name, (payload) => {
-      if (payload.sessionId === sessionId) log(text(payload));
-    });
-  return [
-    listen("conflict", WARNINGS.conflict),
-    listen("stepRefused", WARNINGS.stepRefused),
-    listen("planTicksPending", WARNINGS.planTicksPending),
-    listen("snapshotsTaken", WARNINGS.snapshotsTaken),
-  ];
+/** Sends a warning about a session to a client that is calling. */
+function warn({ ctx, sessionId }: FollowedCall, message: string): void {
+  // The client may disconnect at any time, which is not an error.
+  ctx.mcpReq.log("warning", { session_id: sessionId, message }, "phasegate").catch(() => {});
 }

@@ -8,18 +8,12 @@
  * - changes.ts: list changes, and subscriptions to sessions
  * - follow.ts: progress, log messages and cancellation during a call
  * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
+ * - calls.ts: how calls are measured
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import type {
-  CallToolResult,
-  InputRequiredResult,
-  McpServer,
-  ServerContext,
-  ToolAnnotations,
-} from "@modelcontextprotocol/server";
+import type { CallToolResult, InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
-import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetry.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
 import type { Action, DispatchOptions } from "../tools/phased/actions.js";
@@ -27,18 +21,11 @@ import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from 
 import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
-import { isJsonObject } from "../workflow/json.js";
-import { isSessionId } from "../workflow/names.js";
+import { callOf, outcomeOf, type WatchedTools } from "./calls.js";
 import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
 import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
-import { followCall } from "./follow.js";
+import { Followers } from "./follow.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
-
-/** The option of all tools to be watched. */
-export interface WatchedTools {
-  /** Watches the calls: `createTelemetry` of `phasegate/otel` makes one. Default: none. */
-  readonly telemetry?: Pick<Telemetry, "measure"> | undefined;
-}
 
 /** Options of {@link registerWorkflowTool}. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, WatchedTools {
@@ -79,6 +66,7 @@ export function registerWorkflowTool(
   const { resources = true, poll, telemetry, actor, authorize, ...toolOptions } = options;
   const engine = actor === undefined ? host : host.as(actor, authorize);
   const tool = createWorkflowTool(engine, toolOptions);
+  const followers = new Followers(engine);
   server.registerTool(
     tool.name,
     {
@@ -89,7 +77,7 @@ export function registerWorkflowTool(
     },
     async (input, ctx) => {
       const open: OpenForm = {};
-      const { end, ...followed } = followCall(ctx, engine, sessionIn(input));
+      const followed = followers.follow(ctx, Object(input).session_id);
       const given: DispatchOptions = {
         ...followed,
         askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
@@ -111,19 +99,19 @@ export function registerWorkflowTool(
             () => tool.dispatch(input, given),
             (answer) => outcomeOf(answer, answer.status === "error"),
           ));
-      end();
+      followers.calls.delete(followed);
+      followed.end?.();
       return open.form ?? callResult(response, response.status === "error");
     },
   );
   server.server.registerCapabilities({ logging: {} });
   const maxChars = maxCharsFor(options.maxTokens);
-  if (!resources) return { tool, dispose: () => {} };
-  return { tool, ...registerResources(server, engine, { ...tool, maxChars }, poll) };
-}
-
-/** Returns the session that a call names. */
-function sessionIn(input: unknown): unknown {
-  return isJsonObject(input) ? input.session_id : undefined;
+  const registered = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : undefined;
+  const dispose = () => {
+    followers.dispose();
+    registered?.dispose();
+  };
+  return { tool, ...registered, dispose };
 }
 
 /** The form that the client must show before the call has an answer. */
@@ -151,34 +139,6 @@ function registerResources(
       stop?.();
       subscriptions?.dispose();
     },
-  };
-}
-
-/** Returns a call as it is measured. What the client chooses freely is in it only if it is one of ours. */
-function callOf(tool: string, actions: readonly string[], input: unknown, ctx: ServerContext): MeasuredCall {
-  const { action, session_id: session, instance_id: instance } = isJsonObject(input) ? input : {};
-  const sessionId = session ?? instance;
-  const { mcpReq } = ctx;
-  return {
-    kind: "call",
-    method: mcpReq.method,
-    tool,
-    action: actions.find((name) => name === action),
-    sessionId: isSessionId(sessionId) ? sessionId : undefined,
-    requestId: String(mcpReq.id),
-    connectionId: ctx.sessionId,
-    meta: mcpReq._meta,
-  };
-}
-
-/** Reads the outcome of a call out of its answer. */
-function outcomeOf(answer: object, isError: boolean): MeasuredOutcome {
-  const body: { readonly [name: string]: unknown } = { ...answer };
-  const sessionId = body.session_id ?? body.instance_id;
-  const code = body.code ?? body.error_code;
-  return {
-    error: isError ? (typeof code === "string" ? code : "INTERNAL") : undefined,
-    sessionId: isSessionId(sessionId) ? sessionId : undefined,
   };
 }
 

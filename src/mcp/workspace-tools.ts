@@ -6,6 +6,7 @@ import { passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
+import { callOf, outcomeOf, type WatchedTools } from "./calls.js";
 import { callResult } from "./tools.js";
 
 /**

@@ -32,6 +32,7 @@
 import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
+import { ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import { admission, type Caller } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
@@ -54,7 +55,7 @@ import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
 import { cleanup, isAccepted, listAndCount } from "./lists.js";
-import { type Notifications, notificationOf, type SessionNotification } from "./notifications.js";
+import type { Notifications, SessionNotification } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
 import { noteRefusal, stepRefusals } from "./refusals.js";
@@ -133,7 +134,8 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     trustsHeads: options.storage.capabilities.remote === true,
     onCommit: (commit, before) => {
       const { sessionId, head, events, at } = commit;
-      const of = notificationOf(sessionId, head, at);
+      const { workflowType, target, owner } = head;
+      const of = { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
       const link = options.inspectorUrl === undefined ? {} : linkTo(options.inspectorUrl, sessionId);
       for (const event of events) announce(notifications, of, event, head.createdAt, link);
       options.telemetry?.committed("phased", commit, before, options.storage);

@@ -1,7 +1,8 @@
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
-import { registerRoutedTools, type WatchedTools } from "../../src/mcp/tools.js";
+import type { WatchedTools } from "../../src/mcp/calls.js";
+import { registerRoutedTools } from "../../src/mcp/tools.js";
 import type { RoutedEngine } from "../../src/routed/engine.js";
 import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
 import { type Answer, answerOf } from "./connect-in-memory.js";
