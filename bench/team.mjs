@@ -161,6 +161,7 @@ class Agent {
     this.name = name;
     this.token = token;
     this.urls = urls;
+    this.home = index;
     this.#at = index;
     this.options = index % 2 === 0 ? { versionNegotiation: { mode: "auto" } } : {};
   }
@@ -173,6 +174,13 @@ class Agent {
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
     this.#client = client;
     return client;
+  }
+
+  /** Goes back to its own server, if that was down: the others would have all clients in the end. */
+  async goHome() {
+    if (this.#at === this.home) return;
+    await this.leave();
+    this.#at = this.home;
   }
 
   async leave() {
@@ -207,6 +215,7 @@ class Agent {
 /** Works through sessions until the time is over; every change has a key of its own. */
 async function work(agent, findings, isOver) {
   for (let nth = 1; !isOver(); nth += 1) {
+    await agent.goHome();
     const key = `${agent.name}-${nth}`;
     findings.starts.add(key);
     const start = { action: "start", workflow_type: TYPE, target_file: TARGET, idempotency_key: key };
