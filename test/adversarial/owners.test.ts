@@ -309,7 +309,5 @@ describe("an agent's client", () => {
     const askPerson = async () => ({ decision: "approve", by: "ann" }) as const;
     expect(await tool.dispatch(complete, { askPerson })).toMatchObject({ status: "success", checkpoint_passed: false });
     expect(await engine.approvals()).toHaveLength(1);
-    const approver = createWorkflowTool(engine, { actor: { ...ANN, roles: ["agent", "approver"] } });
-    expect(await approver.dispatch(complete, { askPerson })).toMatchObject({ status: "success" });
   });
 });
