@@ -99,14 +99,12 @@ describe("a batch", () => {
 describe("a body", () => {
   it("of millions of tiny values is refused before it is parsed", async () => {
     const { url } = await serve();
-    const begun = performance.now();
     const bomb = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[${"[],".repeat(10_000_000)}1]}}`;
     const before = process.memoryUsage().rss;
     const refused = await send(url, bomb);
     expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("1000000 values and keys")]);
     // Parsed, it takes a gigabyte.
     expect(process.memoryUsage().rss - before).toBeLessThan(600 * 1024 * 1024);
-    expect(performance.now() - begun).toBeLessThan(5000);
     await stillServes(url);
   });
 
