@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { access, readFile } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectTo, until } from "../mcp/http-server.js";
@@ -108,6 +109,65 @@ describe("phasegate serve --listen", () => {
     child.kill("SIGTERM");
     expect(await closed).toBe(0);
     expect(await run("audit", String(session_id), "--state", join(root, "state"))).toMatchObject({ code: 0 });
+  });
+
+  it("answers probes and Prometheus, logs each call once, and is not ready while it ends", async () => {
+    const root = await project();
+    const { child, url, closed, lines } = await serveListening(root, "--grace", "20s");
+    const at = (path: string) => new URL(path, url);
+    const { ask } = await connectTo(url, "2026");
+    const { session_id } = await ask(START);
+    expect((await fetch(at("/readyz"))).status).toBe(200);
+    const complete = ask({ action: "complete_phase", session_id, phase: 1, evidence: { summary: "done" } });
+    await pidIn(root);
+    child.kill("SIGTERM");
+    await expect.poll(async () => (await fetch(at("/readyz"))).status).toBe(503);
+    expect(await (await fetch(at("/readyz"))).json()).toEqual({ status: "draining" });
+    expect((await fetch(at("/healthz"))).status).toBe(200);
+    const metrics = await (await fetch(at("/metrics"))).text();
+    expect(metrics).toMatch(/^mcp_server_operation_duration_seconds_count\{.*phasegate_action="start".*\} 1$/m);
+    expect(metrics).toMatch(/^phasegate_operation_duration_seconds_count\{.*phasegate_operation="start".*\} 1$/m);
+    expect(metrics).toMatch(/^phasegate_sessions_active\{.*\} 1$/m);
+    await writeFiles(root, { go: "" });
+    expect(await complete).toMatchObject({ workflow_complete: true });
+    expect(await closed).toBe(0);
+    const calls = lines().filter(({ msg }) => msg === "call");
+    expect(calls).toMatchObject([
+      { level: "info", actor: "local", session: session_id, tool: "pos_workflow", action: "start" },
+      { level: "info", actor: "local", session: session_id, tool: "pos_workflow", action: "complete_phase" },
+    ]);
+    for (const call of calls) {
+      expect(call).toMatchObject({ durationMs: expect.any(Number), requestId: expect.any(String) });
+    }
+    expect(lines().filter(({ msg }) => msg === "request")).toEqual([]);
+  });
+
+  it("gives the metrics to whom may see all sessions, and the probes to anybody", async () => {
+    const root = await project();
+    const tokens = join(root, "tokens.json");
+    const [agent, viewer] = await Promise.all(
+      ["agent", "viewer"].map(async (role) =>
+        (await run("tokens", "add", `a-${role}`, "--role", role, "--tokens", tokens)).stdout.trim(),
+      ),
+    );
+    const { url } = await serveListening(root, "--tokens", tokens);
+    const get = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetch(new URL(path, url), { headers })).status;
+    const bearer = (token: string | undefined) => ({ authorization: `Bearer ${token}` });
+    expect(await get("/metrics")).toBe(401);
+    expect(await get("/metrics", bearer(agent))).toBe(403);
+    expect(await get("/metrics", bearer(viewer))).toBe(200);
+    expect(await get("/metrics", { ...bearer(viewer), origin: "https://evil.example" })).toBe(403);
+    expect(await get("/healthz")).toBe(200);
+    // An orchestrator asks by an address.
+    const { port } = new URL(url);
+    const status = await new Promise((resolve) =>
+      request({ port, path: "/readyz", headers: { host: "10.0.0.7:8080" } }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      }).end(),
+    );
+    expect(status).toBe(200);
   });
 
   it("is killed and comes back: the client's repeated call is carried out once", async () => {
