@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { createHostCheck } from "../login/host-check.js";
 import { firstOf } from "../login/login.js";
 import { createOAuthLogin } from "../login/oauth-login.js";
-import { createQuotas, quotaResponse } from "../login/quotas.js";
+import { type Quotas, quotaResponse } from "../login/quotas.js";
 import { createTokenLogin } from "../login/token-login.js";
 import { createMcpHttpHandler } from "../mcp/http.js";
 import { byOwner } from "../ports/actor.js";
@@ -27,6 +27,7 @@ interface Listening {
   readonly at: Address;
   readonly served: readonly Served[];
   readonly watching: Watching;
+  readonly quotas: Quotas;
   readonly maxBodyBytes: number;
   readonly log: Logger;
   readonly times: HttpTimes;
@@ -35,13 +36,12 @@ interface Listening {
 /** Serves MCP over HTTP. Rejects if the port is not available, or the login can't work. */
 export async function serveListening(
   options: ListenOptions,
-  { at, served, watching, maxBodyBytes, log, times }: Listening,
+  { at, served, watching, quotas, maxBodyBytes, log, times }: Listening,
 ) {
-  const { hostName = [], allowOrigin = [], grace = 0, quota = {} } = options;
+  const { hostName = [], allowOrigin = [], grace = 0 } = options;
   const login = loginOf(options, log);
   const hosts = [...localhostAllowedHostnames(), ...hostName];
   const check = createHostCheck({ hosts, origins: [...hosts, ...allowOrigin] });
-  const quotas = createQuotas(quota);
   const handler = createMcpHttpHandler({
     register: (server, { actor }) => {
       const client = { telemetry: watching.calls(actor.name), ...(login && { actor }) };

@@ -114,7 +114,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 type EngineBasis = CurrentTrust &
   Pick<
     EngineOptions,
-    "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner" | "telemetry"
+    "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner" | "quotas" | "telemetry"
   >;
 
 /** A client that a product's tools are registered for. */

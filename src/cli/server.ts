@@ -5,11 +5,13 @@
 import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
+import { createQuotas, type Quotas } from "../login/quotas.js";
 import type { Registration } from "../mcp/http.js";
 import { serveOverStdio } from "../mcp/stdio.js";
-import type { Owner } from "../ports/actor.js";
+import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
+import type { Quota } from "./listen-options.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { type Client, engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
@@ -69,14 +71,16 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   // One client on stdio has nobody who would ask for its metrics.
   const watching =
     options.listen === undefined ? undefined : await (await import("./watching.js")).openWatching(storage, log);
+  const quotas = createQuotas(options.quota ?? {});
+  const more = { telemetry: watching?.telemetry, quotas: actorQuotas(quotas, options.quota) };
   const served: Served[] = [];
   try {
     for (const open of prepared) {
-      const product = await open?.(storage && { ...basis, storage, telemetry: watching?.telemetry });
+      const product = await open?.(storage && { ...basis, storage, ...more });
       if (product !== undefined) served.push(product);
     }
     const inspecting = await inspectorOf(options, basis, served, storage, log);
-    const serving = await begin({ served, watching, owner: basis.owner }, options, terminal, log);
+    const serving = await begin({ served, watching, quotas, owner: basis.owner }, options, terminal, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
@@ -121,11 +125,20 @@ interface Opened {
   readonly owner: Owner | undefined;
   /** Missing if nothing listens. */
   readonly watching: Watching | undefined;
+  readonly quotas: Quotas;
+}
+
+/** Returns what engines ask: nothing is counted that has no limit. */
+function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: Quota = {}): ActorQuotas {
+  return {
+    ...(sessions && { session: quotas.session }),
+    ...(verifiersAtOnce && { verifier: quotas.verifier }),
+  };
 }
 
 /** Begins to serve: MCP over HTTP, routed workflows over HTTP, or MCP on stdio. */
 async function begin(
-  { served, watching, owner }: Opened,
+  { served, watching, quotas, owner }: Opened,
   options: ServeOptions,
   terminal: Terminal,
   log: Logger,
@@ -134,7 +147,7 @@ async function begin(
   const maxBodyBytes = Math.max(MESSAGE_BYTES, maxEvidence * BYTES_PER_CHARACTER);
   if (at !== undefined && watching !== undefined) {
     const { serveListening } = await import("./listen.js");
-    return serveListening(options, { at, served, watching, maxBodyBytes, log, times: HTTP_TIMES });
+    return serveListening(options, { at, served, watching, quotas, maxBodyBytes, log, times: HTTP_TIMES });
   }
   const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
   if (http === undefined || routed === undefined) {

@@ -170,6 +170,36 @@ describe("phasegate serve --listen", () => {
     expect(status).toBe(200);
   });
 
+  it("refuses an agent more sessions and more verifiers at once than their quota, and says what to do", async () => {
+    const root = await project();
+    const tokens = join(root, "tokens.json");
+    const [ann, bob] = await Promise.all(
+      ["ann", "bob"].map(async (name) =>
+        (await run("tokens", "add", name, "--role", "agent", "--tokens", tokens)).stdout.trim(),
+      ),
+    );
+    const { url } = await serveListening(root, "--tokens", tokens, "--quota", "sessions=2,verifiers=1");
+    const one = await connectTo(url, "2026", { token: ann ?? "" });
+    const other = await connectTo(url, "2026", { token: bob ?? "" });
+    const { session_id: first } = await one.ask(START);
+    const { session_id: second } = await one.ask(START);
+    expect(await one.ask(START)).toMatchObject({
+      code: "SESSION_LIMIT",
+      remediation: expect.stringContaining("Complete one of them first."),
+    });
+    expect(await other.ask(START)).toMatchObject({ status: "success" });
+    const complete = { action: "complete_phase", phase: 1, evidence: { summary: "done" } };
+    const running = one.ask({ ...complete, session_id: first });
+    await pidIn(root);
+    expect(await one.ask({ ...complete, session_id: second })).toMatchObject({
+      code: "BUSY",
+      remediation: "Nothing was done: send the same call again in 2 s.",
+    });
+    await writeFiles(root, { go: "" });
+    expect(await running).toMatchObject({ workflow_complete: true });
+    expect(await one.ask({ ...complete, session_id: second })).toMatchObject({ workflow_complete: true });
+  });
+
   it("is killed and comes back: the client's repeated call is carried out once", async () => {
     const root = await project();
     const first = await serveListening(root);
@@ -231,7 +261,9 @@ describe("phasegate serve --listen", () => {
     [["--tokens", "t.json"], /need --listen/],
     [["--quota", "calls=5"], /need --listen/],
     [["--listen", "127.0.0.1:0", "--quota", "calls=0"], /calls=N/],
-    [["--listen", "127.0.0.1:0", "--quota", "sessions=5"], /calls=N/],
+    [["--listen", "127.0.0.1:0", "--quota", "steps=5"], /calls=N/],
+    [["--listen", "127.0.0.1:0", "--quota", "sessions=5"], /no owners to count/],
+    [["--listen", "127.0.0.1:0", "--quota", "verifiers=5"], /no owners to count/],
     [["--listen", "127.0.0.1:0", "--http", "0"], /exclude each other/],
     [["--listen", "127.0.0.1:0", "--tokens", "missing.json"], /missing\.json/],
   ])("refuses %j", async (flags, message) => {
