@@ -22,6 +22,8 @@ export interface ListenOptions {
   /** In milliseconds. */
   readonly grace?: number;
   readonly quota?: Quota;
+  /** The port of the inspector; true if it is served at /inspector, behind the same login. */
+  readonly inspector?: number | true;
 }
 
 /** How much each actor may use. */
@@ -100,8 +102,11 @@ function isLoopback(host: string): boolean {
 
 /** Throws if options are missing or have no effect. */
 export function requireComplete(given: ListenOptions & { readonly http?: number }, hasWorkspace: boolean): void {
-  const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota, http } = given;
+  const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota, inspector, http } = given;
   const hasLogin = tokens !== undefined || oauthIssuer !== undefined;
+  if (inspector === true && (listen === undefined || !hasLogin)) {
+    throw usage("--inspector without a port needs --listen and a login", "Give a port: --inspector 0 takes any free one.");
+  }
   if (listen === undefined) {
     const others = [tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota];
     if (others.every((one) => one === undefined)) return;

@@ -4,6 +4,8 @@
  */
 import { localhostAllowedHostnames } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
+import { HOST_ACTIONS } from "../inspector/actions.js";
+import type { Inspector } from "../inspector/inspector.js";
 import { createHostCheck } from "../login/host-check.js";
 import { firstOf } from "../login/login.js";
 import { createOAuthLogin } from "../login/oauth-login.js";
@@ -15,7 +17,8 @@ import type { Login } from "../ports/login.js";
 import { packageVersion } from "./exit-codes.js";
 import { type HttpTimes, listen } from "./http-server.js";
 import type { Address, ListenOptions } from "./listen-options.js";
-import type { Served } from "./products.js";
+import type { Served, ServeOptions } from "./products.js";
+import type { PageOf } from "./server.js";
 import { TokensFile } from "./tokens-file.js";
 import type { Watching } from "./watching.js";
 
@@ -28,6 +31,8 @@ interface Listening {
   readonly served: readonly Served[];
   readonly watching: Watching;
   readonly quotas: Quotas;
+  /** What the page for people shows; missing without a storage. */
+  readonly page: PageOf | undefined;
   readonly maxBodyBytes: number;
   readonly log: Logger;
   readonly times: HttpTimes;
@@ -35,8 +40,8 @@ interface Listening {
 
 /** Serves MCP over HTTP. Rejects if the port is not available, or the login can't work. */
 export async function serveListening(
-  options: ListenOptions,
-  { at, served, watching, quotas, maxBodyBytes, log, times }: Listening,
+  options: ServeOptions,
+  { at, served, watching, quotas, page, maxBodyBytes, log, times }: Listening,
 ) {
   const { hostName = [], allowOrigin = [], grace = 0 } = options;
   const login = loginOf(options, log);
@@ -59,13 +64,16 @@ export async function serveListening(
     onError: (err) => log.warn({ err }, "http"),
   });
   const { health } = watching;
+  const inspector = login && page && options.inspector === true ? await inspectorAt(options, page, login, hosts) : undefined;
   const answer = async (request: Request) => {
-    const isMetrics = new URL(request.url).pathname === "/metrics";
+    const { pathname } = new URL(request.url);
+    const isMetrics = pathname === "/metrics";
     // An orchestrator knows neither the server's names nor a token. These answers are the same for everybody.
     const probed = isMetrics ? undefined : await health.handle(request);
     if (probed !== undefined) return probed;
     const refused = check(request) ?? (isMetrics && login ? await refusedMetrics(login, request) : undefined);
     if (refused !== undefined) return refused;
+    if (inspector !== undefined && isAt(INSPECTOR, pathname)) return inspector.fetch(request);
     return (isMetrics ? await health.handle(request) : undefined) ?? handler.fetch(request);
   };
   const where = { host: at.host, maxConnections: MAX_CONNECTIONS };
@@ -75,6 +83,7 @@ export async function serveListening(
     ended: serving.ended,
     close: () => {
       health.drain();
+      inspector?.close();
       // New calls are refused, and those under way get their time; the connections end with their answers.
       handler
         .close(grace)
@@ -82,6 +91,24 @@ export async function serveListening(
         .finally(() => serving.close());
     },
   };
+}
+
+const INSPECTOR = "/inspector";
+
+function isAt(base: string, path: string): boolean {
+  return path === base || path.startsWith(`${base}/`);
+}
+
+/** Creates the page for people. What each may do is decided by their roles. */
+async function inspectorAt(
+  options: ServeOptions,
+  { engines, inspected }: PageOf,
+  login: Login,
+  hosts: readonly string[],
+): Promise<Inspector> {
+  const { framesIn, inspectorOver } = await import("./inspect.js");
+  const shown = { ...inspected, codeFrame: framesIn(options), actions: HOST_ACTIONS };
+  return inspectorOver(engines, shown, { access: { login }, basePath: INSPECTOR, hosts });
 }
 
 function loginOf({ tokens, oauthIssuer, oauthResource }: ListenOptions, log: Logger): Login | undefined {

@@ -89,8 +89,6 @@ export interface ServeOptions extends TrustOptions, VerifierOptions, ListenOptio
   readonly routedTools: "separate" | "single";
   /** The port, if routed workflows are served over HTTP. */
   readonly http?: number;
-  /** The port of the inspector, if it is served as well. */
-  readonly inspector?: number;
   /** Missing if no workspace is served. */
   readonly workspace?: WorkspaceFolders;
 }

@@ -11,6 +11,7 @@ import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
+import type { Inspected, inspectorOver } from "./inspect.js";
 import type { Quota } from "./listen-options.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
@@ -79,8 +80,9 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
       const product = await open?.(storage && { ...basis, storage, ...more });
       if (product !== undefined) served.push(product);
     }
-    const inspecting = await inspectorOf(options, basis, served, storage, log);
-    const serving = await begin({ served, watching, quotas, owner: basis.owner }, options, terminal, log);
+    const inspected = storage && inspectedBy(options, basis, served, storage, log);
+    const inspecting = await inspectorOf(options, inspected, log);
+    const serving = await begin({ served, watching, quotas, inspected, owner: basis.owner }, options, terminal, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
@@ -95,25 +97,37 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   }
 }
 
-/** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
-async function inspectorOf(
+/** Returns what the page for people shows. */
+function inspectedBy(
   options: ServeOptions,
   { approvers, hashKey, allowUnsignedApprovals = false }: Awaited<ReturnType<typeof engineBasis>>,
   served: readonly Served[],
-  storage: StorageAdapter | undefined,
+  storage: StorageAdapter,
   log: Logger,
-): Promise<Serving | undefined> {
-  const { inspector: port, state = "", approvers: approversFile } = options;
-  if (port === undefined || storage === undefined) return undefined;
+): PageOf {
+  const { state = "", approvers: approversFile } = options;
   const [engine] = served.flatMap((product) => product.engine ?? []);
   const [routed] = served.flatMap((product) => product.routed ?? []);
+  return {
+    engines: { storage, ...(engine && { engine }), ...(routed && { routed }) },
+    inspected: {
+      ...{ log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals },
+      title: withoutPasswords(state),
+    },
+  };
+}
+
+/** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
+async function inspectorOf(
+  options: ServeOptions,
+  page: PageOf | undefined,
+  log: Logger,
+): Promise<Serving | undefined> {
+  const { inspector: port } = options;
+  if (port === undefined || port === true || page === undefined) return undefined;
   const { framesIn, serveInspector } = await import("./inspect.js");
-  const engines = { storage, ...(engine && { engine }), ...(routed && { routed }) };
-  const serving = await serveInspector(engines, {
-    ...{ option: "--inspector", port, log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals },
-    title: withoutPasswords(state),
-    codeFrame: framesIn(options),
-  });
+  const codeFrame = framesIn(options);
+  const serving = await serveInspector(page.engines, { ...page.inspected, codeFrame, option: "--inspector", port });
   log.info({ url: serving.url }, "inspector");
   return serving;
 }
@@ -126,6 +140,14 @@ interface Opened {
   /** Missing if nothing listens. */
   readonly watching: Watching | undefined;
   readonly quotas: Quotas;
+  /** Missing without a storage. */
+  readonly inspected: PageOf | undefined;
+}
+
+/** What the page for people shows. */
+export interface PageOf {
+  readonly engines: Parameters<typeof inspectorOver>[0];
+  readonly inspected: Inspected;
 }
 
 /** Returns what engines ask: nothing is counted that has no limit. */
@@ -138,7 +160,7 @@ function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: Quota = {}):
 
 /** Begins to serve: MCP over HTTP, routed workflows over HTTP, or MCP on stdio. */
 async function begin(
-  { served, watching, quotas, owner }: Opened,
+  { served, watching, quotas, inspected, owner }: Opened,
   options: ServeOptions,
   terminal: Terminal,
   log: Logger,
@@ -147,7 +169,7 @@ async function begin(
   const maxBodyBytes = Math.max(MESSAGE_BYTES, maxEvidence * BYTES_PER_CHARACTER);
   if (at !== undefined && watching !== undefined) {
     const { serveListening } = await import("./listen.js");
-    return serveListening(options, { at, served, watching, quotas, maxBodyBytes, log, times: HTTP_TIMES });
+    return serveListening(options, { at, served, watching, quotas, page: inspected, maxBodyBytes, log, times: HTTP_TIMES });
   }
   const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
   if (http === undefined || routed === undefined) {

@@ -2,7 +2,7 @@
  * The inspector: a page for people on sessions and workflows, and its API, as a handler from `Request` to `Response`. This is
  * the entry file of the folder:
  *
- * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer
+ * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer; logins.ts: people with tokens of their own
  * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
  * - sources.ts: the engines behind it; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
@@ -15,6 +15,7 @@ import { readFile } from "node:fs/promises";
 import type { Approvers, Invitations } from "../approval/approvers.js";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import type { ListedSession } from "../phased/lists.js";
+import { type Access, type Actor, byOwner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { parseSessionId } from "../workflow/names.js";
@@ -90,13 +91,14 @@ export function createInspector(options: InspectorOptions): Inspector {
   const report = options.onError ?? (() => {});
   const clock = fullClock(options.clock ?? systemClock);
   const live = new Live(sources, clock, report);
+  const lives = new Map<string, Live>();
   const { approvers: given = {} } = options;
   const approvers = typeof given === "function" ? given : () => given;
   const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
   const inbox = shared(() => inboxOf(options));
-  const app: App = { options, sources, live, inbox, base, guard, clock, approvers, registrations };
+  const app: App = { options, sources, live, lives, inbox, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
       let response: Response;
@@ -111,7 +113,9 @@ export function createInspector(options: InspectorOptions): Inspector {
       const { status, statusText } = response;
       return new Response(request.method === "HEAD" ? null : response.body, { status, statusText, headers });
     },
-    close: () => live.close(),
+    close: () => {
+      for (const one of [live, ...lives.values()]) one.close();
+    },
   };
 }
 
@@ -119,12 +123,49 @@ interface App {
   readonly options: InspectorOptions;
   readonly sources: readonly Source[];
   readonly live: Live;
+  /** The streams of those who log in: each gets what the actor may see. */
+  readonly lives: Map<string, Live>;
+  /** Whose request it is, where people log in. */
+  readonly actor?: Actor;
   readonly inbox: () => Promise<Inbox>;
   readonly base: string;
   readonly guard: Guard;
   readonly clock: FullClock;
   readonly approvers: () => Approvers;
   readonly registrations: Registrations;
+}
+
+/** Returns the inspector as an actor has it: engines that know only what they may see, and what their roles let them do. */
+function appFor(app: App, actor: Actor | undefined): App {
+  if (actor === undefined) return app;
+  const { engine, routed, recorded, actions = [], unsigned = false, ...more } = app.options;
+  const may = (action: Access) => byOwner({ actor, action, operation: "inspect" });
+  const options: InspectorOptions = {
+    ...more,
+    ...(engine && { engine: engine.as(actor) }),
+    ...(routed && { routed: routed.as(actor) }),
+    // They have no owner.
+    ...(recorded && may("see") && { recorded }),
+    actions: may("operate") ? actions : [],
+    unsigned: unsigned && may("decide"),
+  };
+  return { ...app, options, sources: sourcesOf(options), actor, inbox: () => inboxOf(options) };
+}
+
+/** A revoked token ends a stream after this time at the latest, in milliseconds: the page opens it again. */
+const STREAM_MS = 60_000;
+
+/** Opens a stream of what an actor may see. Pages of one actor share a watcher. */
+function actorStream({ lives, sources, actor, clock, options }: App, request: Request): Response {
+  const key = JSON.stringify([actor?.name, actor?.team, actor?.roles]);
+  let live = lives.get(key);
+  if (live === undefined) {
+    for (const [other, { pages }] of lives) if (pages === 0) lives.delete(other);
+    live = new Live(sources, clock, options.onError ?? (() => {}));
+    lives.set(key, live);
+  }
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(STREAM_MS)]);
+  return live.open(request.headers.get("last-event-id"), signal);
 }
 
 /** Of the callers that come while it runs, all get the next run: none gets what is older than its call. */
@@ -160,9 +201,9 @@ async function answered(app: App, request: Request): Promise<Response> {
   const path = pathname.slice(base.length + 1);
   if (!path.startsWith("api/")) return page(request, path, base);
   if (request.method === "GET" || request.method === "HEAD") {
-    const refused = await guard.login(request);
-    if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
-    return read(app, path.slice(4), searchParams, request);
+    const admitted = await guard.admit(request);
+    if (admitted.refused !== undefined) return refusedBy(admitted.refused);
+    return read(appFor(app, admitted.actor), path.slice(4), searchParams, request);
   }
   if (request.method !== "POST") return refuse(WRONG_METHOD);
   return write(app, path.slice(4), request);
@@ -204,6 +245,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
       return json(about(app));
     case "events":
       if (request.method === "HEAD") return refuse(WRONG_METHOD);
+      if (app.actor !== undefined) return actorStream(app, request);
       return live.open(request.headers.get("last-event-id"), request.signal);
     case "inbox":
       return json(await app.inbox());
@@ -223,9 +265,10 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
   }
 }
 
-function about({ options, sources, approvers }: App): About {
+function about({ options, sources, approvers, actor }: App): About {
   const { actions = [], unsigned = false, title = "phasegate" } = options;
-  return { kinds: sources.map(({ kind }) => kind), actions, approvers: approversIn(approvers()), unsigned, title };
+  const who = actor === undefined ? {} : { actor: actor.name };
+  return { kinds: sources.map(({ kind }) => kind), actions, approvers: approversIn(approvers()), unsigned, title, ...who };
 }
 
 async function session(
@@ -271,18 +314,20 @@ async function found({ sources }: App, id: string): Promise<{ readonly kind: Kin
   throw notThere("there is none", id);
 }
 
-async function write(app: App, path: string, request: Request): Promise<Response> {
-  const { guard, base, options, registrations } = app;
+async function write(host: App, path: string, request: Request): Promise<Response> {
+  const { guard, base, registrations } = host;
   const unsafe = guard.post(request);
   if (unsafe !== undefined) return refuse(unsafe);
   if (path === "login") {
-    const login = guard.loginBy((await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
+    const { token } = await bodyOf(request, loginBody);
+    const login = await guard.loginBy(request, token, base === "" ? "/" : base);
+    if (login instanceof Response) return login;
     if (login === undefined)
       return refuse({
         status: 401,
         code: "TOKEN_WRONG",
         message: "The token is not this inspector's.",
-        remedy: "Open the URL that the inspector has printed last.",
+        remedy: "Open the URL that the inspector has printed last, or enter your own token.",
       });
     return json({ writeKey: login.writeKey } satisfies LoginAnswer, { "set-cookie": login.cookie });
   }
@@ -295,8 +340,12 @@ async function write(app: App, path: string, request: Request): Promise<Response
       isBegin ? await registrations.begin(invitation, place) : await registrations.end(invitation, response, place),
     );
   }
-  const refused = (await guard.login(request)) ?? guard.write(request);
-  if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
+  const admitted = await guard.admit(request);
+  if (admitted.refused !== undefined) return refusedBy(admitted.refused);
+  const unwritten = guard.write(request, admitted);
+  if (unwritten !== undefined) return refuse(unwritten);
+  const app = appFor(host, admitted.actor);
+  const { options, actor } = app;
   const [what, given = "", part] = segmentsOf(path);
   if (what !== "sessions") return refuse(NOT_FOUND);
   if (part !== "challenge" && part !== "answer" && part !== "action") return refuse(NOT_FOUND);
@@ -309,14 +358,21 @@ async function write(app: App, path: string, request: Request): Promise<Response
   if (part === "answer") {
     const said = await bodyOf(request, answerBody);
     if (said.signature === undefined && options.unsigned !== true) return refuse(UNSIGNED);
-    return json(await answer(options, (await found(app, id)).kind, id, said));
+    // A signature says itself whose it is.
+    const by = said.signature === undefined ? (actor?.name ?? said.by) : said.by;
+    return json(await answer(options, (await found(app, id)).kind, id, { ...said, by }));
   }
   const body = await bodyOf(request, actionBody);
   if (options.actions?.includes(body.action) !== true) {
-    const remedy = "The host must allow it: `phasegate inspect --allow-actions`.";
+    const remedy =
+      actor === undefined ? "The host must allow it: `phasegate inspect --allow-actions`." : "Ask an operator.";
     return refuse({ status: 403, code: "NOT_ALLOWED", message: `${body.action} is switched off here.`, remedy });
   }
-  return json(await act(options, (await found(app, id)).kind, id, body));
+  return json(await act(options, (await found(app, id)).kind, id, { ...body, by: actor?.name ?? body.by }));
+}
+
+function refusedBy(refused: Refusal | Response): Response {
+  return refused instanceof Response ? refused : refuse(refused);
 }
 
 const UNSIGNED: Refusal = {
