@@ -105,7 +105,10 @@ export function requireComplete(given: ListenOptions & { readonly http?: number 
   const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota, inspector, http } = given;
   const hasLogin = tokens !== undefined || oauthIssuer !== undefined;
   if (inspector === true && (listen === undefined || !hasLogin)) {
-    throw usage("--inspector without a port needs --listen and a login", "Give a port: --inspector 0 takes any free one.");
+    throw usage(
+      "--inspector without a port needs --listen and a login",
+      "Give a port: --inspector 0 takes any free one.",
+    );
   }
   if (listen === undefined) {
     const others = [tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota];

@@ -64,7 +64,8 @@ export async function serveListening(
     onError: (err) => log.warn({ err }, "http"),
   });
   const { health } = watching;
-  const inspector = login && page && options.inspector === true ? await inspectorAt(options, page, login, hosts) : undefined;
+  const inspector =
+    login && page && options.inspector === true ? await inspectorAt(options, page, login, hosts) : undefined;
   const answer = async (request: Request) => {
     const { pathname } = new URL(request.url);
     const isMetrics = pathname === "/metrics";

@@ -118,11 +118,7 @@ function inspectedBy(
 }
 
 /** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
-async function inspectorOf(
-  options: ServeOptions,
-  page: PageOf | undefined,
-  log: Logger,
-): Promise<Serving | undefined> {
+async function inspectorOf(options: ServeOptions, page: PageOf | undefined, log: Logger): Promise<Serving | undefined> {
   const { inspector: port } = options;
   if (port === undefined || port === true || page === undefined) return undefined;
   const { framesIn, serveInspector } = await import("./inspect.js");
@@ -169,7 +165,16 @@ async function begin(
   const maxBodyBytes = Math.max(MESSAGE_BYTES, maxEvidence * BYTES_PER_CHARACTER);
   if (at !== undefined && watching !== undefined) {
     const { serveListening } = await import("./listen.js");
-    return serveListening(options, { at, served, watching, quotas, page: inspected, maxBodyBytes, log, times: HTTP_TIMES });
+    return serveListening(options, {
+      at,
+      served,
+      watching,
+      quotas,
+      page: inspected,
+      maxBodyBytes,
+      log,
+      times: HTTP_TIMES,
+    });
   }
   const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
   if (http === undefined || routed === undefined) {

@@ -268,7 +268,14 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
 function about({ options, sources, approvers, actor }: App): About {
   const { actions = [], unsigned = false, title = "phasegate" } = options;
   const who = actor === undefined ? {} : { actor: actor.name };
-  return { kinds: sources.map(({ kind }) => kind), actions, approvers: approversIn(approvers()), unsigned, title, ...who };
+  return {
+    kinds: sources.map(({ kind }) => kind),
+    actions,
+    approvers: approversIn(approvers()),
+    unsigned,
+    title,
+    ...who,
+  };
 }
 
 async function session(

@@ -25,7 +25,18 @@ const cursorSchema = z.record(
 );
 type Cursor = z.infer<typeof cursorSchema>;
 
-const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner", "cursor", "limit"] as const;
+const FILTERS = [
+  "kind",
+  "status",
+  "workflow",
+  "phase",
+  "waiting",
+  "stuck",
+  "text",
+  "owner",
+  "cursor",
+  "limit",
+] as const;
 
 /** Lists sessions; `now` is in milliseconds since 1970. */
 export async function listSessions(

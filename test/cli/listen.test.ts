@@ -200,6 +200,40 @@ describe("phasegate serve --listen", () => {
     expect(await one.ask({ ...complete, session_id: second })).toMatchObject({ workflow_complete: true });
   });
 
+  it("serves the page for people behind the same login, each with what their role may do", async () => {
+    const root = await project();
+    const tokens = join(root, "tokens.json");
+    const [ann, bob, vera, olga] = await Promise.all(
+      (["agent", "agent", "viewer", "operator"] as const).map(async (role, index) =>
+        (await run("tokens", "add", `p${index}`, "--role", role, "--tokens", tokens)).stdout.trim(),
+      ),
+    );
+    const { url } = await serveListening(root, "--tokens", tokens, "--inspector");
+    const { ask } = await connectTo(url, "2026", { token: ann ?? "" });
+    const { session_id } = await ask(START);
+    const at = (path: string) => new URL(`/inspector/${path}`, url);
+    const bearer = (token: string | undefined) => ({ authorization: `Bearer ${token}` });
+    expect((await fetch(at("api/sessions"))).status).toBe(401);
+    const idsOf = async (token: string | undefined) => {
+      const { items } = await (await fetch(at("api/sessions"), { headers: bearer(token) })).json();
+      return items.map(({ sessionId }: { sessionId: string }) => sessionId);
+    };
+    expect(await idsOf(ann)).toEqual([session_id]);
+    expect(await idsOf(bob)).toEqual([]);
+    expect(await idsOf(vera)).toEqual([session_id]);
+    const headers = { "content-type": "application/json", "x-phasegate": "1" };
+    const body = JSON.stringify({ action: "pause", by: "", note: "lunch" });
+    const pause = (token: string | undefined) =>
+      fetch(at(`api/sessions/${session_id}/action`), {
+        method: "POST",
+        headers: { ...headers, ...bearer(token) },
+        body,
+      });
+    expect((await pause(vera)).status).toBe(403);
+    expect((await pause(olga)).status).toBe(200);
+    expect(await (await fetch(new URL("/inspector", url))).text()).toContain("/inspector/page.js");
+  });
+
   it("is killed and comes back: the client's repeated call is carried out once", async () => {
     const root = await project();
     const first = await serveListening(root);
@@ -259,6 +293,8 @@ describe("phasegate serve --listen", () => {
     [["--listen", "8080"], /Write HOST:PORT/],
     [["--listen", "127.0.0.1:0", "--oauth-issuer", "https://login.example"], /belong together/],
     [["--tokens", "t.json"], /need --listen/],
+    [["--inspector"], /needs --listen and a login/],
+    [["--listen", "127.0.0.1:0", "--inspector"], /needs --listen and a login/],
     [["--quota", "calls=5"], /need --listen/],
     [["--listen", "127.0.0.1:0", "--quota", "calls=0"], /calls=N/],
     [["--listen", "127.0.0.1:0", "--quota", "steps=5"], /calls=N/],

@@ -102,7 +102,8 @@ function Login() {
   const failure = useSignal<Failure | undefined>(undefined);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    const field = event.currentTarget instanceof HTMLFormElement ? event.currentTarget.elements.namedItem("token") : null;
+    const field =
+      event.currentTarget instanceof HTMLFormElement ? event.currentTarget.elements.namedItem("token") : null;
     if (!(field instanceof HTMLInputElement)) return;
     logIn(field.value.trim()).then(
       () => location.reload(),
@@ -123,8 +124,8 @@ function Login() {
       </form>
       {failure.value && <p role="alert">{failure.value.message}</p>}
       <p>
-        Without a token of your own: open the URL that the inspector has printed when it
-        started: it ends with <code>#token=</code> and a secret.
+        Without a token of your own: open the URL that the inspector has printed when it started: it ends with{" "}
+        <code>#token=</code> and a secret.
       </p>
       <p>
         If that URL leads here, the inspector was started again since, and has printed a new one. Under a server of your
