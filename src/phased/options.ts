@@ -186,7 +186,11 @@ function checkClaims(claims: ResolvedOptions["claims"]): ResolvedOptions["claims
 /** Returns the address without a slash at its end. A secret in it, or a query, would be in every link. */
 function checkInspectorUrl(url: string): string {
   const { protocol = "", search, hash, username, password } = URL.canParse(url) ? new URL(url) : {};
-  if (/^https?:$/.test(protocol) && !search && !hash && !username && !password) return url.replace(/\/+$/, "");
+  if (/^https?:$/.test(protocol) && !search && !hash && !username && !password) {
+    let end = url.length;
+    while (url[end - 1] === "/") end -= 1;
+    return url.slice(0, end);
+  }
   throw new PhasegateError("INVALID_INPUT", "inspectorUrl is not the address of a page", {
     remedy: "Give it as https://tools.example.com/inspector: with http or https, and without a password, ? and #.",
     details: { field: "inspectorUrl", expected: "an http or https URL" },
