@@ -121,7 +121,7 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
 }
 
 /** What an inspector shows and allows. */
-export interface Inspected {
+interface Inspected {
   readonly log: Logger;
   readonly actions?: InspectorOptions["actions"];
   readonly approvers: EngineOptions["approvers"] | undefined;
@@ -141,6 +141,12 @@ interface Served extends Inspected {
 }
 
 type Engines = Partial<OpenedState> & Pick<OpenedState, "storage">;
+
+/** What the page of a server shows. */
+export interface PageOf {
+  readonly engines: Engines;
+  readonly inspected: Inspected;
+}
 
 /** Creates an inspector over what is open. */
 export function inspectorOver(

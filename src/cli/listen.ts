@@ -16,9 +16,9 @@ import { byOwner } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
 import { packageVersion } from "./exit-codes.js";
 import { type HttpTimes, listen } from "./http-server.js";
+import type { PageOf } from "./inspect.js";
 import type { Address, ListenOptions } from "./listen-options.js";
 import type { Served, ServeOptions } from "./products.js";
-import type { PageOf } from "./server.js";
 import { TokensFile } from "./tokens-file.js";
 import type { Watching } from "./watching.js";
 

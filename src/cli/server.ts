@@ -11,7 +11,7 @@ import { serveOverStdio } from "../mcp/stdio.js";
 import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
-import type { Inspected, inspectorOver } from "./inspect.js";
+import type { PageOf } from "./inspect.js";
 import type { Quota } from "./listen-options.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
@@ -138,12 +138,6 @@ interface Opened {
   readonly quotas: Quotas;
   /** Missing without a storage. */
   readonly inspected: PageOf | undefined;
-}
-
-/** What the page for people shows. */
-export interface PageOf {
-  readonly engines: Parameters<typeof inspectorOver>[0];
-  readonly inspected: Inspected;
 }
 
 /** Returns what engines ask: nothing is counted that has no limit. */
