@@ -23,7 +23,7 @@ import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere, waitingOf } from "./inbox.js";
-import { Live } from "./live.js";
+import { ActorStreams, Live } from "./live.js";
 import { approversIn, challengeFor, originOf, placeOf, Registrations } from "./passkeys.js";
 import {
   actionBody,
@@ -91,14 +91,14 @@ export function createInspector(options: InspectorOptions): Inspector {
   const report = options.onError ?? (() => {});
   const clock = fullClock(options.clock ?? systemClock);
   const live = new Live(sources, clock, report);
-  const lives = new Map<string, Live>();
+  const streams = new ActorStreams(clock, report);
   const { approvers: given = {} } = options;
   const approvers = typeof given === "function" ? given : () => given;
   const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
   const inbox = shared(() => inboxOf(options));
-  const app: App = { options, sources, live, lives, inbox, base, guard, clock, approvers, registrations };
+  const app: App = { options, sources, live, streams, inbox, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
       let response: Response;
@@ -114,7 +114,8 @@ export function createInspector(options: InspectorOptions): Inspector {
       return new Response(request.method === "HEAD" ? null : response.body, { status, statusText, headers });
     },
     close: () => {
-      for (const one of [live, ...lives.values()]) one.close();
+      live.close();
+      streams.close();
     },
   };
 }
@@ -124,7 +125,7 @@ interface App {
   readonly sources: readonly Source[];
   readonly live: Live;
   /** The streams of those who log in: each gets what the actor may see. */
-  readonly lives: Map<string, Live>;
+  readonly streams: ActorStreams;
   /** Whose request it is, where people log in. */
   readonly actor?: Actor;
   readonly inbox: () => Promise<Inbox>;
@@ -150,22 +151,6 @@ function appFor(app: App, actor: Actor | undefined): App {
     unsigned: unsigned && may("decide"),
   };
   return { ...app, options, sources: sourcesOf(options), actor, inbox: () => inboxOf(options) };
-}
-
-/** A revoked token ends a stream after this time at the latest, in milliseconds: the page opens it again. */
-const STREAM_MS = 60_000;
-
-/** Opens a stream of what an actor may see. Pages of one actor share a watcher. */
-function actorStream({ lives, sources, actor, clock, options }: App, request: Request): Response {
-  const key = JSON.stringify([actor?.name, actor?.team, actor?.roles]);
-  let live = lives.get(key);
-  if (live === undefined) {
-    for (const [other, { pages }] of lives) if (pages === 0) lives.delete(other);
-    live = new Live(sources, clock, options.onError ?? (() => {}));
-    lives.set(key, live);
-  }
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(STREAM_MS)]);
-  return live.open(request.headers.get("last-event-id"), signal);
 }
 
 /** Of the callers that come while it runs, all get the next run: none gets what is older than its call. */
@@ -245,7 +230,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
       return json(about(app));
     case "events":
       if (request.method === "HEAD") return refuse(WRONG_METHOD);
-      if (app.actor !== undefined) return actorStream(app, request);
+      if (app.actor !== undefined) return app.streams.open(app.actor, sources, request);
       return live.open(request.headers.get("last-event-id"), request.signal);
     case "inbox":
       return json(await app.inbox());
