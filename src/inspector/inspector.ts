@@ -145,8 +145,7 @@ function appFor(app: App, actor: Actor | undefined): App {
     ...more,
     ...(engine && { engine: engine.as(actor) }),
     ...(routed && { routed: routed.as(actor) }),
-    // They have no owner.
-    ...(recorded && may("see") && { recorded }),
+    ...(recorded && may("see") && { recorded }), // without owners
     actions: may("operate") ? actions : [],
     unsigned: unsigned && may("decide"),
   };
@@ -187,7 +186,7 @@ async function answered(app: App, request: Request): Promise<Response> {
   if (!path.startsWith("api/")) return page(request, path, base);
   if (request.method === "GET" || request.method === "HEAD") {
     const admitted = await guard.admit(request);
-    if (admitted.refused !== undefined) return refusedBy(admitted.refused);
+    if (admitted.refused !== undefined) return refuse(admitted.refused);
     return read(appFor(app, admitted.actor), path.slice(4), searchParams, request);
   }
   if (request.method !== "POST") return refuse(WRONG_METHOD);
@@ -311,8 +310,7 @@ async function write(host: App, path: string, request: Request): Promise<Respons
   const unsafe = guard.post(request);
   if (unsafe !== undefined) return refuse(unsafe);
   if (path === "login") {
-    const { token } = await bodyOf(request, loginBody);
-    const login = await guard.loginBy(request, token, base === "" ? "/" : base);
+    const login = await guard.loginBy(request, (await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
     if (login instanceof Response) return login;
     if (login === undefined)
       return refuse({
@@ -333,11 +331,10 @@ async function write(host: App, path: string, request: Request): Promise<Respons
     );
   }
   const admitted = await guard.admit(request);
-  if (admitted.refused !== undefined) return refusedBy(admitted.refused);
+  if (admitted.refused !== undefined) return refuse(admitted.refused);
   const unwritten = guard.write(request, admitted);
   if (unwritten !== undefined) return refuse(unwritten);
   const app = appFor(host, admitted.actor);
-  const { options, actor } = app;
   const [what, given = "", part] = segmentsOf(path);
   if (what !== "sessions") return refuse(NOT_FOUND);
   if (part !== "challenge" && part !== "answer" && part !== "action") return refuse(NOT_FOUND);
@@ -345,26 +342,20 @@ async function write(host: App, path: string, request: Request): Promise<Respons
   if (part === "challenge") {
     const body = await bodyOf(request, challengeBody);
     const at = { origin: originOf(request), clock: app.clock };
-    return json(await challengeFor(options, app.approvers(), (await found(app, id)).kind, id, body, at));
+    return json(await challengeFor(app.options, app.approvers(), (await found(app, id)).kind, id, body, at));
   }
   if (part === "answer") {
     const said = await bodyOf(request, answerBody);
-    if (said.signature === undefined && options.unsigned !== true) return refuse(UNSIGNED);
-    // A signature says itself whose it is.
-    const by = said.signature === undefined ? (actor?.name ?? said.by) : said.by;
-    return json(await answer(options, (await found(app, id)).kind, id, { ...said, by }));
+    if (said.signature === undefined && app.options.unsigned !== true) return refuse(UNSIGNED);
+    const by = said.signature === undefined ? (app.actor?.name ?? said.by) : said.by;
+    return json(await answer(app.options, (await found(app, id)).kind, id, { ...said, by }));
   }
   const body = await bodyOf(request, actionBody);
-  if (options.actions?.includes(body.action) !== true) {
-    const remedy =
-      actor === undefined ? "The host must allow it: `phasegate inspect --allow-actions`." : "Ask an operator.";
+  if (app.options.actions?.includes(body.action) !== true) {
+    const remedy = "Ask an operator, or the host: `phasegate inspect --allow-actions`.";
     return refuse({ status: 403, code: "NOT_ALLOWED", message: `${body.action} is switched off here.`, remedy });
   }
-  return json(await act(options, (await found(app, id)).kind, id, { ...body, by: actor?.name ?? body.by }));
-}
-
-function refusedBy(refused: Refusal | Response): Response {
-  return refused instanceof Response ? refused : refuse(refused);
+  return json(await act(app.options, (await found(app, id)).kind, id, { ...body, by: app.actor?.name ?? body.by }));
 }
 
 const UNSIGNED: Refusal = {
@@ -376,7 +367,9 @@ const UNSIGNED: Refusal = {
 const NOT_FOUND: Refusal = { status: 404, code: "NOT_FOUND", message: "There is nothing here." };
 const WRONG_METHOD: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message: "Use GET, or POST for changes." };
 
-function refuse({ status, code, message, remedy }: Refusal): Response {
+function refuse(refused: Refusal | Response): Response {
+  if (refused instanceof Response) return refused;
+  const { status, code, message, remedy } = refused;
   const error = { code, message, ...(remedy === undefined ? {} : { remedy }) };
   return Response.json({ error } satisfies ApiError, { status, headers: { "cache-control": "no-store" } });
 }
