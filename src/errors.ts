@@ -30,8 +30,12 @@ export interface ErrorDetails {
   CONTENT_UNAVAILABLE: { readonly workflowType: string; readonly phase: number; readonly task?: number };
   /** No session of that id. */
   SESSION_NOT_FOUND: { readonly sessionId: string; readonly nearest?: string };
-  /** As many sessions are active as the host allows. */
-  SESSION_LIMIT: { readonly limit: number };
+  /** As many sessions are active as the host allows, or allows one actor. */
+  SESSION_LIMIT: {
+    readonly limit: number;
+    /** The actor whose own quota it is; missing for the limit of all. */
+    readonly actor?: string;
+  };
   /** A phase that lies ahead was asked for. */
   PHASE_LOCKED: { readonly requested: number; readonly current: number };
   /** A phase that is done was submitted again. */
@@ -77,7 +81,12 @@ export interface ErrorDetails {
   /** The caller has ended the call before its outcome was written: nothing was written. */
   CANCELLED: { readonly operation: string };
   /** Too many operations at once. */
-  BUSY: { readonly running: number; readonly limit: number };
+  BUSY: {
+    readonly running: number;
+    readonly limit: number;
+    /** The actor whose own quota it is; missing for the limit of all. */
+    readonly actor?: string;
+  };
   /** The log of a session is not what was written. */
   TAMPERED: { readonly sessionId: string; readonly version: number; readonly reason: string };
   /** Written by a newer version of phasegate. */

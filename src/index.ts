@@ -69,10 +69,12 @@ export {
   type Access,
   type AccessRequest,
   type Actor,
+  type ActorQuotas,
   type Authorize,
   byOwner,
   type CalledSession,
   type Owner,
+  type QuotaUsedUp,
   type Role,
 } from "./ports/actor.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";

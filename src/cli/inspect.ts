@@ -9,7 +9,7 @@ import { FileContent } from "../content/files.js";
 import { draw, type Graph, phasedGraph, routedGraph, toMermaid, toSvg } from "../graph/graph.js";
 import { HOST_ACTIONS } from "../inspector/actions.js";
 import { phasedPath, routedPath } from "../inspector/details.js";
-import { createInspector, type InspectorOptions } from "../inspector/inspector.js";
+import { createInspector, type Inspector, type InspectorOptions } from "../inspector/inspector.js";
 import type { EngineOptions } from "../phased/options.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { ApproversFile } from "./approvers-file.js";
@@ -120,11 +120,8 @@ async function inspect(options: InspectOptions, terminal: Terminal): Promise<Exi
   }
 }
 
-/** How an inspector is served. */
-interface Served {
-  /** The option that the port was given by. */
-  readonly option: string;
-  readonly port: number;
+/** What an inspector shows and allows. */
+interface Inspected {
   readonly log: Logger;
   readonly actions?: InspectorOptions["actions"];
   readonly approvers: EngineOptions["approvers"] | undefined;
@@ -136,25 +133,47 @@ interface Served {
   readonly codeFrame?: InspectorOptions["codeFrame"];
 }
 
-/** Serves an inspector on this machine. Its URL has the secret, and is meant for people alone. */
-export async function serveInspector(
-  { engine, routed, storage }: Partial<OpenedState> & Pick<OpenedState, "storage">,
-  { option, port, log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title, codeFrame }: Served,
-): Promise<HttpServing> {
-  const { listen } = await import("./http-server.js");
-  const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
-  const token = given === "" ? randomBytes(32).toString("base64url") : given;
-  const inspector = createInspector({
+/** How an inspector is served on this machine. */
+interface Served extends Inspected {
+  /** The option that the port was given by. */
+  readonly option: string;
+  readonly port: number;
+}
+
+type Engines = Partial<OpenedState> & Pick<OpenedState, "storage">;
+
+/** What the page of a server shows. */
+export interface PageOf {
+  readonly engines: Engines;
+  readonly inspected: Inspected;
+}
+
+/** Creates an inspector over what is open. */
+export function inspectorOver(
+  { engine, routed, storage }: Engines,
+  { log, actions = [], approvers = {}, approversFile, hashKey, unsigned, title, codeFrame }: Inspected,
+  place: Pick<InspectorOptions, "access" | "basePath" | "hosts">,
+): Inspector {
+  return createInspector({
     ...(engine === undefined ? {} : { engine }),
     ...(routed === undefined ? {} : { routed }),
     recorded: { storage, ...(hashKey === undefined ? {} : { hashKey }) },
-    access: { token },
+    ...place,
     approvers,
     ...(approversFile === undefined ? {} : { invitations: new ApproversFile(approversFile) }),
     onError: (err) => log.warn({ err }, "inspector"),
     ...{ actions, unsigned, title },
     ...(codeFrame === undefined ? {} : { codeFrame }),
   });
+}
+
+/** Serves an inspector on this machine. Its URL has the secret, and is meant for people alone. */
+export async function serveInspector(engines: Engines, { option, port, ...inspected }: Served): Promise<HttpServing> {
+  const { listen } = await import("./http-server.js");
+  const { PHASEGATE_INSPECTOR_TOKEN: given = "" } = process.env;
+  const token = given === "" ? randomBytes(32).toString("base64url") : given;
+  const inspector = inspectorOver(engines, inspected, { access: { token } });
+  const { log } = inspected;
   const serving = await listen((request) => inspector.fetch(request), option, port, log, TIMES);
   const close = () => {
     inspector.close();

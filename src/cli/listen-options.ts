@@ -22,10 +22,12 @@ export interface ListenOptions {
   /** In milliseconds. */
   readonly grace?: number;
   readonly quota?: Quota;
+  /** The port of the inspector; true if it is served at /inspector, behind the same login. */
+  readonly inspector?: number | true;
 }
 
 /** How much each actor may use. */
-export type Quota = Pick<QuotaLimits, "callsPerMinute" | "bytesPerHour">;
+export type Quota = QuotaLimits;
 
 /** Returns the options, in the order in which the help lists them. */
 export function listenOptions(): Option[] {
@@ -53,24 +55,31 @@ export function listenOptions(): Option[] {
     new Option("--grace <time>", "time for calls under way when the server ends, such as 10s")
       .argParser(age)
       .default(10_000, "10s"),
-    new Option("--quota <limits>", "limits of each actor: calls a minute, bytes an hour; calls=600,bytes=100000000")
+    new Option("--quota <limits>", "limits of each actor, such as calls=600,bytes=100000000,sessions=20,verifiers=4")
       .env("PHASEGATE_QUOTA")
       .argParser(quotaOf),
   ];
 }
 
-/** Reads `calls=N`, `bytes=N`, or both, joined by a comma. */
+const QUOTA = "Write some of calls=N, bytes=N, sessions=N, verifiers=N, joined by commas; N is a whole number above 0.";
+
+/** Reads the limits: calls a minute, bytes an hour, sessions that are not ended, verifiers at once. */
 function quotaOf(value: string): Quota {
   const given = new Map(value.split(",").map((part): [string, number] => [part.split("=")[0] ?? "", limitIn(part)]));
-  const { calls, bytes, ...unknown } = Object.fromEntries(given);
-  if (Object.keys(unknown).length > 0) throw new InvalidArgumentError("Write calls=N, bytes=N, or both with a comma.");
-  return { ...(calls && { callsPerMinute: calls }), ...(bytes && { bytesPerHour: bytes }) };
+  const { calls, bytes, sessions, verifiers, ...unknown } = Object.fromEntries(given);
+  if (Object.keys(unknown).length > 0) throw new InvalidArgumentError(QUOTA);
+  return {
+    ...(calls && { callsPerMinute: calls }),
+    ...(bytes && { bytesPerHour: bytes }),
+    ...(sessions && { sessions }),
+    ...(verifiers && { verifiersAtOnce: verifiers }),
+  };
 }
 
 function limitIn(part: string): number {
   const digits = /^[a-z]+=([1-9]\d{0,14})$/.exec(part)?.[1];
   if (digits !== undefined) return Number(digits);
-  throw new InvalidArgumentError("Write calls=N, bytes=N, or both with a comma; N is a whole number above 0.");
+  throw new InvalidArgumentError(QUOTA);
 }
 
 /** Reads `HOST:PORT`, with IPv6 addresses in brackets. */
@@ -93,8 +102,14 @@ function isLoopback(host: string): boolean {
 
 /** Throws if options are missing or have no effect. */
 export function requireComplete(given: ListenOptions & { readonly http?: number }, hasWorkspace: boolean): void {
-  const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota, http } = given;
+  const { listen, tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota, inspector, http } = given;
   const hasLogin = tokens !== undefined || oauthIssuer !== undefined;
+  if (inspector === true && (listen === undefined || !hasLogin)) {
+    throw usage(
+      "--inspector without a port needs --listen and a login",
+      "Give a port: --inspector 0 takes any free one.",
+    );
+  }
   if (listen === undefined) {
     const others = [tokens, oauthIssuer, oauthResource, hostName, allowOrigin, quota];
     if (others.every((one) => one === undefined)) return;
@@ -106,6 +121,12 @@ export function requireComplete(given: ListenOptions & { readonly http?: number 
   if (http !== undefined) throw usage("--listen and --http exclude each other", "Serve them from two processes.");
   if ((oauthIssuer === undefined) !== (oauthResource === undefined)) {
     throw usage("--oauth-issuer and --oauth-resource belong together", "Give both.");
+  }
+  if (!hasLogin && (quota?.sessions ?? quota?.verifiersAtOnce) !== undefined) {
+    throw usage(
+      "without a login the sessions have no owners to count them for",
+      "Give --tokens, or leave these quotas out.",
+    );
   }
   if (!hasLogin && !isLoopback(listen.host)) {
     throw usage(

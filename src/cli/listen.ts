@@ -4,19 +4,23 @@
  */
 import { localhostAllowedHostnames } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
+import { HOST_ACTIONS } from "../inspector/actions.js";
+import type { Inspector } from "../inspector/inspector.js";
 import { createHostCheck } from "../login/host-check.js";
 import { firstOf } from "../login/login.js";
 import { createOAuthLogin } from "../login/oauth-login.js";
-import { createQuotas, quotaResponse } from "../login/quotas.js";
+import { type Quotas, quotaResponse } from "../login/quotas.js";
 import { createTokenLogin } from "../login/token-login.js";
 import { createMcpHttpHandler } from "../mcp/http.js";
-import type { HttpCall } from "../mcp/http-request.js";
+import { byOwner } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
 import { packageVersion } from "./exit-codes.js";
 import { type HttpTimes, listen } from "./http-server.js";
+import type { PageOf } from "./inspect.js";
 import type { Address, ListenOptions } from "./listen-options.js";
-import type { Served } from "./products.js";
+import type { Served, ServeOptions } from "./products.js";
 import { TokensFile } from "./tokens-file.js";
+import type { Watching } from "./watching.js";
 
 /** Maximum number of sockets: a client has an event stream and one or two more. Node allows itself as many files. */
 const MAX_CONNECTIONS = 4096;
@@ -25,21 +29,29 @@ const MAX_CONNECTIONS = 4096;
 interface Listening {
   readonly at: Address;
   readonly served: readonly Served[];
+  readonly watching: Watching;
+  readonly quotas: Quotas;
+  /** What the page for people shows; missing without a storage. */
+  readonly page: PageOf | undefined;
   readonly maxBodyBytes: number;
   readonly log: Logger;
   readonly times: HttpTimes;
 }
 
 /** Serves MCP over HTTP. Rejects if the port is not available, or the login can't work. */
-export async function serveListening(options: ListenOptions, { at, served, maxBodyBytes, log, times }: Listening) {
-  const { hostName = [], allowOrigin = [], grace = 0, quota = {} } = options;
+export async function serveListening(
+  options: ServeOptions,
+  { at, served, watching, quotas, page, maxBodyBytes, log, times }: Listening,
+) {
+  const { hostName = [], allowOrigin = [], grace = 0 } = options;
   const login = loginOf(options, log);
   const hosts = [...localhostAllowedHostnames(), ...hostName];
   const check = createHostCheck({ hosts, origins: [...hosts, ...allowOrigin] });
-  const quotas = createQuotas(quota);
   const handler = createMcpHttpHandler({
-    register: (server, { actor }) =>
-      served.map((product) => product.register(server, login === undefined ? undefined : actor)),
+    register: (server, { actor }) => {
+      const client = { telemetry: watching.calls(actor.name), ...(login && { actor }) };
+      return served.map((product) => product.register(server, client));
+    },
     ...(login && { login }),
     quota: (actor, bytes) => {
       const answer = quotas.call(actor, bytes);
@@ -47,16 +59,32 @@ export async function serveListening(options: ListenOptions, { at, served, maxBo
     },
     serverInfo: { name: "phasegate", version: packageVersion() },
     maxBodyBytes,
-    onCall: (call) => logCall(call, log),
+    // Calls of tools have a line each, once their session and their outcome are known: `watching.calls`.
+    onCall: ({ milliseconds, ...call }) => log.debug({ ...call, durationMs: Math.round(milliseconds) }, "request"),
     onError: (err) => log.warn({ err }, "http"),
   });
-  const answer = async (request: Request) => check(request) ?? (await handler.fetch(request));
+  const { health } = watching;
+  const inspector =
+    login && page && options.inspector === true ? await inspectorAt(options, page, login, hosts) : undefined;
+  const answer = async (request: Request) => {
+    const { pathname } = new URL(request.url);
+    const isMetrics = pathname === "/metrics";
+    // An orchestrator knows neither the server's names nor a token. These answers are the same for everybody.
+    const probed = isMetrics ? undefined : await health.handle(request);
+    if (probed !== undefined) return probed;
+    const refused = check(request) ?? (isMetrics && login ? await refusedMetrics(login, request) : undefined);
+    if (refused !== undefined) return refused;
+    if (inspector !== undefined && isAt(INSPECTOR, pathname)) return inspector.fetch(request);
+    return (isMetrics ? await health.handle(request) : undefined) ?? handler.fetch(request);
+  };
   const where = { host: at.host, maxConnections: MAX_CONNECTIONS };
   const serving = await listen(answer, "--listen", at.port, log, { ...times, drain: grace + times.drain }, where);
   return {
     url: serving.url,
     ended: serving.ended,
     close: () => {
+      health.drain();
+      inspector?.close();
       // New calls are refused, and those under way get their time; the connections end with their answers.
       handler
         .close(grace)
@@ -64,6 +92,24 @@ export async function serveListening(options: ListenOptions, { at, served, maxBo
         .finally(() => serving.close());
     },
   };
+}
+
+const INSPECTOR = "/inspector";
+
+function isAt(base: string, path: string): boolean {
+  return path === base || path.startsWith(`${base}/`);
+}
+
+/** Creates the page for people. What each may do is decided by their roles. */
+async function inspectorAt(
+  options: ServeOptions,
+  { engines, inspected }: PageOf,
+  login: Login,
+  hosts: readonly string[],
+): Promise<Inspector> {
+  const { framesIn, inspectorOver } = await import("./inspect.js");
+  const shown = { ...inspected, codeFrame: framesIn(options), actions: HOST_ACTIONS };
+  return inspectorOver(engines, shown, { access: { login }, basePath: INSPECTOR, hosts });
 }
 
 function loginOf({ tokens, oauthIssuer, oauthResource }: ListenOptions, log: Logger): Login | undefined {
@@ -83,6 +129,11 @@ function loginOf({ tokens, oauthIssuer, oauthResource }: ListenOptions, log: Log
   return first && firstOf(first, ...others);
 }
 
-function logCall({ actor, sessionId, requestId, milliseconds, ...call }: HttpCall, log: Logger): void {
-  log.info({ actor, session: sessionId, ...call, requestId, durationMs: Math.round(milliseconds) }, "call");
+/** Metrics are about all sessions: who logs in must be one who may see these. */
+async function refusedMetrics(login: Login, request: Request): Promise<Response | undefined> {
+  const actor = await login.authenticate(request);
+  if (actor instanceof Response) return actor;
+  if (byOwner({ actor, action: "see", operation: "metrics" })) return undefined;
+  const message = "Metrics are for viewers, approvers and operators.";
+  return Response.json({ error: { code: "NOT_ALLOWED", message } }, { status: 403 });
 }

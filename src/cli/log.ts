@@ -286,8 +286,8 @@ export function logCalls(
       const { tool, action, sessionId: session, requestId, connectionId } = what;
       const begun = performance.now();
       const line = (error: string | undefined, session: string | undefined) => {
-        const milliseconds = Math.round(performance.now() - begun);
-        log.info({ actor, session, tool, action, milliseconds, error, requestId, connectionId }, "call");
+        const durationMs = Math.round(performance.now() - begun);
+        log.info({ actor, session, tool, action, durationMs, error, requestId, connectionId }, "call");
       };
       let result: Awaited<ReturnType<typeof work>>;
       try {

@@ -14,6 +14,7 @@ import type { OnExchange } from "../deciders/exchange.js";
 import { GeminiDecider } from "../deciders/gemini.js";
 import { LinearDecider } from "../deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
+import type { WatchedTools } from "../mcp/calls.js";
 import type { Registration } from "../mcp/http.js";
 import { type CallingClient, registerRoutedTools, registerWorkflowTool } from "../mcp/tools.js";
 import { registerSearchTool, registerWorkflowPrompt, registerWorkspaceTools } from "../mcp/workspace-tools.js";
@@ -88,8 +89,6 @@ export interface ServeOptions extends TrustOptions, VerifierOptions, ListenOptio
   readonly routedTools: "separate" | "single";
   /** The port, if routed workflows are served over HTTP. */
   readonly http?: number;
-  /** The port of the inspector, if it is served as well. */
-  readonly inspector?: number;
   /** Missing if no workspace is served. */
   readonly workspace?: WorkspaceFolders;
 }
@@ -111,15 +110,21 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The options that phased and routed engines have in common. */
 type EngineBasis = CurrentTrust &
-  Pick<EngineOptions, "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner">;
+  Pick<
+    EngineOptions,
+    "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner" | "quotas" | "telemetry"
+  >;
+
+/** A client that a product's tools are registered for. */
+export interface Client extends WatchedTools {
+  /** Who the client is; missing if clients don't log in. */
+  readonly actor?: Actor | undefined;
+}
 
 /** A product that is open. */
 export interface Served {
-  /**
-   * Adds the product's tools to a server, for an actor if clients log in. What it returns is disposed of when the server
-   * is no longer used.
-   */
-  register(server: McpServer, actor?: Actor): Registration | undefined;
+  /** Adds the product's tools to a server, for one client. What it returns is disposed of when the server is no longer used. */
+  register(server: McpServer, client: Client): Registration | undefined;
   /** The engine of phased workflows. */
   readonly engine?: Engine;
   /** The engine that can be served over HTTP. */
@@ -197,8 +202,8 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...absent, ...polling };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
-    const register = (server: McpServer, actor?: Actor) =>
-      registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), toolOptions);
+    const register = (server: McpServer, { actor, telemetry }: Client) =>
+      registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), { ...toolOptions, telemetry });
     return { engine, register, ...close };
   };
 }
@@ -223,10 +228,11 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
     await logRoutedWorkflows(engine, log);
     return {
       routed: engine,
-      register: (server, actor) => {
+      register: (server, { actor, telemetry }) => {
         registerRoutedTools(server, actor === undefined ? engine : engine.as(actor), {
           tools,
           maxTokens,
+          telemetry,
           during: (client, call) => clients.run(client, call),
         });
         return undefined;
@@ -251,14 +257,14 @@ async function prepareWorkspace(options: ServeOptions, { log }: Logs): Promise<O
       readRoots,
       ...(coreRoot === undefined ? {} : { coreRoot }),
       ...(options.project === undefined ? {} : { projectRoot: options.project }),
-      ...(basis === undefined ? {} : { storage: basis.storage }),
+      ...(basis === undefined ? {} : { storage: basis.storage, telemetry: basis.telemetry }),
       ...(await readHashKey(options)),
     });
     logWorkspace(workspace, log);
     log.info({ variables: workspace.variables, recorded: basis !== undefined }, "workspace");
     return {
-      register(server) {
-        registerWorkspaceTools(server, workspace);
+      register(server, { telemetry }) {
+        registerWorkspaceTools(server, workspace, { telemetry });
         registerWorkflowPrompt(server, workspace);
         return undefined;
       },
@@ -281,8 +287,8 @@ async function prepareSearch({ standards, maxTokens }: ServeOptions, { log }: Lo
   log.info(found, "standards");
   const tool = createSearchTool(retriever, { maxTokens, onError: (err) => log.error({ err }, "search") });
   return async () => ({
-    register(server) {
-      registerSearchTool(server, tool);
+    register(server, { telemetry }) {
+      registerSearchTool(server, tool, { telemetry });
       return undefined;
     },
   });

@@ -213,9 +213,10 @@ function routedOptions(): Option[] {
       .choices(["separate", "single"])
       .default("separate"),
     new Option("--http <port>", "serve routed workflows over HTTP on 127.0.0.1, instead of MCP").argParser(port),
-    new Option("--inspector <port>", "serve a page for people on 127.0.0.1 as well; see `phasegate inspect`").argParser(
-      port,
-    ),
+    new Option(
+      "--inspector [port]",
+      "serve a page for people as well: on a port of 127.0.0.1, or without one at /inspector of --listen, behind its login",
+    ).argParser(port),
     new Option("--log-dir <dir>", "folder for log files, which are written in addition to stderr")
       .env("ORCHESTRATOR_LOG_DIR")
       .argParser(notEmpty),

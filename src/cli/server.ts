@@ -5,15 +5,20 @@
 import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
+import { createQuotas, type Quotas } from "../login/quotas.js";
 import type { Registration } from "../mcp/http.js";
 import { serveOverStdio } from "../mcp/stdio.js";
+import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
-import { type Logs, openLogs } from "./log.js";
+import type { PageOf } from "./inspect.js";
+import type { Quota } from "./listen-options.js";
+import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
-import { engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
+import { type Client, engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
 import { openState } from "./state.js";
 import { type Terminal, withoutPasswords } from "./terminal.js";
+import type { Watching } from "./watching.js";
 
 /** A message carries evidence, and JSON may need six bytes for a character. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
@@ -64,14 +69,20 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   if (project !== undefined) await requireFolder(project, "the project folder");
   const basis = await engineBasis(options, logs);
   const storage = state === undefined ? undefined : await openState(state, { create: true });
+  // One client on stdio has nobody who would ask for its metrics.
+  const watching =
+    options.listen === undefined ? undefined : await (await import("./watching.js")).openWatching(storage, log);
+  const quotas = createQuotas(options.quota ?? {});
+  const more = { telemetry: watching?.telemetry, quotas: actorQuotas(quotas, options.quota) };
   const served: Served[] = [];
   try {
     for (const open of prepared) {
-      const product = await open?.(storage && { ...basis, storage });
+      const product = await open?.(storage && { ...basis, storage, ...more });
       if (product !== undefined) served.push(product);
     }
-    const inspecting = await inspectorOf(options, basis, served, storage, log);
-    const serving = await begin(served, options, terminal, log);
+    const inspected = storage && inspectedBy(options, basis, served, storage, log);
+    const inspecting = await inspectorOf(options, inspected, log);
+    const serving = await begin({ served, watching, quotas, inspected, owner: basis.owner }, options, terminal, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
@@ -81,54 +92,96 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     return { code, running: reason === "broken" || reason === "abandoned" };
   } finally {
     for (const product of served) await product.close?.();
+    await watching?.close();
     await storage?.close?.();
   }
 }
 
-/** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
-async function inspectorOf(
+/** Returns what the page for people shows. */
+function inspectedBy(
   options: ServeOptions,
   { approvers, hashKey, allowUnsignedApprovals = false }: Awaited<ReturnType<typeof engineBasis>>,
   served: readonly Served[],
-  storage: StorageAdapter | undefined,
+  storage: StorageAdapter,
   log: Logger,
-): Promise<Serving | undefined> {
-  const { inspector: port, state = "", approvers: approversFile } = options;
-  if (port === undefined || storage === undefined) return undefined;
+): PageOf {
+  const { state = "", approvers: approversFile } = options;
   const [engine] = served.flatMap((product) => product.engine ?? []);
   const [routed] = served.flatMap((product) => product.routed ?? []);
+  return {
+    engines: { storage, ...(engine && { engine }), ...(routed && { routed }) },
+    inspected: {
+      ...{ log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals },
+      title: withoutPasswords(state),
+    },
+  };
+}
+
+/** Serves the page for people next to the server, if that is asked for. Its URL goes to the log. */
+async function inspectorOf(options: ServeOptions, page: PageOf | undefined, log: Logger): Promise<Serving | undefined> {
+  const { inspector: port } = options;
+  if (port === undefined || port === true || page === undefined) return undefined;
   const { framesIn, serveInspector } = await import("./inspect.js");
-  const engines = { storage, ...(engine && { engine }), ...(routed && { routed }) };
-  const serving = await serveInspector(engines, {
-    ...{ option: "--inspector", port, log, approvers, approversFile, hashKey, unsigned: allowUnsignedApprovals },
-    title: withoutPasswords(state),
-    codeFrame: framesIn(options),
-  });
+  const codeFrame = framesIn(options);
+  const serving = await serveInspector(page.engines, { ...page.inspected, codeFrame, option: "--inspector", port });
   log.info({ url: serving.url }, "inspector");
   return serving;
 }
 
+/** What is open and can be served. */
+interface Opened {
+  readonly served: readonly Served[];
+  /** Who a client on stdio is. */
+  readonly owner: Owner | undefined;
+  /** Missing if nothing listens. */
+  readonly watching: Watching | undefined;
+  readonly quotas: Quotas;
+  /** Missing without a storage. */
+  readonly inspected: PageOf | undefined;
+}
+
+/** Returns what engines ask: nothing is counted that has no limit. */
+function actorQuotas(quotas: Quotas, { sessions, verifiersAtOnce }: Quota = {}): ActorQuotas {
+  return {
+    ...(sessions && { session: quotas.session }),
+    ...(verifiersAtOnce && { verifier: quotas.verifier }),
+  };
+}
+
 /** Begins to serve: MCP over HTTP, routed workflows over HTTP, or MCP on stdio. */
 async function begin(
-  served: readonly Served[],
+  { served, watching, quotas, inspected, owner }: Opened,
   options: ServeOptions,
   terminal: Terminal,
   log: Logger,
 ): Promise<Serving> {
   const { listen: at, http, maxEvidence } = options;
   const maxBodyBytes = Math.max(MESSAGE_BYTES, maxEvidence * BYTES_PER_CHARACTER);
-  if (at !== undefined) {
+  if (at !== undefined && watching !== undefined) {
     const { serveListening } = await import("./listen.js");
-    return serveListening(options, { at, served, maxBodyBytes, log, times: HTTP_TIMES });
+    return serveListening(options, {
+      at,
+      served,
+      watching,
+      quotas,
+      page: inspected,
+      maxBodyBytes,
+      log,
+      times: HTTP_TIMES,
+    });
   }
   const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
-  if (http === undefined || routed === undefined) return connect(served, maxBodyBytes, terminal, log);
+  if (http === undefined || routed === undefined) {
+    const client = { telemetry: logCalls(log, { actor: owner?.name }) };
+    return connect(served, client, maxBodyBytes, terminal, log);
+  }
   const { serveHttp } = await import("./http-server.js");
   return serveHttp(routed, http, log, HTTP_TIMES);
 }
 
 function connect(
   served: readonly Served[],
+  client: Client,
   maxMessageBytes: number,
   { stdin, stdout }: Terminal,
   log: Logger,
@@ -148,7 +201,7 @@ function connect(
     // The SDK made the previous server to answer a probe, and no longer uses it.
     dispose();
     const server = new McpServer({ name: "phasegate", version: packageVersion() });
-    registrations = served.map((product) => product.register(server));
+    registrations = served.map((product) => product.register(server, client));
     for (const uri of subscribed) subscribe(uri);
     return server;
   };

@@ -5,6 +5,7 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { cookieOf, type InspectorLogin, Logins, type Person } from "./logins.js";
 
 /** Decides about a request, for a host with a login of its own: `true`, `false` (401), or the answer to give. */
 export type AdmitRequest = (request: Request) => boolean | Response | Promise<boolean | Response>;
@@ -14,7 +15,17 @@ export type InspectorAccess =
   /** Whoever knows this secret; at least 32 characters. The page's URL carries it once, after `#token=`. */
   | { readonly token: string }
   /** Whom the host lets in. */
-  | { readonly authorize: AdmitRequest };
+  | { readonly authorize: AdmitRequest }
+  /**
+   * Whom this login lets in, by the header `Authorization`, or by a token that the page takes once. The engines are then used
+   * as the actor: who may see what, answer and act is decided by roles. `createTokenLogin` of `phasegate/login` makes one.
+   */
+  | { readonly login: InspectorLogin };
+
+/** A request that may come in: whose it is, where people log in. */
+export interface Admitted extends Partial<Person> {
+  readonly refused?: never;
+}
 
 /** Fewer characters could be guessed. */
 export const TOKEN_MIN = 32;
@@ -58,6 +69,7 @@ export interface Refusal {
 export class Guard {
   readonly #hosts: readonly string[];
   readonly #access: InspectorAccess;
+  readonly #logins: Logins | undefined;
   readonly #cookie: { readonly name: string; readonly value: string } | undefined;
   /** What the header of a change must be; undefined where the host has a login of its own. */
   readonly #writeKey: string | undefined;
@@ -65,6 +77,7 @@ export class Guard {
   constructor(access: InspectorAccess, hosts: readonly string[] = LOCAL_NAMES) {
     this.#access = access;
     this.#hosts = hosts.map((name) => name.toLowerCase());
+    this.#logins = "login" in access ? new Logins(access.login) : undefined;
     if (!("token" in access)) return;
     // Cookies know no ports: two inspectors on one machine need two names. The value is not the token: what a browser keeps
     // can't be put into a URL and handed on.
@@ -109,26 +122,36 @@ export class Guard {
    * Refuses a change by somebody who has the cookie alone. Cookies know no ports: a browser sends this one to every server on
    * this machine that its user visits, also to one that an agent has started.
    */
-  write(request: Request): Refusal | undefined {
+  write(request: Request, { writeKey = this.#writeKey }: Admitted): Refusal | undefined {
     const given = request.headers.get(WRITE_HEADER) ?? "";
-    if (this.#writeKey === undefined || isEqual(given, this.#writeKey)) return undefined;
+    if (writeKey === undefined || isEqual(given, writeKey)) return undefined;
     const remedy = "Open the URL that the inspector has printed, in this browser.";
     return { status: 403, code: "HEADER_WRONG", message: "This browser has not logged in here.", remedy };
   }
 
-  /** Refuses a request of somebody who has not logged in. */
-  async login(request: Request): Promise<Refusal | Response | undefined> {
+  /** Tells whose request it is, or refuses that of somebody who has not logged in. */
+  async admit(request: Request): Promise<Admitted | { readonly refused: Refusal | Response }> {
+    if (this.#logins !== undefined) {
+      const person = await this.#logins.personOf(request);
+      if (person === undefined) return { refused: { ...LOGIN, remedy: "Enter your token for this server." } };
+      return person instanceof Response ? { refused: person } : person;
+    }
     if ("authorize" in this.#access) {
       const allowed = await this.#access.authorize(request);
-      return allowed === true ? undefined : allowed === false ? LOGIN : allowed;
+      return allowed === true ? {} : { refused: allowed === false ? LOGIN : allowed };
     }
     const { name, value } = this.#cookie ?? { name: "", value: "" };
     const given = cookieOf(request, name);
-    return given !== undefined && isEqual(given, value) ? undefined : LOGIN;
+    return given !== undefined && isEqual(given, value) ? {} : { refused: LOGIN };
   }
 
   /** Returns what somebody gets who knows the token: a cookie, and the key for changes. Undefined for anybody else. */
-  loginBy(token: string, path: string): { readonly cookie: string; readonly writeKey: string } | undefined {
+  async loginBy(
+    request: Request,
+    token: string,
+    path: string,
+  ): Promise<{ readonly cookie: string; readonly writeKey: string } | Response | undefined> {
+    if (this.#logins !== undefined) return this.#logins.open(request, token, path);
     if (!("token" in this.#access) || this.#cookie === undefined || this.#writeKey === undefined) return undefined;
     if (!isEqual(token, this.#access.token)) return undefined;
     const { name, value } = this.#cookie;
@@ -145,11 +168,6 @@ const LOGIN: Refusal = {
 
 function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
-}
-
-function cookieOf(request: Request, name: string): string | undefined {
-  const cookies = (request.headers.get("cookie") ?? "").split(";").map((cookie) => cookie.trim());
-  return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
 /** Compares digests: how long it takes says nothing about the secret. */

@@ -2,7 +2,7 @@
  * The inspector: a page for people on sessions and workflows, and its API, as a handler from `Request` to `Response`. This is
  * the entry file of the folder:
  *
- * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer
+ * - guard.ts: who may talk to it: Host, Origin, the login, the headers of every answer; logins.ts: people with tokens of their own
  * - wire.ts: every answer and message as a type, for the page and the server; requests.ts: what requests say, checked
  * - sources.ts: the engines behind it; sessions.ts: lists with filters, and figures; details.ts: one session; differences.ts: what changed
  *   between two submissions; inbox.ts: what waits for a person, and the answers; workflows.ts: workflows and their graphs
@@ -15,6 +15,7 @@ import { readFile } from "node:fs/promises";
 import type { Approvers, Invitations } from "../approval/approvers.js";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import type { ListedSession } from "../phased/lists.js";
+import { type Access, type Actor, byOwner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { parseSessionId } from "../workflow/names.js";
@@ -22,7 +23,7 @@ import { act } from "./actions.js";
 import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedDetail } from "./details.js";
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere, waitingOf } from "./inbox.js";
-import { Live } from "./live.js";
+import { ActorStreams, Live } from "./live.js";
 import { approversIn, challengeFor, originOf, placeOf, Registrations } from "./passkeys.js";
 import {
   actionBody,
@@ -90,13 +91,14 @@ export function createInspector(options: InspectorOptions): Inspector {
   const report = options.onError ?? (() => {});
   const clock = fullClock(options.clock ?? systemClock);
   const live = new Live(sources, clock, report);
+  const streams = new ActorStreams(clock, report);
   const { approvers: given = {} } = options;
   const approvers = typeof given === "function" ? given : () => given;
   const registrations = new Registrations(options.invitations, approvers, clock);
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
   const inbox = shared(() => inboxOf(options));
-  const app: App = { options, sources, live, inbox, base, guard, clock, approvers, registrations };
+  const app: App = { options, sources, live, streams, inbox, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
       let response: Response;
@@ -111,7 +113,10 @@ export function createInspector(options: InspectorOptions): Inspector {
       const { status, statusText } = response;
       return new Response(request.method === "HEAD" ? null : response.body, { status, statusText, headers });
     },
-    close: () => live.close(),
+    close: () => {
+      live.close();
+      streams.close();
+    },
   };
 }
 
@@ -119,12 +124,32 @@ interface App {
   readonly options: InspectorOptions;
   readonly sources: readonly Source[];
   readonly live: Live;
+  /** The streams of those who log in: each gets what the actor may see. */
+  readonly streams: ActorStreams;
+  /** Whose request it is, where people log in. */
+  readonly actor?: Actor;
   readonly inbox: () => Promise<Inbox>;
   readonly base: string;
   readonly guard: Guard;
   readonly clock: FullClock;
   readonly approvers: () => Approvers;
   readonly registrations: Registrations;
+}
+
+/** Returns the inspector as an actor has it: engines that know only what they may see, and what their roles let them do. */
+function appFor(app: App, actor: Actor | undefined): App {
+  if (actor === undefined) return app;
+  const { engine, routed, recorded, actions = [], unsigned = false, ...more } = app.options;
+  const may = (action: Access) => byOwner({ actor, action, operation: "inspect" });
+  const options: InspectorOptions = {
+    ...more,
+    ...(engine && { engine: engine.as(actor) }),
+    ...(routed && { routed: routed.as(actor) }),
+    ...(recorded && may("see") && { recorded }), // without owners
+    actions: may("operate") ? actions : [],
+    unsigned: unsigned && may("decide"),
+  };
+  return { ...app, options, sources: sourcesOf(options), actor, inbox: () => inboxOf(options) };
 }
 
 /** Of the callers that come while it runs, all get the next run: none gets what is older than its call. */
@@ -160,9 +185,9 @@ async function answered(app: App, request: Request): Promise<Response> {
   const path = pathname.slice(base.length + 1);
   if (!path.startsWith("api/")) return page(request, path, base);
   if (request.method === "GET" || request.method === "HEAD") {
-    const refused = await guard.login(request);
-    if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
-    return read(app, path.slice(4), searchParams, request);
+    const admitted = await guard.admit(request);
+    if (admitted.refused !== undefined) return refuse(admitted.refused);
+    return read(appFor(app, admitted.actor), path.slice(4), searchParams, request);
   }
   if (request.method !== "POST") return refuse(WRONG_METHOD);
   return write(app, path.slice(4), request);
@@ -204,6 +229,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
       return json(about(app));
     case "events":
       if (request.method === "HEAD") return refuse(WRONG_METHOD);
+      if (app.actor !== undefined) return app.streams.open(app.actor, sources, request);
       return live.open(request.headers.get("last-event-id"), request.signal);
     case "inbox":
       return json(await app.inbox());
@@ -223,9 +249,17 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
   }
 }
 
-function about({ options, sources, approvers }: App): About {
+function about({ options, sources, approvers, actor }: App): About {
   const { actions = [], unsigned = false, title = "phasegate" } = options;
-  return { kinds: sources.map(({ kind }) => kind), actions, approvers: approversIn(approvers()), unsigned, title };
+  const who = actor === undefined ? {} : { actor: actor.name };
+  return {
+    kinds: sources.map(({ kind }) => kind),
+    actions,
+    approvers: approversIn(approvers()),
+    unsigned,
+    title,
+    ...who,
+  };
 }
 
 async function session(
@@ -271,18 +305,19 @@ async function found({ sources }: App, id: string): Promise<{ readonly kind: Kin
   throw notThere("there is none", id);
 }
 
-async function write(app: App, path: string, request: Request): Promise<Response> {
-  const { guard, base, options, registrations } = app;
+async function write(host: App, path: string, request: Request): Promise<Response> {
+  const { guard, base, registrations } = host;
   const unsafe = guard.post(request);
   if (unsafe !== undefined) return refuse(unsafe);
   if (path === "login") {
-    const login = guard.loginBy((await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
+    const login = await guard.loginBy(request, (await bodyOf(request, loginBody)).token, base === "" ? "/" : base);
+    if (login instanceof Response) return login;
     if (login === undefined)
       return refuse({
         status: 401,
         code: "TOKEN_WRONG",
         message: "The token is not this inspector's.",
-        remedy: "Open the URL that the inspector has printed last.",
+        remedy: "Open the URL that the inspector has printed last, or enter your own token.",
       });
     return json({ writeKey: login.writeKey } satisfies LoginAnswer, { "set-cookie": login.cookie });
   }
@@ -295,8 +330,11 @@ async function write(app: App, path: string, request: Request): Promise<Response
       isBegin ? await registrations.begin(invitation, place) : await registrations.end(invitation, response, place),
     );
   }
-  const refused = (await guard.login(request)) ?? guard.write(request);
-  if (refused !== undefined) return refused instanceof Response ? refused : refuse(refused);
+  const admitted = await guard.admit(request);
+  if (admitted.refused !== undefined) return refuse(admitted.refused);
+  const unwritten = guard.write(request, admitted);
+  if (unwritten !== undefined) return refuse(unwritten);
+  const app = appFor(host, admitted.actor);
   const [what, given = "", part] = segmentsOf(path);
   if (what !== "sessions") return refuse(NOT_FOUND);
   if (part !== "challenge" && part !== "answer" && part !== "action") return refuse(NOT_FOUND);
@@ -304,19 +342,20 @@ async function write(app: App, path: string, request: Request): Promise<Response
   if (part === "challenge") {
     const body = await bodyOf(request, challengeBody);
     const at = { origin: originOf(request), clock: app.clock };
-    return json(await challengeFor(options, app.approvers(), (await found(app, id)).kind, id, body, at));
+    return json(await challengeFor(app.options, app.approvers(), (await found(app, id)).kind, id, body, at));
   }
   if (part === "answer") {
     const said = await bodyOf(request, answerBody);
-    if (said.signature === undefined && options.unsigned !== true) return refuse(UNSIGNED);
-    return json(await answer(options, (await found(app, id)).kind, id, said));
+    if (said.signature === undefined && app.options.unsigned !== true) return refuse(UNSIGNED);
+    const by = said.signature === undefined ? (app.actor?.name ?? said.by) : said.by;
+    return json(await answer(app.options, (await found(app, id)).kind, id, { ...said, by }));
   }
   const body = await bodyOf(request, actionBody);
-  if (options.actions?.includes(body.action) !== true) {
-    const remedy = "The host must allow it: `phasegate inspect --allow-actions`.";
+  if (app.options.actions?.includes(body.action) !== true) {
+    const remedy = "Ask an operator, or the host: `phasegate inspect --allow-actions`.";
     return refuse({ status: 403, code: "NOT_ALLOWED", message: `${body.action} is switched off here.`, remedy });
   }
-  return json(await act(options, (await found(app, id)).kind, id, body));
+  return json(await act(app.options, (await found(app, id)).kind, id, { ...body, by: app.actor?.name ?? body.by }));
 }
 
 const UNSIGNED: Refusal = {
@@ -328,7 +367,9 @@ const UNSIGNED: Refusal = {
 const NOT_FOUND: Refusal = { status: 404, code: "NOT_FOUND", message: "There is nothing here." };
 const WRONG_METHOD: Refusal = { status: 405, code: "METHOD_NOT_ALLOWED", message: "Use GET, or POST for changes." };
 
-function refuse({ status, code, message, remedy }: Refusal): Response {
+function refuse(refused: Refusal | Response): Response {
+  if (refused instanceof Response) return refused;
+  const { status, code, message, remedy } = refused;
   const error = { code, message, ...(remedy === undefined ? {} : { remedy }) };
   return Response.json({ error } satisfies ApiError, { status, headers: { "cache-control": "no-store" } });
 }

@@ -3,6 +3,7 @@
  * session is read once for all pages. Messages are numbered: a page that comes back gets what it has missed, or is told to
  * read everything anew.
  */
+import type { Actor } from "../ports/actor.js";
 import type { FullClock } from "../ports/clock.js";
 import { isSessionId } from "../workflow/names.js";
 import { findIn } from "./sessions.js";
@@ -204,6 +205,38 @@ export class Live {
     // What is committed while nobody looks is not kept: who comes back later reads everything anew.
     this.#kept.length = 0;
     this.#number += 1;
+  }
+}
+
+/** A revoked token ends a stream after this time at the latest, in milliseconds: the page opens it again. */
+const STREAM_MS = 60_000;
+
+/** The streams of those who log in: each tells what the actor may see. Pages of one actor share a watcher. */
+export class ActorStreams {
+  readonly #clock: FullClock;
+  readonly #report: (error: unknown) => void;
+  readonly #lives = new Map<string, Live>();
+
+  constructor(clock: FullClock, report: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#report = report;
+  }
+
+  /** Opens a stream; `sources` are what the actor may see. */
+  open({ name, team, roles }: Actor, sources: readonly Source[], request: Request): Response {
+    const key = JSON.stringify([name, team, roles]);
+    let live = this.#lives.get(key);
+    if (live === undefined) {
+      for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
+      live = new Live(sources, this.#clock, this.#report);
+      this.#lives.set(key, live);
+    }
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(STREAM_MS)]);
+    return live.open(request.headers.get("last-event-id"), signal);
+  }
+
+  close(): void {
+    for (const live of this.#lives.values()) live.close();
   }
 }
 

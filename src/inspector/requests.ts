@@ -6,7 +6,7 @@ import { PhasegateError } from "../errors.js";
 const BODY_MAX = 64 * 1024;
 
 /** The bodies of requests, as wire.ts has their types. */
-export const loginBody = z.object({ token: z.string().check(z.maxLength(1000)) });
+export const loginBody = z.object({ token: z.string().check(z.maxLength(16_384)) });
 const name = z.string().check(z.maxLength(200));
 const text = z.string().check(z.maxLength(2000));
 const challenge = {

@@ -25,7 +25,18 @@ const cursorSchema = z.record(
 );
 type Cursor = z.infer<typeof cursorSchema>;
 
-const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "cursor", "limit"] as const;
+const FILTERS = [
+  "kind",
+  "status",
+  "workflow",
+  "phase",
+  "waiting",
+  "stuck",
+  "text",
+  "owner",
+  "cursor",
+  "limit",
+] as const;
 
 /** Lists sessions; `now` is in milliseconds since 1970. */
 export async function listSessions(
@@ -68,7 +79,7 @@ function filterOf(query: URLSearchParams): SessionFilter & { readonly cursor?: s
 }
 
 /** What the storage filters by. */
-function queryOf({ status, workflow, stuck }: SessionFilter, now: number): SessionQuery {
+function queryOf({ status, workflow, stuck, owner }: SessionFilter, now: number): SessionQuery {
   const wanted = status?.split(",").flatMap((name): SessionStatus[] => LIVING.filter((known) => known === name));
   const seconds = stuck === undefined ? undefined : Number(stuck);
   if (seconds !== undefined && !(seconds >= 0 && Number.isFinite(seconds)))
@@ -77,6 +88,7 @@ function queryOf({ status, workflow, stuck }: SessionFilter, now: number): Sessi
   return {
     status: seconds === undefined ? (wanted ?? LIVING) : ["active"],
     ...(workflow === undefined ? {} : { workflowType: workflow }),
+    ...(owner === undefined ? {} : { owner }),
     ...(seconds === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - seconds * 1000)).toISOString() }),
   };
 }

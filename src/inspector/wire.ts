@@ -42,6 +42,8 @@ export interface About {
   readonly approvers: readonly { readonly name: string; readonly keys: readonly ("ed25519" | "passkey")[] }[];
   /** True if an approval without a signature counts. */
   readonly unsigned: boolean;
+  /** Who has logged in; missing where the inspector has one secret for all. */
+  readonly actor?: string;
   /** What the sessions are stored in, for the title: `.phasegate`, `sqlite:state.db`. */
   readonly title: string;
 }
@@ -57,6 +59,8 @@ export interface SessionFilter {
   readonly waiting?: WaitsFor | "any";
   /** Only active sessions without a commit for so many seconds. */
   readonly stuck?: string;
+  /** The name of the owner, exactly. */
+  readonly owner?: string;
   /** In the id, the workflow or the target; upper and lower case are the same. */
   readonly text?: string;
 }

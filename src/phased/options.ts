@@ -6,7 +6,7 @@ import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import type { Enforcement } from "../gate/verdict.js";
-import { checkOwner, type Owner } from "../ports/actor.js";
+import { type ActorQuotas, checkOwner, type Owner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock, type TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
@@ -114,6 +114,8 @@ export interface EngineOptions {
   readonly owner?: Owner;
   /** Tells the time, sets timers and draws random numbers. Default: the runtime's own. */
   readonly clock?: Clock;
+  /** How much each actor may use, whom the engine is given to by `as`. Default: no quotas; the limits are for all. */
+  readonly quotas?: ActorQuotas | undefined;
   /** Watches the engine: `createTelemetry` of `phasegate/otel` makes one. Default: none. */
   readonly telemetry?: Telemetry | undefined;
 }
@@ -138,6 +140,7 @@ export interface ResolvedOptions {
   readonly retention?: Retention | undefined;
   readonly telemetry?: Telemetry | undefined;
   readonly owner?: Owner | undefined;
+  readonly quotas?: ActorQuotas | undefined;
 }
 
 /**
@@ -164,6 +167,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     ...(options.inspectorUrl === undefined ? {} : { inspectorUrl: checkInspectorUrl(options.inspectorUrl) }),
     retention,
     owner: options.owner && checkOwner(options.owner),
+    quotas: options.quotas,
     plans,
     targets,
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),

@@ -10,7 +10,7 @@ import type { Owner } from "../ports/actor.js";
 import type { FullClock } from "../ports/clock.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { type Skips, skipsWith } from "../rules/options.js";
-import { ownerFor } from "../runtime/access.js";
+import { ownerFor, requireOwnPlace } from "../runtime/access.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import { digest, type JsonObject } from "../workflow/json.js";
 import {
@@ -206,12 +206,16 @@ function keyedStart(
   return { request, id: sessionIdFor(type, target, `k${own.slice(0, 16)}`) };
 }
 
-/** Refuses a new session above the limit. A repeated start is not a new session. */
+/** Refuses a new session above the limit of all, and above the caller's own. A repeated start is not a new session. */
 async function checkSessionLimit(context: EngineContext, keyed: KeyedStart | undefined): Promise<void> {
-  const full = await fullAt(context);
-  if (full === undefined) return;
-  if (keyed !== undefined && (await context.kernel.find(keyed.id)) !== undefined) return;
-  throw tooManyActive(full);
+  try {
+    const full = await fullAt(context);
+    if (full !== undefined) throw tooManyActive(full);
+    await requireOwnPlace(context);
+  } catch (error) {
+    if (!isPhasegateError(error, "SESSION_LIMIT") || keyed === undefined) throw error;
+    if ((await context.kernel.find(keyed.id)) === undefined) throw error;
+  }
 }
 
 /** What the first commit of a session says. */

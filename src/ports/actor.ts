@@ -98,3 +98,20 @@ export function checkOwner({ name, team }: Owner): Owner {
   }
   return { name, ...(team === undefined ? {} : { team }) };
 }
+
+/** Why an actor may not have more. */
+export interface QuotaUsedUp {
+  readonly ok: false;
+  /** How many they may have. */
+  readonly limit: number;
+  /** When to come back, in seconds; missing if waiting does not help. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** Tells how much of an engine each actor may use. `createQuotas` of `phasegate/login` counts it. */
+export interface ActorQuotas {
+  /** Tells whether an actor who has so many sessions, active or paused, may start one more. Default: yes. */
+  session?(actor: string, sessions: number): { readonly ok: true } | QuotaUsedUp;
+  /** Takes a place for one verifier of an actor, until it is released. Default: as many as the engine's limit allows. */
+  verifier?(actor: string): { readonly ok: true; release(): void } | QuotaUsedUp;
+}

@@ -9,7 +9,7 @@ import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
 import type { AssignRequest, Keyed } from "../phased/commands.js";
 import { requireVerifiers } from "../phased/verify/run-verifiers.js";
 import { checkOwner, type Owner } from "../ports/actor.js";
-import { ownerFor } from "../runtime/access.js";
+import { ownerFor, requireOwnPlace } from "../runtime/access.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -99,7 +99,11 @@ function keyedId({ caller }: RoutedContext, { id, key }: KeyedRequest): SessionI
 
 /** A repeated start is not a new session, so it is always allowed. */
 async function checkLimit(context: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
-  await requirePlace(context).catch(async (error: unknown) => {
+  const check = async () => {
+    await requirePlace(context);
+    await requireOwnPlace(context);
+  };
+  await check().catch(async (error: unknown) => {
     const isRepeated = isPhasegateError(error, "SESSION_LIMIT") && keyed !== undefined;
     if (!isRepeated || (await context.kernel.find(id)) === undefined) throw error;
   });

@@ -301,8 +301,8 @@ function numberOf({ steps }: RoutedStructure, name: string): number {
   return steps.findIndex((step) => step.name === name) + 1;
 }
 
-function verifyContext({ options, kernel, beginnings, notifications }: RoutedContext) {
-  return { options, kernel, beginnings, notifications };
+function verifyContext({ options, kernel, beginnings, notifications, caller }: RoutedContext) {
+  return { options, kernel, beginnings, notifications, ...(caller && { caller }) };
 }
 
 function verified<O extends Owner>({ head, ...session }: O) {

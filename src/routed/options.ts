@@ -56,6 +56,7 @@ export interface RoutedEngineOptions
     | "inspectorUrl"
     | "clock"
     | "owner"
+    | "quotas"
     | "telemetry"
   > {
   /** Provides the workflows: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
@@ -85,6 +86,7 @@ interface ResolvedRoutedOptions
     | "clock"
     | "evidenceLimits"
     | "owner"
+    | "quotas"
     | "telemetry"
   > {
   readonly workflows: RoutedSource;
@@ -113,7 +115,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   const { limits = {}, ...rest } = options;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
   const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
-  const { inspectorUrl, owner, telemetry } = shared;
+  const { inspectorUrl, owner, quotas, telemetry } = shared;
   const { newId = clock.newId } = options;
   if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
     throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
@@ -134,6 +136,7 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
     workflows,
     decider: telemetry?.decider(decider) ?? decider,
     telemetry,
+    quotas,
     limits: { ...resolveLimits(limits), ...shared.limits },
     firstStep,
     historyShown,

@@ -3,12 +3,14 @@ import { PhasegateError } from "../errors.js";
 import {
   type Access,
   type Actor,
+  type ActorQuotas,
   type Authorize,
   byOwner,
   type CalledSession,
   checkOwner,
   type Owner,
   ownedBy,
+  type QuotaUsedUp,
 } from "../ports/actor.js";
 import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 
@@ -138,6 +140,70 @@ export function ownerFor(
   const owner = checkOwner(caller.actor);
   requireAccess(caller, "start", { ...session, ...ownedBy(owner) });
   return owner;
+}
+
+/** What is needed to know how much a caller has. */
+interface Using {
+  readonly caller?: Caller;
+  readonly options: { readonly quotas?: ActorQuotas | undefined };
+}
+
+/** The sessions that are counted in one request to the storage. */
+const COUNTED = 100;
+
+/**
+ * Checks that a caller may have one more session.
+ * @throws {PhasegateError} `SESSION_LIMIT` when they have used up their quota.
+ */
+export async function requireOwnPlace({
+  caller,
+  options: { quotas, storage },
+}: Using & { readonly options: { readonly storage: Pick<StorageAdapter, "list"> } }): Promise<void> {
+  if (caller === undefined || quotas?.session === undefined) return;
+  const { name } = caller.actor;
+  const query: SessionQuery = { owner: name, status: ["active", "paused"], limit: COUNTED };
+  let page: Page<SessionSummary> | undefined;
+  let count = 0;
+  do {
+    page = await storage.list(page?.cursor === undefined ? query : { ...query, cursor: page.cursor });
+    count += page.items.length;
+    const answer = quotas.session(name, count);
+    if (answer.ok) continue;
+    const { limit } = answer;
+    throw new PhasegateError("SESSION_LIMIT", `you have ${limit} sessions, which is as many as you may have`, {
+      remedy: "Complete one of them first.",
+      details: { limit, actor: name },
+    });
+  } while (page.cursor !== undefined);
+}
+
+/**
+ * Takes up to `wanted` places for verifiers that run at once: as many as the caller has left, at least one.
+ * @throws {PhasegateError} `BUSY` when they have none left.
+ */
+export function takePlaces(
+  { caller, options: { quotas } }: Using,
+  wanted: number,
+): { readonly count: number; readonly release: () => void } {
+  if (caller === undefined || quotas?.verifier === undefined) return { count: wanted, release: () => {} };
+  const taken: (() => void)[] = [];
+  for (let missing = wanted; missing > 0; missing -= 1) {
+    const place = quotas.verifier(caller.actor.name);
+    if (place.ok) taken.push(() => place.release());
+    else if (taken.length > 0) break;
+    else throw noPlace(place, caller.actor.name);
+  }
+  const release = () => {
+    for (const giveBack of taken) giveBack();
+  };
+  return { count: taken.length, release };
+}
+
+function noPlace({ limit, retryAfterSeconds = 1 }: QuotaUsedUp, actor: string): PhasegateError<"BUSY"> {
+  return new PhasegateError("BUSY", `${limit} of your verifiers are running, which is as many as you may run at once`, {
+    remedy: `Nothing was done: send the same call again in ${retryAfterSeconds} s.`,
+    details: { running: limit, limit, actor },
+  });
 }
 
 function notAllowed(operation: string, message: string): PhasegateError<"NOT_ALLOWED"> {

@@ -135,6 +135,8 @@ export function audienceOf(error: AnyPhasegateError): Audience {
   if (isPhasegateError(error, "PATH_REFUSED") && error.details.isMistake === true) return "caller";
   // A late or early answer is not a forgery.
   if (isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason === "not_waiting") return "caller";
+  // An actor's own quota does its work: nothing is wrong with the host.
+  if ((error.code === "BUSY" || error.code === "SESSION_LIMIT") && error.details.actor !== undefined) return "caller";
   return AUDIENCES[error.code] ?? "caller";
 }
 

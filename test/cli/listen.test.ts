@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { access, readFile } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectTo, until } from "../mcp/http-server.js";
@@ -110,6 +111,129 @@ describe("phasegate serve --listen", () => {
     expect(await run("audit", String(session_id), "--state", join(root, "state"))).toMatchObject({ code: 0 });
   });
 
+  it("answers probes and Prometheus, logs each call once, and is not ready while it ends", async () => {
+    const root = await project();
+    const { child, url, closed, lines } = await serveListening(root, "--grace", "20s");
+    const at = (path: string) => new URL(path, url);
+    const { ask } = await connectTo(url, "2026");
+    const { session_id } = await ask(START);
+    expect((await fetch(at("/readyz"))).status).toBe(200);
+    const complete = ask({ action: "complete_phase", session_id, phase: 1, evidence: { summary: "done" } });
+    await pidIn(root);
+    child.kill("SIGTERM");
+    await expect.poll(async () => (await fetch(at("/readyz"))).status).toBe(503);
+    expect(await (await fetch(at("/readyz"))).json()).toEqual({ status: "draining" });
+    expect((await fetch(at("/healthz"))).status).toBe(200);
+    const metrics = await (await fetch(at("/metrics"))).text();
+    expect(metrics).toMatch(/^mcp_server_operation_duration_seconds_count\{.*phasegate_action="start".*\} 1$/m);
+    expect(metrics).toMatch(/^phasegate_operation_duration_seconds_count\{.*phasegate_operation="start".*\} 1$/m);
+    expect(metrics).toMatch(/^phasegate_sessions_active\{.*\} 1$/m);
+    await writeFiles(root, { go: "" });
+    expect(await complete).toMatchObject({ workflow_complete: true });
+    expect(await closed).toBe(0);
+    const calls = lines().filter(({ msg }) => msg === "call");
+    expect(calls).toMatchObject([
+      { level: "info", actor: "local", session: session_id, tool: "pos_workflow", action: "start" },
+      { level: "info", actor: "local", session: session_id, tool: "pos_workflow", action: "complete_phase" },
+    ]);
+    for (const call of calls) {
+      expect(call).toMatchObject({ durationMs: expect.any(Number), requestId: expect.any(String) });
+    }
+    expect(lines().filter(({ msg }) => msg === "request")).toEqual([]);
+  });
+
+  it("gives the metrics to whom may see all sessions, and the probes to anybody", async () => {
+    const root = await project();
+    const tokens = join(root, "tokens.json");
+    const [agent, viewer] = await Promise.all(
+      ["agent", "viewer"].map(async (role) =>
+        (await run("tokens", "add", `a-${role}`, "--role", role, "--tokens", tokens)).stdout.trim(),
+      ),
+    );
+    const { url } = await serveListening(root, "--tokens", tokens);
+    const get = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetch(new URL(path, url), { headers })).status;
+    const bearer = (token: string | undefined) => ({ authorization: `Bearer ${token}` });
+    expect(await get("/metrics")).toBe(401);
+    expect(await get("/metrics", bearer(agent))).toBe(403);
+    expect(await get("/metrics", bearer(viewer))).toBe(200);
+    expect(await get("/metrics", { ...bearer(viewer), origin: "https://evil.example" })).toBe(403);
+    expect(await get("/healthz")).toBe(200);
+    // An orchestrator asks by an address.
+    const { port } = new URL(url);
+    const status = await new Promise((resolve) =>
+      request({ port, path: "/readyz", headers: { host: "10.0.0.7:8080" } }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      }).end(),
+    );
+    expect(status).toBe(200);
+  });
+
+  it("refuses an agent more sessions and more verifiers at once than their quota, and says what to do", async () => {
+    const root = await project();
+    const tokens = join(root, "tokens.json");
+    const [ann, bob] = await Promise.all(
+      ["ann", "bob"].map(async (name) =>
+        (await run("tokens", "add", name, "--role", "agent", "--tokens", tokens)).stdout.trim(),
+      ),
+    );
+    const { url } = await serveListening(root, "--tokens", tokens, "--quota", "sessions=2,verifiers=1");
+    const one = await connectTo(url, "2026", { token: ann ?? "" });
+    const other = await connectTo(url, "2026", { token: bob ?? "" });
+    const { session_id: first } = await one.ask(START);
+    const { session_id: second } = await one.ask(START);
+    expect(await one.ask(START)).toMatchObject({
+      code: "SESSION_LIMIT",
+      remediation: expect.stringContaining("Complete one of them first."),
+    });
+    expect(await other.ask(START)).toMatchObject({ status: "success" });
+    const complete = { action: "complete_phase", phase: 1, evidence: { summary: "done" } };
+    const running = one.ask({ ...complete, session_id: first });
+    await pidIn(root);
+    expect(await one.ask({ ...complete, session_id: second })).toMatchObject({
+      code: "BUSY",
+      remediation: "Nothing was done: send the same call again in 2 s.",
+    });
+    await writeFiles(root, { go: "" });
+    expect(await running).toMatchObject({ workflow_complete: true });
+    expect(await one.ask({ ...complete, session_id: second })).toMatchObject({ workflow_complete: true });
+  });
+
+  it("serves the page for people behind the same login, each with what their role may do", async () => {
+    const root = await project();
+    const tokens = join(root, "tokens.json");
+    const [ann, bob, vera, olga] = await Promise.all(
+      (["agent", "agent", "viewer", "operator"] as const).map(async (role, index) =>
+        (await run("tokens", "add", `p${index}`, "--role", role, "--tokens", tokens)).stdout.trim(),
+      ),
+    );
+    const { url } = await serveListening(root, "--tokens", tokens, "--inspector");
+    const { ask } = await connectTo(url, "2026", { token: ann ?? "" });
+    const { session_id } = await ask(START);
+    const at = (path: string) => new URL(`/inspector/${path}`, url);
+    const bearer = (token: string | undefined) => ({ authorization: `Bearer ${token}` });
+    expect((await fetch(at("api/sessions"))).status).toBe(401);
+    const idsOf = async (token: string | undefined) => {
+      const { items } = await (await fetch(at("api/sessions"), { headers: bearer(token) })).json();
+      return items.map(({ sessionId }: { sessionId: string }) => sessionId);
+    };
+    expect(await idsOf(ann)).toEqual([session_id]);
+    expect(await idsOf(bob)).toEqual([]);
+    expect(await idsOf(vera)).toEqual([session_id]);
+    const headers = { "content-type": "application/json", "x-phasegate": "1" };
+    const body = JSON.stringify({ action: "pause", by: "", note: "lunch" });
+    const pause = (token: string | undefined) =>
+      fetch(at(`api/sessions/${session_id}/action`), {
+        method: "POST",
+        headers: { ...headers, ...bearer(token) },
+        body,
+      });
+    expect((await pause(vera)).status).toBe(403);
+    expect((await pause(olga)).status).toBe(200);
+    expect(await (await fetch(new URL("/inspector", url))).text()).toContain("/inspector/page.js");
+  });
+
   it("is killed and comes back: the client's repeated call is carried out once", async () => {
     const root = await project();
     const first = await serveListening(root);
@@ -169,9 +293,13 @@ describe("phasegate serve --listen", () => {
     [["--listen", "8080"], /Write HOST:PORT/],
     [["--listen", "127.0.0.1:0", "--oauth-issuer", "https://login.example"], /belong together/],
     [["--tokens", "t.json"], /need --listen/],
+    [["--inspector"], /needs --listen and a login/],
+    [["--listen", "127.0.0.1:0", "--inspector"], /needs --listen and a login/],
     [["--quota", "calls=5"], /need --listen/],
     [["--listen", "127.0.0.1:0", "--quota", "calls=0"], /calls=N/],
-    [["--listen", "127.0.0.1:0", "--quota", "sessions=5"], /calls=N/],
+    [["--listen", "127.0.0.1:0", "--quota", "steps=5"], /calls=N/],
+    [["--listen", "127.0.0.1:0", "--quota", "sessions=5"], /no owners to count/],
+    [["--listen", "127.0.0.1:0", "--quota", "verifiers=5"], /no owners to count/],
     [["--listen", "127.0.0.1:0", "--http", "0"], /exclude each other/],
     [["--listen", "127.0.0.1:0", "--tokens", "missing.json"], /missing\.json/],
   ])("refuses %j", async (flags, message) => {

@@ -27,7 +27,7 @@ describe("the log of calls", () => {
       { msg: "call", actor: "ann", session: session_id, action: "get_phase", error: "PHASE_OUT_OF_RANGE" },
     ]);
     for (const line of lines) {
-      expect(line.milliseconds).toBeGreaterThanOrEqual(0);
+      expect(line.durationMs).toBeGreaterThanOrEqual(0);
       expect(line.requestId).toEqual(expect.stringMatching(/^\d+$/));
       expect(JSON.stringify(line)).not.toContain("src/a.ts");
     }

@@ -3,12 +3,15 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename, dirname, join, resolve } from "node:path";
+import { Command } from "commander";
 import { DCLinter } from "dclint";
 import { type Copy, DockerfileParser, type From, type JSONInstruction } from "dockerfile-ast";
 import { validate } from "dockerfile-utils";
 import { createHealth } from "phasegate/mcp";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { type ListenOptions, requireComplete } from "../../src/cli/listen-options.js";
+import { serveOptions } from "../../src/cli/serve.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 const text = readFileSync("deploy/Dockerfile", "utf8");
@@ -240,6 +243,25 @@ describe("the compose file", () => {
     // From elsewhere the server can be reached through a proxy alone, and the database not at all.
     expect(server.ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:/)]);
     expect(compose.services.postgres).not.toHaveProperty("ports");
+  });
+
+  it("starts the server with options that it has, which fit together", () => {
+    const command = new Command("serve").exitOverride();
+    for (const option of serveOptions()) command.addOption(option);
+    const [name, ...args] = server.command as string[];
+    expect(name).toBe("serve");
+    const given = command.parse(args, { from: "user" }).opts<ListenOptions>();
+    // Whoever reaches the container must log in; the port is the one that is published and checked.
+    expect(() => requireComplete(given, false)).not.toThrow();
+    expect(given).toMatchObject({ listen: { host: "0.0.0.0", port: 8080 }, tokens: "/run/secrets/tokens" });
+    expect(server.ports).toEqual([expect.stringMatching(/:8080$/)]);
+    const published = stepOf("EXPOSE")?.args;
+    expect(published).toEqual(["8080"]);
+    const variables = command.options.flatMap(({ envVar }) => envVar ?? []);
+    for (const variable of Object.keys(Object(server.environment))) expect(variables).toContain(variable);
+    // Calls under way get their time before they are killed.
+    const { grace = 0 } = given;
+    expect(Number.parseInt(String(server.stop_grace_period), 10) * 1000).toBeGreaterThan(grace);
   });
 
   it("has no password in it", () => {

@@ -4,7 +4,7 @@ import type { BrokenSession, ListedSession, LiveMessage, SessionFilter, SessionL
 import { asFailure, type Failure, get } from "./api.js";
 
 /** The filters by their names in the query. */
-export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text"] as const;
+export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner"] as const;
 
 /** What was read of a list. */
 export interface Listed {

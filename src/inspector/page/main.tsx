@@ -97,13 +97,35 @@ function Header() {
   );
 }
 
+/** Takes the token of somebody who has one of their own. */
 function Login() {
+  const failure = useSignal<Failure | undefined>(undefined);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const field =
+      event.currentTarget instanceof HTMLFormElement ? event.currentTarget.elements.namedItem("token") : null;
+    if (!(field instanceof HTMLInputElement)) return;
+    logIn(field.value.trim()).then(
+      () => location.reload(),
+      (error: unknown) => {
+        failure.value = asFailure(error);
+      },
+    );
+  };
   return (
     <main id="main" class="login">
       <h1>Log in</h1>
+      <p>This page shows what agents do, so it asks who you are.</p>
+      <form onSubmit={submit}>
+        <label>
+          Your token <input name="token" type="password" autocomplete="off" required />
+        </label>{" "}
+        <button type="submit">Log in</button>
+      </form>
+      {failure.value && <p role="alert">{failure.value.message}</p>}
       <p>
-        This page shows what agents do, so it asks who you are. Open the URL that the inspector has printed when it
-        started: it ends with <code>#token=</code> and a secret.
+        Without a token of your own: open the URL that the inspector has printed when it started: it ends with{" "}
+        <code>#token=</code> and a secret.
       </p>
       <p>
         If that URL leads here, the inspector was started again since, and has printed a new one. Under a server of your

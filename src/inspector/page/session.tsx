@@ -82,7 +82,7 @@ export function Session({ id }: { readonly id: string }) {
 
 function Facts({ detail }: { readonly detail: SessionDetail }) {
   const { summary, version, hash } = detail;
-  const { sessionId, workflowType, status, createdAt, updatedAt, completedAt } = summary;
+  const { sessionId, workflowType, owner, team, status, createdAt, updatedAt, completedAt } = summary;
   return (
     <dl class="facts">
       <div>
@@ -108,6 +108,14 @@ function Facts({ detail }: { readonly detail: SessionDetail }) {
           <dt>Agent</dt>
           <dd>
             <Line text={detail.agent} max={100} />
+          </dd>
+        </div>
+      )}
+      {owner !== undefined && (
+        <div>
+          <dt>Owner</dt>
+          <dd>
+            <Line text={team === undefined ? owner : `${owner}, ${team}`} max={100} />
           </dd>
         </div>
       )}

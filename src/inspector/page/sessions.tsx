@@ -83,6 +83,10 @@ function Filters() {
         <span>Phase or step</span>
         <input value={value("phase")} onInput={type("phase")} />
       </label>
+      <label class="short">
+        <span>Owner</span>
+        <input value={value("owner")} onInput={type("owner")} />
+      </label>
       <Select label="Waits for" options={WAITING} value={value("waiting")} onChange={(waiting) => set({ waiting })} />
       <Select label="No change for" options={STUCK} value={value("stuck")} onChange={(stuck) => set({ stuck })} />
       {about.value.kinds.length > 1 && (
@@ -247,7 +251,7 @@ function useLive(height: number, body: { readonly current: HTMLElement | null })
 }
 
 function Row({ session, index }: { readonly session: ListedSession; readonly index: number }) {
-  const { sessionId, workflowType, target, status, current, total, waitsFor, createdAt, updatedAt } = session;
+  const { sessionId, workflowType, owner, target, status, current, total, waitsFor, createdAt, updatedAt } = session;
   return (
     <tr aria-rowindex={index + 2}>
       <td class="c-status">
@@ -260,6 +264,12 @@ function Row({ session, index }: { readonly session: ListedSession; readonly ind
       </th>
       <td class="c-workflow">
         <Line text={workflowType} />
+        {owner !== undefined && (
+          <span class="owner">
+            {" "}
+            of <Line text={owner} />
+          </span>
+        )}
       </td>
       <td class="c-phase">{typeof current === "number" ? phaseOf(current, total) : <Line text={current} />}</td>
       <td class="c-waits">{waitsFor !== undefined && <State of="waiting" word={waitsFor.join(", ")} />}</td>

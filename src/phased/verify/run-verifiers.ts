@@ -10,6 +10,7 @@ import { fillKnownOptions, fillParams, type PlaceholderValues } from "../../gate
 import { type FullClock, systemClock, turns } from "../../ports/clock.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
+import type { Caller } from "../../runtime/access.js";
 import type { RecentMap } from "../../runtime/cache.js";
 import { sinceFault } from "../../workflow/gate-definition.js";
 import type { JsonObject } from "../../workflow/json.js";
@@ -268,12 +269,14 @@ export interface VerifiedSession {
 
 /** What verification needs of an engine of any kind of sessions. */
 export interface VerifyContext {
-  readonly options: Pick<ResolvedOptions, "verifiers" | "clock"> & {
+  readonly options: Pick<ResolvedOptions, "verifiers" | "clock" | "quotas"> & {
     readonly storage: Pick<StorageAdapter, "payload">;
     readonly limits: Pick<ResolvedOptions["limits"], "maxVerifiersAtOnce" | "verifyDeadlineMs">;
   };
   readonly kernel: { at(id: SessionId, version: number): Promise<{ readonly events: readonly WithSnapshots[] }> };
   /** The commits with snapshots, and which snapshots are missing in which state of a session. */
+  /** For whom it is verified; for the host itself if missing. */
+  readonly caller?: Caller;
   readonly beginnings: {
     newest(session: VerifiedSession): Promise<Place | undefined>;
     readonly gaps: RecentMap<string, readonly Gap[]>;

@@ -6,6 +6,7 @@
 import { checksOf, wholeChecks } from "../../gate/check-gate.js";
 import type { Verified } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
+import { takePlaces } from "../../runtime/access.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { shown } from "../../workflow/names.js";
 import type { GateDefinition, VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -102,11 +103,12 @@ async function verify(
     const { plan, field } = run;
     onCheck?.({ verifier: plan.verifier, field, done, total: runs.length, ...(ok === undefined ? {} : { ok }) });
   };
+  const places = takePlaces(context, Math.min(runs.length, options.limits.maxVerifiersAtOnce));
   const outcomes = await runVerifiers(
     runs.map(({ plan }) => plan),
     options.verifiers,
     {
-      limit: options.limits.maxVerifiersAtOnce,
+      limit: places.count,
       deadlineMs: options.limits.verifyDeadlineMs,
       clock: options.clock,
       signal,
@@ -117,7 +119,7 @@ async function verify(
           notifications.notify("internalError", { operation: `verifier ${verifier}`, error });
       },
     },
-  );
+  ).finally(places.release);
   const names = new Map(wholeChecks(phase.gate).map(([name, check]) => [check, name]));
   const named = checks.map((check): Named => ({ field: check.field, check: names.get(check) }));
   const ran = outcomes.values();

@@ -170,6 +170,7 @@ function remediation(tool: string, error: AnyPhasegateError): string {
       return `${error.remedy} Use ${tool}(action='list_sessions').`;
     // The engine's remedy is for the host, which is told, too: an agent can't raise the limit.
     case "SESSION_LIMIT":
+      if (error.details.actor !== undefined) return `${error.remedy} Use ${tool}(action='list_sessions').`;
       return `Finish a session that you work on, or wait until one ends. Use ${tool}(action='list_sessions').`;
     case "WORKFLOW_NOT_FOUND":
       return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;

@@ -196,7 +196,8 @@ const DECIDED: ReadonlySet<string> = new Set(["DECIDER_FAILED", "DEFINITION_UNAV
 /** Returns what to do next, in calls that the client has. */
 function remedyOf(context: RoutedContext, error: AnyPhasegateError): string {
   // The engine's remedy is for the host, which is told, too: a client can't raise the limit.
-  if (error.code === "SESSION_LIMIT") return "Finish an instance that you work on, or wait until one ends.";
+  if (error.code === "SESSION_LIMIT" && error.details.actor === undefined)
+    return "Finish an instance that you work on, or wait until one ends.";
   if ("sessionId" in error.details && DECIDED.has(error.code)) {
     // The instance has failed before its first step: what leads on is a retry.
     const [retry] = toCalls(context, ["retry"]);

@@ -1,0 +1,147 @@
+import { createInspector } from "phasegate/inspector";
+import { createToken, createTokenLogin, tokensText } from "phasegate/login";
+import { describe, expect, it } from "vitest";
+import type { About, Inbox, SessionDetail, SessionList } from "../../src/inspector/wire.js";
+import type { Role } from "../../src/ports/actor.js";
+import { startTwoPhases } from "../support/make-engine.js";
+import { makeHouse, ORIGIN } from "./house.js";
+
+const PEOPLE = { amy: "agent", ben: "agent", vera: "viewer", ann: "approver", olga: "operator" } as const;
+type Name = keyof typeof PEOPLE;
+const NAMES = Object.keys(PEOPLE) as Name[];
+
+/** A house where each person has a token. Amy has a session, Ben has one that waits for an approval. */
+async function shared() {
+  const { engine, routed, storage } = await makeHouse();
+  const made = NAMES.map((name) => createToken({ name, roles: [PEOPLE[name] as Role] }, Date.now()));
+  const tokens = new Map(NAMES.map((name, index) => [name, made[index]?.token ?? ""]));
+  const revoked = new Set<string>();
+  const read = () => tokensText(made.map(({ entry }) => entry).filter(({ name }) => !revoked.has(name)));
+  const inspector = createInspector({
+    ...{ engine, routed, recorded: { storage } },
+    access: { login: createTokenLogin({ read }) },
+    basePath: "/inspector",
+    actions: ["pause", "delete"],
+    unsigned: true,
+  });
+  const send = (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
+    inspector.fetch(new Request(`${ORIGIN}/inspector/${path}`, init));
+  const headers = { "content-type": "application/json", "x-phasegate": "1" };
+  const post = (path: string, body: object, more: Record<string, string> = {}) =>
+    send(`api/${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
+  const bearer = (name: Name) => ({ authorization: `Bearer ${tokens.get(name)}` });
+  const get = async <T>(name: Name, path: string): Promise<T> =>
+    (await send(`api/${path}`, { headers: bearer(name) })).json();
+  const status = async (name: Name, path: string) => (await send(`api/${path}`, { headers: bearer(name) })).status;
+  const amySession = await startTwoPhases(engine.as({ name: "amy" }));
+  const asking = await engine.as({ name: "ben" }).start({ workflowType: "asking", target: "src/b.ts" });
+  await engine.as({ name: "ben" }).completePhase(asking.sessionId, { phase: 1, evidence: { tests_pass: true } });
+  return { engine, inspector, tokens, revoked, send, post, bearer, get, status, amySession, asking: asking.sessionId };
+}
+
+describe("the inspector behind a login of the server", () => {
+  it("shows agents their own sessions, and the others those of all, by owner", async () => {
+    const { get, status, amySession, asking } = await shared();
+    const listed = async (name: Name, query = "") =>
+      (await get<SessionList>(name, `sessions?${query}`)).items.map(({ sessionId }) => sessionId).toSorted();
+    expect(await listed("amy")).toEqual([amySession]);
+    expect(await listed("ben")).toEqual([asking]);
+    for (const name of ["vera", "ann", "olga"] as const) {
+      expect(await listed(name)).toEqual([amySession, asking].toSorted());
+      expect(await listed(name, "owner=amy")).toEqual([amySession]);
+      expect(await get<SessionDetail>(name, `sessions/${amySession}`)).toMatchObject({ summary: { owner: "amy" } });
+    }
+    expect(await listed("ben", "owner=amy")).toEqual([]);
+    expect(await get<SessionList>("ben", "sessions")).toMatchObject({ total: 1 });
+    for (const path of ["", "/commits", "/attempts", "/waiting", "/audit"]) {
+      expect(await status("ben", `sessions/${amySession}${path}`)).toBe(404);
+    }
+    expect((await get<Inbox>("amy", "inbox")).items).toEqual([]);
+    expect((await get<Inbox>("vera", "inbox")).items).toMatchObject([{ sessionId: asking }]);
+    expect((await get<About>("vera", "about")).actor).toBe("vera");
+  });
+
+  it("lets approvers answer, and operators act, each under their own name", async () => {
+    const { engine, get, post, bearer, amySession, asking } = await shared();
+    const { request = "" } = (await get<Inbox>("ann", "inbox")).items[0] ?? {};
+    const { evidenceHash } = (await engine.getApproval(asking)) ?? {};
+    const yes = { what: "approval", decision: "approve", by: "somebody else", request, evidenceHash };
+    for (const name of ["amy", "ben", "vera"] as const) {
+      const refused = await post(`sessions/${asking}/answer`, yes, bearer(name));
+      expect([403, 404]).toContain(refused.status);
+    }
+    expect((await engine.getState(asking)).head.phase).toBe(1);
+    expect(await post(`sessions/${asking}/answer`, yes, bearer("ann"))).toMatchObject({ status: 200 });
+    expect(JSON.stringify(await engine.commits(asking))).toContain('"by":"ann"');
+    expect(JSON.stringify(await engine.commits(asking))).not.toContain("somebody else");
+    const pause = { action: "pause", by: "somebody else", note: "lunch" };
+    for (const name of ["amy", "ben", "vera", "ann"] as const) {
+      expect((await post(`sessions/${amySession}/action`, pause, bearer(name))).status).toBe(403);
+      expect((await get<About>(name, "about")).actions).toEqual([]);
+    }
+    expect((await post(`sessions/${amySession}/action`, pause, bearer("olga"))).status).toBe(200);
+    expect((await engine.getState(amySession)).head.status).toBe("paused");
+    expect(JSON.stringify(await engine.commits(amySession))).toContain('"olga"');
+  });
+
+  it("takes a token once for a cookie, needs the key for changes, and ends with the token", async () => {
+    const { send, post, tokens, revoked, amySession } = await shared();
+    const url = `sessions/${amySession}/action`;
+    expect((await post("login", { token: "pgt_wrong" })).status).toBe(401);
+    expect((await post("login", { token: "two words" })).status).toBe(401);
+    const entered = await post("login", { token: tokens.get("olga") });
+    const set = entered.headers.get("set-cookie") ?? "";
+    expect(set).toMatch(/; Path=\/inspector; HttpOnly; SameSite=Strict$/);
+    expect(set).not.toContain(tokens.get("olga"));
+    const cookie = set.split(";")[0] ?? "";
+    const { writeKey } = await entered.json();
+    const pause = { action: "pause", by: "", note: "lunch" };
+    expect((await send("api/sessions", { headers: { cookie } })).status).toBe(200);
+    expect((await post(url, pause, { cookie })).status).toBe(403);
+    expect((await post(url, pause, { cookie, "x-phasegate": writeKey })).status).toBe(200);
+    // The keys of two logins are not the same.
+    const other = await (await post("login", { token: tokens.get("olga") })).json();
+    expect((await post(url, pause, { cookie, "x-phasegate": other.writeKey })).status).toBe(403);
+    revoked.add("olga");
+    expect((await send("api/sessions", { headers: { cookie } })).status).toBe(401);
+    revoked.clear();
+    expect((await send("api/sessions", { headers: { cookie } })).status).toBe(401);
+    expect((await send("api/sessions")).status).toBe(401);
+    expect((await send("api/sessions", { headers: { cookie: cookie.replace(/=.*/, "=x") } })).status).toBe(401);
+  });
+
+  it("gives a cookie for TLS alone where it is not on this machine", async () => {
+    const { engine } = await makeHouse();
+    const login = { authenticate: async () => ({ name: "amy" }) };
+    const inspector = createInspector({ engine, access: { login }, hosts: ["gates.example"] });
+    const headers = { "content-type": "application/json", "x-phasegate": "1", host: "gates.example" };
+    const body = JSON.stringify({ token: "any" });
+    const request = new Request("http://gates.example/api/login", { method: "POST", headers, body });
+    expect((await inspector.fetch(request)).headers.get("set-cookie")).toMatch(/; Secure$/);
+  });
+
+  it("tells an agent of changes of its own sessions alone", async () => {
+    const { engine, inspector, send, bearer, amySession, asking } = await shared();
+    const open = async (name: Name) => {
+      const end = new AbortController();
+      const { body } = await send("api/events", { headers: bearer(name), signal: end.signal });
+      let text = "";
+      const reading = (async () => {
+        for await (const part of body ?? []) text += new TextDecoder().decode(part);
+      })();
+      return { text: () => text, end: () => end.abort(), reading };
+    };
+    const [ben, vera] = [await open("ben"), await open("vera")];
+    await expect.poll(() => ben.text() !== "" && vera.text() !== "").toBe(true);
+    await engine.pause(amySession, {});
+    await expect.poll(() => vera.text()).toContain(amySession);
+    await engine.deny(asking, {
+      ...{ by: "ann", note: "no" },
+      evidenceHash: (await engine.getApproval(asking))?.evidenceHash ?? "",
+    });
+    await expect.poll(() => ben.text()).toContain(asking);
+    expect(ben.text()).not.toContain(amySession);
+    inspector.close();
+    await Promise.all([ben.reading, vera.reading]);
+  });
+});
