@@ -2,11 +2,12 @@
  * What the operations of an engine share, and the list of workflows. A host's content provider may return
  * anything, so every listing is checked: a broken workflow never hides the others.
  */
+
 import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
+import type { Caller } from "../ports/actor.js";
 import type { FullClock } from "../ports/clock.js";
 import type { Content, ContentProvider, WorkflowListing } from "../ports/content-provider.js";
-import type { Caller } from "../runtime/access.js";
 import type { FilledText, OwnText } from "../template/template.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import { TimedReads } from "../workflow/files/workflow-files.js";

@@ -1,8 +1,7 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
-import { type Actor, type Authorize, byOwner, type CalledSession } from "../ports/actor.js";
+import { type Actor, type Authorize, byOwner, type CalledSession, type Caller, callerOf } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import { type Caller, callerOf } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";

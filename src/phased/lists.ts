@@ -3,9 +3,11 @@
  * so each session on a page is read from its log, and omitted if it does not match the query after all. One that can't
  * be shown is reported as broken and never hides the others. Nothing is deleted unless the host calls `cleanup`.
  */
+
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import { maySee } from "../ports/actor.js";
 import type { Page, SessionQuery, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { listSeen, maySee, requireAccess, seenQuery } from "../runtime/access.js";
+import { listSeen, requireAccess, seenQuery } from "../runtime/access.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";

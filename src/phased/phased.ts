@@ -32,9 +32,9 @@
 import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
-import { ownedBy } from "../ports/actor.js";
+import { type Caller, ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
-import { admission, type Caller } from "../runtime/access.js";
+import { admission } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";

@@ -1,7 +1,8 @@
 /** Watches commits of sessions as any process appends them; each is checked before it is returned. */
+
 import { PhasegateError } from "../errors.js";
+import { maySee } from "../ports/actor.js";
 import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
-import { maySee } from "../runtime/access.js";
 import type { Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
 import type { LoadedPhased } from "./session-decisions.js";

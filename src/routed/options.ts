@@ -2,6 +2,7 @@
  * The options of a routed engine with their defaults, and what its operations share, such as the caches of histories and
  * structures. Options that phased engines have too are checked in one place for both.
  */
+
 import { ApprovalGuard } from "../approval/guard.js";
 import { PhasegateError } from "../errors.js";
 import { tampered } from "../log/commit.js";
@@ -15,9 +16,9 @@ import {
 } from "../phased/options.js";
 import { Beginnings } from "../phased/verify/beginnings.js";
 import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
+import type { Caller } from "../ports/actor.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
-import type { Caller } from "../runtime/access.js";
 import { RecentMap } from "../runtime/cache.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";

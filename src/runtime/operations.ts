@@ -68,10 +68,6 @@ export class Operations<Context> {
     let success = false;
     let refused = false;
     let isRunning = true;
-    const end = () => {
-      if (isRunning) all.#running -= 1;
-      isRunning = false;
-    };
     try {
       const loading = this.#options.context(operation);
       // No await once it is loaded, so that an operation begins with the call.
@@ -85,12 +81,13 @@ export class Operations<Context> {
       refused = isPhasegateError(error) && isStepAhead(operation, error);
       if (all !== this && isPhasegateError(error, "SESSION_NOT_FOUND")) {
         // Guesses that wait must not keep others from calling.
-        end();
+        all.#running -= 1;
+        isRunning = false;
         await conceal(clock, begun);
       }
       throw this.#toKnownError(operation, error);
     } finally {
-      end();
+      if (isRunning) all.#running -= 1;
       const took = clock.elapsed() - begun;
       this.metrics.record(operation, took, success, refused);
       if (all !== this) all.metrics.record(operation, took, success, refused);

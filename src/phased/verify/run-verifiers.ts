@@ -4,13 +4,14 @@
  * blocks the gate. What is recorded of results is bounded, and without the text of foreign errors, which may
  * contain paths.
  */
+
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/check-gate.js";
 import { fillKnownOptions, fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
+import type { Caller } from "../../ports/actor.js";
 import { type FullClock, systemClock, turns } from "../../ports/clock.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
-import type { Caller } from "../../runtime/access.js";
 import type { RecentMap } from "../../runtime/cache.js";
 import { sinceFault } from "../../workflow/gate-definition.js";
 import type { JsonObject } from "../../workflow/json.js";
