@@ -45,14 +45,24 @@ describe("tickTask", () => {
     expect(tickTask(text, plan, "1.1", { criteria: true })).toBe(text.replace("[ ]", "[x]"));
   });
 
+  it("ticks no criterion that is a plain bullet", () => {
+    const text = "## Phase 1: A\n- [ ] Task 1.1: a\n  **Acceptance Criteria**:\n  - one\n";
+    const { plan } = parsePlan(text);
+    expect(plan.phases[0]?.tasks[0]?.acceptanceCriteria).toMatchObject([{ text: "one" }]);
+    expect(tickTask(text, plan, "1.1", { criteria: true })).toBe(text.replace("[ ]", "[x]"));
+  });
+
   it("refuses an unknown id, and a text that differs from the plan's", () => {
     const { plan } = parsePlan(TEXT);
-    const refusal = (remedy: string) =>
-      expect.objectContaining({ code: "INVALID_INPUT", remedy: expect.stringContaining(remedy) });
-    expect(() => tickTask(TEXT, plan, "1.3")).toThrowError(refusal("Did you mean 1."));
-    expect(() => tickTask(TEXT, plan, "something else")).toThrowError(refusal("Use the id"));
-    expect(() => tickTask(`# New\n${TEXT}`, plan, "1.1")).toThrowError(refusal("parsePlan"));
-    expect(() => tickTask(TEXT.replace("[~]", "[x]"), plan, "1.2")).toThrowError(refusal("parsePlan"));
+    const refusal = (field: string, remedy: string) =>
+      expect.objectContaining({
+        ...{ code: "INVALID_INPUT", remedy: expect.stringContaining(remedy) },
+        details: expect.objectContaining({ field }),
+      });
+    expect(() => tickTask(TEXT, plan, "1.3")).toThrowError(refusal("taskId", "Did you mean 1."));
+    expect(() => tickTask(TEXT, plan, "something else")).toThrowError(refusal("taskId", "Use the id"));
+    expect(() => tickTask(`# New\n${TEXT}`, plan, "1.1")).toThrowError(refusal("markdown", "parsePlan"));
+    expect(() => tickTask(TEXT.replace("[~]", "[x]"), plan, "1.2")).toThrowError(refusal("markdown", "parsePlan"));
   });
 });
 
