@@ -3,6 +3,8 @@ import { parsePlan } from "../../src/plan/parse-plan.js";
 import { parseSections, readRows, strictTextLines } from "../../src/plan/rows.js";
 import { findRegions, SourceText } from "../../src/plan/source.js";
 
+const PHASE = "## Phase 1: A\n- [ ] **Task 1.1**: b\n";
+
 /** Returns the rows of a text as `item 0 2:4 text [x]5`: kind, depth, place, text and checkbox with its column. */
 function rowsOf(text: string): string[] {
   const source = new SourceText(text);
@@ -122,7 +124,11 @@ describe("the rows of a source", () => {
   });
 
   it("may not be too many for their length", () => {
-    expect(() => parsePlan("\n".repeat(3_000_000))).toThrowError(expect.objectContaining({ code: "PLAN_PARSE" }));
+    const details = { file: "tasks.md", line: 1 };
+    expect(() => parsePlan(`${PHASE}${"\n".repeat(30_000)}`)).toThrowError(
+      expect.objectContaining({ code: "PLAN_PARSE", message: expect.stringContaining("too many"), details }),
+    );
+    expect(parsePlan(`${PHASE}${"\n".repeat(20_000)}`).plan.phases).toHaveLength(1);
   });
 });
 
