@@ -21,6 +21,11 @@ describe("durations in overviews", () => {
     ["- **Phase 1**: 2 days\n- **Phase 1**: 3 days", ["2 days", NONE, NONE]],
     ["- **Phase 1**: soon\n- **Phase 1**: 3 days", ["3 days", NONE, NONE]],
     ["- **Phase 1**: 4x", [NONE, NONE, NONE]],
+    ["- **Phase 1**: about 4", [NONE, NONE, NONE]],
+    ["- **Phase  1**: 12\n- **Phase 2**: 4-12", ["12 hours", "4-12 hours", NONE]],
+    ["- **Phase 1**:2 days\n- **Phase 2** -3 days", ["2 days", "3 days", NONE]],
+    ["- **Phase 1**:  - 2 days\n- **Phase 2** about: 3 days", ["2 days", "about: 3 days", NONE]],
+    ["**Phase 1**: 2 days", [NONE, NONE, NONE]],
     ["- **Phase 12**: 2 days", [NONE, NONE, NONE]],
     ["- the **Phase 1**: 2 days", [NONE, NONE, NONE]],
     ["- Phase 1: 2 days", [NONE, NONE, NONE]],
@@ -37,6 +42,11 @@ describe("durations in overviews", () => {
     ["| Phase | Duration |\n|---|---|\n| Phase 1: P | 2 days |\n| **Phase B** | 1 week |", ["2 days", NONE, "1 week"]],
     ["| Phase | Time |\n|---|---|\n| 1a | 2 days |\n| a1 | 2 days |\n| P | 3 days |", [NONE, NONE, NONE]],
     ["| **Phase** | **Time** |\n|---|---|\n| **1** | **2 days** |", ["2 days", NONE, NONE]],
+    ["| Phase | Time\n|---|---\n| 1 | 2 days", ["2 days", NONE, NONE]],
+    ["| Phase | Time |\n|---|---|\n| Phase 1 | 2 days |\n| 1. Phase 2 | 3 days |", ["2 days", "3 days", NONE]],
+    ["| The | plan |\n|---|---|\n| Phase | Time |\n| 1 | 2 days |", ["2 days", NONE, NONE]],
+    ["| Phase | plan |\n| Phase | Time |\n| 1 | 2 days |", ["2 days", NONE, NONE]],
+    ["| Who | Time |\n| Phase | Time |\n| 1 | 2 days |", ["2 days", NONE, NONE]],
     ["Phase | Time\n---|---\n1 | 2 days", [NONE, NONE, NONE]],
     ["| The phase | Time |\n|---|---|\n| 1 | 2 days |", [NONE, NONE, NONE]],
     ["| Phases | Time |\n|---|---|\n| 1 | 2 days |", [NONE, NONE, NONE]],
@@ -50,6 +60,19 @@ describe("durations in overviews", () => {
     ["- | Phase | Time |\n- | 1 | 2 days |", [NONE, NONE, NONE]],
   ])("of a table are read: %j", (overview, expected) => {
     expect(durations(overview)).toEqual(expected);
+  });
+
+  it("of phases have numbers with any digits, also where headings have none", () => {
+    const ten =
+      "- **Phase 12**: 2 days\n\n| # | Time |\n|---|---|\n| 13 | 3 days |\n\n## Phase 12: A\n- [ ] a\n## Phase 13: B\n- [ ] b\n";
+    const bare =
+      "- **Phase 1**: 2 days\n- **Phase 2**: 3 days\n\n## Setup\n- [ ] a\n## Build\n- [ ] b (after Phase 1)\n";
+    for (const text of [ten, bare])
+      expect(parsePlan(text).plan.phases.map(({ estimatedDuration }) => estimatedDuration)).toEqual([
+        "2 days",
+        "3 days",
+      ]);
+    expect(parsePlan(bare).plan.phases[1]?.tasks[0]?.dependencies).toEqual(["1.1"]);
   });
 
   it("count less than those of a phase itself", () => {
@@ -77,6 +100,8 @@ describe("a checkbox without a place", () => {
     ["### Risks\n\n| a | [ ] |\n|---|---|\n", ["6:8 in the middle of a line"]],
     ["### Risks\nwords [ ] and words\n### More\n- [ ] late\n", ["5:8 in the middle of a line", "7:4 below 'More'"]],
     ["### Risks\n- [ ] a\n### More\n### Most\n- [ ] b\n", ["5:4 below 'Risks'", "8:4 below 'Most'"]],
+    ["### Risks\n12. [ ] a\n> [ ] b\n", ["5:6 below 'Risks'", "6:4 below 'Risks'"]],
+    ["### Risks\n##  [ ] a\n", ["5:6 below 'a'"]],
     ["### Risks\n-[ ] a\n1234567890. [ ] b\n", ["5:3 below 'Risks'", "6:14 in the middle of a line"]],
     ["<!--\n- [ ] a\n-->\n", ["5:4 in a comment"]],
     ["```\n- [ ] a\n", ["5:4 in code that is never closed"]],
@@ -94,6 +119,34 @@ describe("a checkbox without a place", () => {
       "1:8 in the middle of a line",
       "2:2 before the first heading",
     ]);
+  });
+});
+
+it("a plan has nothing that its source does not say", () => {
+  const text = "## Phase 1\n### Task 1.1: a\n- [x] c\n";
+  const common = { dependencies: [], optional: false, parallel: false, requirements: [], files: [] };
+  const at = (line: number, column: number, offset: number) => ({ line, column, offset });
+  expect(parsePlan(text)).toStrictEqual({
+    plan: {
+      dialect: "praxis-os",
+      phases: [
+        {
+          ...{ number: 1, name: "Phase 1", validationGate: [], position: at(1, 4, 3) },
+          tasks: [
+            {
+              ...{ ...common, id: "1.1", name: "a", state: "done", position: at(2, 5, 15) },
+              acceptanceCriteria: [
+                {
+                  ...{ text: "c", checked: true, position: at(3, 3, 29) },
+                  checkbox: { mark: "x", position: at(3, 4, 30) },
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+    diagnostics: [],
   });
 });
 
