@@ -207,6 +207,10 @@ describe("the structure of a plan", () => {
       "## Phase 1: A\n- [ ] **Task 1.1**: b\nDepends on: Task 1.2\n- [ ] **Task 1.2**: c\n",
       ["1 A @1", "[ ] 1.1 b @2 < 1.2", "[ ] 1.2 c @4"],
     ],
+    [
+      "## Tasks/Subtasks\n- [ ] Task 1: a\n## My Tasks / Subtasks\n- [ ] Task 2: b\n",
+      ["1 Tasks/Subtasks @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 4"],
+    ],
   ])("of %j is found", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });
