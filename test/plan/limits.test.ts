@@ -117,6 +117,20 @@ describe("a text that is not a plan", () => {
     expect(parsePlan(`${PHASE}\n\`\`\`\n${long}\`\`\`\n`).plan.phases).toHaveLength(1);
   });
 
+  it("is measured from heading to heading, with the ends of lines", () => {
+    const words = (length: number) => `${"words ".repeat(60)}\n\n`.repeat(200).slice(0, length);
+    const most = 64 * 1024 - 1;
+    const plan = (text: string) => parsePlan(text).plan.phases.length;
+    expect(plan(PHASE + words(most - PHASE.length))).toBe(1);
+    expect(refusal(PHASE + words(most + 1 - PHASE.length))).toMatchObject({ line: 1 });
+    const parts = ["# x", "#", "######\tx"].flatMap((heading) => [words(33_000), heading]);
+    expect(plan([PHASE, ...parts, words(33_000)].join("\n"))).toBe(1);
+    for (const line of ["#x", "####### x", "a # x", "    # x"])
+      expect(refusal(`${PHASE}${words(40_000)}\n${line}\n${words(40_000)}`)).toMatchObject({ line: 1 });
+    const last = `# x\n${words(40_000)}\n\n## y\n${words(most)}`;
+    expect(refusal(PHASE + last)).toMatchObject({ line: PHASE.split("\n").length + last.split("\n").indexOf("## y") });
+  });
+
   it("is nested too deep in one line", () => {
     expect(refusal(`${PHASE}${"> ".repeat(60)}a\n`)).toMatchObject({
       line: 3,
