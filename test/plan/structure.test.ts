@@ -211,6 +211,127 @@ describe("the structure of a plan", () => {
       "## Tasks/Subtasks\n- [ ] Task 1: a\n## My Tasks / Subtasks\n- [ ] Task 2: b\n",
       ["1 Tasks/Subtasks @1", "[ ] 1 a @2", "! CHECKBOX_UNPLACED 4"],
     ],
+    ["# A\n## Phase 1: x\n- [ ] **Task 1.1**: b\n# B\n## Phase 2: y\n", ["1 x @2", "[ ] 1.1 b @3"]],
+    [
+      "# A\n## Phase 1: x\n- [ ] **Task 1.1**: b\n### Deep\n## Phase 2: y\n",
+      ["1 x @2", "[ ] 1.1 b @3", "2 y @5", "! PHASE_EMPTY 5"],
+    ],
+    ["## Phase 1: A\n## Notes\n- [ ] **Task 1.1**: b\n", ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 3"]],
+    ["## Phase 1: A\n### Notes\n- [ ] **Task 1.1**: b\n", ["1 A @1", "[ ] 1.1 b @3"]],
+    ["## Phase 1: A\n## Validation Gate\n- [ ] x\n- [ ] **Task 1.1**: b\n", ["1 A @1", "[ ] 1.1 b @4", "gate x"]],
+    ["## Phase 1: A\n## Task 1.1: a\n## Task 1.2: b\n- [ ] c\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3 0/1"]],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Phase 1: More\n- [ ] **Task 1.2**: c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "2 More @3", "[ ] 1.2 c @4", "! PHASE_RENUMBERED 3"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Phase 1: Same\n- [ ] **Task 1.1**: b\n- [ ] **Task 1.2**: c\n",
+      [
+        "1 A @1",
+        "[ ] 1.1 b @2",
+        "2 Same @3",
+        "[ ] 1.1-2 b @4",
+        "[ ] 1.2 c @5",
+        "! PHASE_RENUMBERED 3",
+        "! TASK_ID_REPEATED 4",
+      ],
+    ],
+    ["# A\n- [ ] T001 a\n- [ ] T002 b\n", ["1 A @1", "[ ] T001 a @2", "[ ] T002 b @3"]],
+    ["# A\n- [ ] 1.1 a\n- [ ] T002 b\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] T002 b @3"]],
+    ["# A\n- [ ] a 1.1\n- [ ] 2 b\n", ["1 A @1", "[ ] 1.1 a 1.1 @2", "[ ] 1.2 2 b @3"]],
+    ["## __A__\n- [ ] a\n## 2) B\n- [ ] b\n", ["1 A @1", "[ ] 1.1 a @2", "2 B @3", "[ ] 2.1 b @4"]],
+    ["## Acceptance Criteria\n- [ ] a\n## Work\n- [ ] b\n", ["1 Work @3", "[ ] 1.1 b @4", "! CHECKBOX_UNPLACED 2"]],
+    [
+      "## Work\n- [ ] a\n## Notes\n- [ ] b\n## 3. More\n- [ ] c\n",
+      ["1 Work @1", "[ ] 1.1 a @2", "3 More @5", "[ ] 3.1 c @6", "! CHECKBOX_UNPLACED 4"],
+    ],
+    [
+      "## 1. A\n- [ ] a\n### 2. Deep\n- [ ] b\n## Open questions\n- [ ] c\n## Rest\n- [ ] d\n",
+      ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @4", "2 Rest @7", "[ ] 2.1 d @8", "! CHECKBOX_UNPLACED 6"],
+    ],
+    ["# 1. A\n## 2. B\n- [ ] 2.1 a\n", ["2 B @2", "[ ] 2.1 a @3"]],
+    [
+      "### 1. A\n- [ ] 1.1 a\n## 2. B\n- [ ] 2.1 b\n## Notes\n- [ ] 9.1 x\n",
+      ["2 B @3", "[ ] 2.1 b @4", "! CHECKBOX_UNPLACED 2", "! CHECKBOX_UNPLACED 6"],
+    ],
+    ["## Phase 1: A\n### 1.1 a\n### 1.2 b\n- [ ] 3. c\n", ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "[ ] 3 c @4"]],
+    ["## Phase 1: A\n### 2.1 a\n- [ ] c\n### 1.2 b\n", ["1 A @1", "[ ] 1.2 b @4", "! CHECKBOX_UNPLACED 3"]],
+    ["### 1.1 a\n- [ ] c\n", ["1 1.1 a @1", "[ ] 1.1 c @2"]],
+    ["## Phase 1: A\n### T1 a\n- [ ] c\n### T2\n", ["1 A @1", "[ ] T1 a @2 0/1", "[ ] T2 Task T2 @4"]],
+    ["## Phase 1: A\n### Task list\n- [ ] **Task 1.1**: a\n", ["1 A @1", "[ ] 1.1 a @3"]],
+    [
+      "**Phase 1: A**\n\n- [ ] a\n\n**Phase 2: B**:\n\n- [ ] b\n\n**Phase 3**: c\n",
+      ["1 A @1", "[ ] 1.1 a @3", "2 B @5", "[ ] 2.1 b @7"],
+    ],
+    [
+      "**Phase 1: A**\n\n- [ ] **Task 1.1**: b\n\n## Notes\n- [ ] x\n",
+      ["1 A @1", "[ ] 1.1 b @3", "! CHECKBOX_UNPLACED 6"],
+    ],
+    ["> **Phase 1: A**\n\n- [ ] a\n", ["1 A @1", "[ ] 1.1 a @3"]],
+    [
+      "## Phase 1: A\n- [ ] a\n## Phase 2 Build it\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 a @2", "2 Build it @3", "[ ] 2.1 b @4"],
+    ],
+    [
+      "### Phase 1 Setup the thing\n- [ ] a\n### Phase 1: Real\n- [ ] b\n",
+      ["1 Real @3", "[ ] 1.1 b @4", "! CHECKBOX_UNPLACED 2"],
+    ],
+    [
+      "## Phase 1\n- [ ] **Task 1.1**: b\n## Phase 1 Validation Gate\n- [ ] g\n## Phase 2: Gate: x\n- [ ] **Task 2.1**: c\n",
+      ["1 Phase 1 @1", "[ ] 1.1 b @2", "gate g", "2 Gate: x @5", "[ ] 2.1 c @6"],
+    ],
+    ["## ⚙ Phase 1) Exit Gate\n- [ ] **Task 1.1**: b\n", ["1 Exit Gate @1", "[ ] 1.1 b @2"]],
+    ["## Phase one: Exit Gate\n- [ ] **Task 1.1**: b\n", ["1 Tasks @2", "[ ] 1.1 b @2"]],
+    [
+      "## Phase 1: A\n- **Task 1.1**: a\n  - x\n- **Task 1.1**: b\n  - y\n  - z\n## Phase 2: B\n- **Task 2.1**: c\n",
+      ["1 A @1", "[ ] 1.1 b @4", "2 B @7", "[ ] 2.1 c @8"],
+    ],
+    [
+      "## Phase 1: A\n- **Task 1.1**: a\n  - x\n## Done\n- [ ] **Task 1.1**: a\n",
+      ["1 A @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n- **Task 1.1**: a\n  - x\n## Done\n- [ ] **Task 1.1**: a\n  - y\n",
+      ["1 A @1", "! PHASE_EMPTY 1", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n### Task 1.1: a\nwords\n## Done\n- [x] **Task 1.1**: a\n",
+      ["1 A @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] Task 1.1: a\n- Task 1.2: b\n- task 1.3 c\n- Taskless 1.4\n",
+      ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.2 b @3", "[ ] 1.3 c @4"],
+    ],
+    [
+      "## Phase 1: A\n__Task 1.1__: a\n\n**Tasks**: 1.2\n\n**Task 1.3**\n",
+      ["1 A @1", "[ ] 1.1 a @2", "[ ] 1.3 Task 1.3 @6"],
+    ],
+    [
+      "## Phase 1: A\n**Gate**:\n- [ ] **Task 1.1**: b\n- [ ] **Task 1.2**: c\n\n- [ ] **Task 1.1**: b\n",
+      ["1 A @1", "[ ] 1.2 c @4", "[ ] 1.1 b @6", "gate **Task 1.1**: b"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n  - **Acceptance Criteria**:\n    - [ ] Task 1.2: c\n- [ ] **Task 1.3**: d\n",
+      ["1 A @1", "[ ] 1.1 b @2 0/1", "[ ] 1.3 d @5"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n**Gate**:\n- [ ] a\n  - [ ] **Task 1.2**: c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate a, **Task 1.2**: c"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n- **Files**: x\n- **Note**: y\n- [ ] **Task 1.2**: c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "[ ] 1.2 c @5"],
+    ],
+    [
+      "words\n\n- [ ] **Task 1.1**: b\n- [ ] **Task 2.1**: c\n",
+      ["1 Tasks @3", "[ ] 1.1 b @3", "2 Phase 2 @4", "[ ] 2.1 c @4"],
+    ],
+    ["# Only\n\nwords\n## Phase 1\n", ["1 Phase 1 @4", "! PHASE_EMPTY 4"]],
+    [
+      "## Phase 2: B\n## Phase 3: C\n### Phase 4: D\n",
+      ["2 B @1", "3 C @2", "4 D @3", "! PHASE_EMPTY 1", "! PHASE_EMPTY 2", "! PHASE_EMPTY 3"],
+    ],
+    ["# Plan\n### Phase 1: A\n## Phase 2: B\n- [ ] **Task 1.1**: b\n", ["2 B @3", "[ ] 1.1 b @4"]],
   ])("of %j is found", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });
