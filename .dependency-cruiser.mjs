@@ -41,7 +41,11 @@ const MAY_IMPORT = {
   workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "phased", "tools", "sandbox"],
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
   mcp: ["workflow", "gate", "ports", "phased", "routed", "tools", "workspace"],
-  http: ["workflow", "routed", "tools"],
+  http: ["workflow", "ports", "routed", "tools"],
+  // Who calls a server over HTTP; knows no engines.
+  login: ["workflow", "ports"],
+  // Watches engines through the port alone: no engine knows it, and it knows no engine.
+  otel: ["routed/decision", "ports", "runtime"],
   // Workflows as pictures.
   graph: ["workflow"],
   // A page for people, over everything that there is to see.
@@ -54,7 +58,7 @@ const MAY_IMPORT = {
     ...ENGINE,
     ...["storage/common", "storage/files", "storage/sqlite", "storage/postgres"],
     ...["content", "search", "deciders", "verifiers", "sandbox", "workspace", "testing", "tools", "mcp", "http"],
-    ...["setup", "graph", "inspector"],
+    ...["setup", "graph", "inspector", "login", "otel"],
   ],
 };
 
@@ -153,6 +157,13 @@ export default {
       severity: "error",
       from: { path: "^src/", pathNot: "^src/workflow/from-markdown[.]ts$" },
       to: { path: "node_modules/mdast-util-from-markdown/" },
+    },
+    {
+      name: "telemetry-in-one-place",
+      comment: "OpenTelemetry is for src/otel; engines and tools have the port in ports/telemetry.ts",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/otel/" },
+      to: { path: "node_modules/@opentelemetry/" },
     },
     {
       name: "resolvable",

@@ -53,7 +53,7 @@ export interface ErrorDetails {
   /** The agent has used up its attempts at a phase; only the host can give it more. */
   ATTEMPTS_EXHAUSTED: { readonly phase: number; readonly attempts: number; readonly limit: number };
   /** The definition doesn't let the host override this gate or skip this phase. */
-  NOT_ALLOWED: { readonly phase: number; readonly operation: string };
+  NOT_ALLOWED: { readonly operation: string; readonly phase?: number };
   /** A person's word that can't be taken; every reason but `not_waiting` is also a security notification. */
   APPROVAL_REFUSED: {
     readonly phase: number;
@@ -74,6 +74,8 @@ export interface ErrorDetails {
   IDEMPOTENCY_KEY_REUSED: { readonly key: string };
   /** Somebody else's commit came first. */
   CONFLICT: { readonly sessionId: string; readonly version?: number };
+  /** The caller has ended the call before its outcome was written: nothing was written. */
+  CANCELLED: { readonly operation: string };
   /** Too many operations at once. */
   BUSY: { readonly running: number; readonly limit: number };
   /** The log of a session is not what was written. */

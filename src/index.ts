@@ -18,7 +18,9 @@ export {
 export type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./phased/approval/ledger.js";
 export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/requests.js";
 export type { ArtifactView, CommitsRequest } from "./phased/artifacts.js";
+export type { SessionsById } from "./phased/by-id.js";
 export type {
+  AssignRequest,
   DeleteResult,
   Keyed,
   MoveRequest,
@@ -53,6 +55,7 @@ export type { StartRequest, StartResult } from "./phased/start.js";
 export type { OperatorNote } from "./phased/state/commands.js";
 export type { AttemptNote, GateFailure, PhaseAttempt } from "./phased/state/history.js";
 export type { LastNote, PhaseTask, TaskWord } from "./phased/state/task-notes.js";
+export type { CheckProgress, Followed } from "./phased/verify/verify.js";
 export type {
   DocumentView,
   FullStateView,
@@ -62,6 +65,16 @@ export type {
   StateView,
   TaskView,
 } from "./phased/views.js";
+export {
+  type Access,
+  type AccessRequest,
+  type Actor,
+  type Authorize,
+  byOwner,
+  type CalledSession,
+  type Owner,
+  type Role,
+} from "./ports/actor.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";
 export type {
   Content,
@@ -71,6 +84,18 @@ export type {
   WorkflowListing,
 } from "./ports/content-provider.js";
 export type { SessionStatus, SessionSummary, StorageAdapter } from "./ports/storage-adapter.js";
+export type {
+  EngineKind,
+  Measured,
+  MeasuredCall,
+  MeasuredCommit,
+  MeasuredEvent,
+  MeasuredGate,
+  MeasuredHead,
+  MeasuredOperation,
+  MeasuredOutcome,
+  Telemetry,
+} from "./ports/telemetry.js";
 export type { Listener } from "./runtime/notifier.js";
 export type { OperationMetrics } from "./runtime/operations.js";
 export { MemoryStorage } from "./storage/memory/storage.js";

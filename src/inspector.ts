@@ -1,5 +1,5 @@
 /** A page for people: sessions, workflows, what waits for a person; and its API. See docs/inspector.md. */
-export type { Authorize, InspectorAccess } from "./inspector/guard.js";
+export type { AdmitRequest, InspectorAccess } from "./inspector/guard.js";
 export { createInspector, type Inspector, type InspectorOptions } from "./inspector/inspector.js";
 export type { InspectorSources } from "./inspector/sources.js";
 export type { HostAction } from "./inspector/wire.js";

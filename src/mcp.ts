@@ -5,13 +5,23 @@
  * @packageDocumentation
  */
 
-export type { WorkflowPoll } from "./mcp/resources.js";
+export { createHealth, type Health, type HealthOptions } from "./http/health.js";
+export type { WatchedTools } from "./mcp/calls.js";
+export type { WorkflowPoll } from "./mcp/changes.js";
 export {
+  createMcpHttpHandler,
+  type McpHttpHandler,
+  type McpHttpOptions,
+  type Registered,
+  type Registration,
+} from "./mcp/http.js";
+export type { HttpCall } from "./mcp/http-request.js";
+export {
+  type CallingClient,
+  type RegisterRoutedToolsOptions,
   type RegisterWorkflowToolOptions,
   registerRoutedTools,
-  registerSearchTool,
-  registerWorkflowPrompt,
   registerWorkflowTool,
-  registerWorkspaceTools,
   type WorkflowRegistration,
 } from "./mcp/tools.js";
+export { registerSearchTool, registerWorkflowPrompt, registerWorkspaceTools } from "./mcp/workspace-tools.js";

@@ -10,7 +10,7 @@ import type { StorageAdapter } from "./ports/storage-adapter.js";
 export type { AuditReport, Current, Receipt, Recorded } from "./log/commit.js";
 export type { RefusalReason, SessionKind } from "./phased/log-check.js";
 export type { CopyOptions, CopyProgress, CopyReport, RefusedSession, SessionChoice } from "./phased/log-copy.js";
-export type { SessionEvent, Snapshot, StoredValue } from "./phased/state/events.js";
+export type { CompleteEvidence, SessionEvent, Snapshot, StoredValue } from "./phased/state/events.js";
 export type { HeadFacts, SessionHead } from "./phased/state/head.js";
 export type { Ranges } from "./phased/state/ranges.js";
 export type { StepRefused, TaskNotes } from "./phased/state/task-notes.js";

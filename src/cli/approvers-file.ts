@@ -1,25 +1,9 @@
 /**
  * The approvers' file, and the invitations beside it (`FILE.invitations`). A writer holds a claim on the approvers' file,
- * so that two processes never write at once. A file is replaced as a whole, and is on the disk before the next one is
- * written. A process that reads the file sees a change with its next check.
+ * so that two processes never write at once. A file is on the disk before the next one is written. shared-file.ts reads and
+ * writes files.
  */
 import { randomBytes } from "node:crypto";
-import {
-  type BigIntStats,
-  closeSync,
-  fchmodSync,
-  fchownSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname } from "node:path";
-import process from "node:process";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import {
@@ -37,9 +21,12 @@ import {
 } from "../approval/approvers.js";
 import { keyIdOf } from "../approval/keys.js";
 import { requirePasskey } from "../approval/passkey.js";
-import { errnoOf, isPhasegateError } from "../errors.js";
-import { renameIfSame, temporaryName, whileClaimed } from "../sandbox/replace.js";
+import { isPhasegateError } from "../errors.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { changeFile, followed, lastReadable, readText, writeFile } from "./shared-file.js";
+
+/** What the file is, in messages. */
+const WHAT = "the file of approvers";
 
 const invitationsSchema = z.array(z.object({ name: z.string(), secretHash: z.string(), expiresAt: z.iso.datetime() }));
 
@@ -58,12 +45,13 @@ export class ApproversFile implements Invitations {
   /** The path of the approvers' file, with links followed: a link stays a link. */
   readonly file: string;
   readonly #now: () => number;
-  #current: { readonly key: string; readonly approvers: Approvers } | undefined;
+  readonly #current: (report: (error: unknown) => void) => Approvers;
 
   /** Times are in milliseconds since 1970. */
   constructor(file: string, now: () => number = Date.now) {
-    this.file = followed(file);
+    this.file = followed(file, WHAT);
     this.#now = now;
+    this.#current = lastReadable(this.file, WHAT, (text) => parseApprovers(this.file, text));
   }
 
   /**
@@ -72,16 +60,7 @@ export class ApproversFile implements Invitations {
    * @throws {CommandFailure} when it could never be read.
    */
   current(report: (error: unknown) => void): Approvers {
-    const key = keyOf(this.file);
-    if (this.#current?.key === key) return this.#current.approvers;
-    try {
-      this.#current = { key, approvers: parseApprovers(this.file, readText(this.file)) };
-    } catch (error) {
-      if (this.#current === undefined) throw error;
-      this.#current = { ...this.#current, key };
-      report(error);
-    }
-    return this.#current.approvers;
+    return this.#current(report);
   }
 
   /** Lists the approvers, and the invitations that are open. */
@@ -101,7 +80,7 @@ export class ApproversFile implements Invitations {
     const secret = randomBytes(32).toString("base64url");
     const invitation = invitationFor(secret, name, expiresAt);
     return this.#change(({ text, approvers, invitations }) => {
-      if (text === "") write(this.file, "{}\n", text);
+      if (text === "") writeFile(this.file, "{}\n", text);
       this.#writeInvitations([...this.#left(invitations, approvers), invitation]);
       return { secret, expiresAt };
     });
@@ -143,20 +122,12 @@ export class ApproversFile implements Invitations {
   /** Changes the files while no other process does. */
   async #change<T>(step: (contents: Contents, edit: Edit) => T): Promise<T> {
     const edit = await loadEdit();
-    try {
-      const done = await whileClaimed(this.file, () => ({ value: step(this.#read(), edit) }));
-      if (done === undefined) throw new Error("a claim that nobody wanted");
-      return done.value;
-    } catch (error) {
-      if (error instanceof CommandFailure || isPhasegateError(error)) throw error;
-      const hint = "Name a file in a folder that you may write to.";
-      throw new CommandFailure(`${this.file} can't be written`, EXIT.environment, hint, { cause: error });
-    }
+    return changeFile(this.file, () => step(this.#read(), edit));
   }
 
   #read(): Contents {
-    const text = readText(this.file, "");
-    const invitations = parseInvitations(this.#invitationsFile, readText(this.#invitationsFile, "[]"));
+    const text = readText(this.file, WHAT, "");
+    const invitations = parseInvitations(this.#invitationsFile, readText(this.#invitationsFile, WHAT, "[]"));
     return { text, approvers: text === "" ? {} : parseApprovers(this.file, text), invitations };
   }
 
@@ -174,7 +145,7 @@ export class ApproversFile implements Invitations {
 
   #writeInvitations(invitations: readonly Invitation[]): void {
     const file = this.#invitationsFile;
-    write(file, `${JSON.stringify(invitations, undefined, 2)}\n`, readText(file, ""), 0o600);
+    writeFile(file, `${JSON.stringify(invitations, undefined, 2)}\n`, readText(file, WHAT, ""), 0o600);
   }
 
   /** Writes the approvers, changing only one name in the text. */
@@ -185,7 +156,7 @@ export class ApproversFile implements Invitations {
       const hint = "See that each name is there once.";
       throw new CommandFailure(`${this.file} can't be changed: a name is there twice`, EXIT.problems, hint);
     }
-    write(this.file, changed, text);
+    writeFile(this.file, changed, text);
   }
 }
 
@@ -231,78 +202,4 @@ async function loadEdit(): Promise<Edit> {
     const formattingOptions = { insertSpaces: !indent.startsWith("\t"), tabSize: indent.length, eol: "\n" };
     return applyEdits(text, modify(text, [name], value, { formattingOptions }));
   };
-}
-
-function followed(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return file;
-    throw unreadable(file, error);
-  }
-}
-
-/** Returns what changes with each new version of a file. */
-function keyOf(file: string): string {
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? "" : [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
-}
-
-function readText(file: string, missing?: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if (missing !== undefined && errnoOf(error) === "ENOENT") return missing;
-    throw unreadable(file, error);
-  }
-}
-
-/**
- * Replaces a file that still has the text `before`: with this mode, or with the mode and the owner that it has. The new
- * text is on the disk afterwards.
- */
-function write(file: string, text: string, before: string, mode?: number): void {
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-  const temporary = temporaryName(file, randomBytes(6).toString("hex"));
-  try {
-    sync(temporary, "wx", (handle) => {
-      writeFileSync(handle, text);
-      if (stats !== undefined) makeLike(handle, stats, mode);
-    });
-    if (stats === undefined) renameSync(temporary, file);
-    else if (!renameIfSame(temporary, file, Buffer.from(before))) {
-      throw new CommandFailure(`${file} was changed meanwhile`, EXIT.problems, "Try again.");
-    }
-  } finally {
-    rmSync(temporary, { force: true });
-  }
-  // Windows has no call for it and does it by itself.
-  if (process.platform !== "win32") sync(dirname(file), "r");
-}
-
-/** Opens a file or a folder, and has it on the disk before it is closed. */
-function sync(path: string, flags: string, step: (handle: number) => void = () => undefined): void {
-  const handle = openSync(path, flags, 0o600);
-  try {
-    step(handle);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-function makeLike(handle: number, { uid, gid, mode }: BigIntStats, fixed: number | undefined): void {
-  fchmodSync(handle, fixed ?? Number(mode) & 0o7777);
-  try {
-    fchownSync(handle, Number(uid), Number(gid));
-  } catch (error) {
-    // Only root may change the owner.
-    if (errnoOf(error) !== "EPERM") throw error;
-  }
-}
-
-function unreadable(file: string, cause: unknown): CommandFailure {
-  return new CommandFailure(`the file of approvers can't be read: ${file}`, EXIT.environment, "Check the path.", {
-    cause,
-  });
 }

@@ -60,6 +60,7 @@ const NOTED: Readonly<Record<AttemptNote["event"], string>> = {
   paused: "paused",
   resumed: "resumed",
   retried: "retried",
+  assigned: "handed over",
   plan_synced: "plan synced",
 };
 

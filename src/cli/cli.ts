@@ -7,8 +7,10 @@
  * - options.ts: options of several commands, and the checks of their values
  * - trust.ts: options for approvers, the hash key, and what verifiers may run; approvers-file.ts: approvers and invitations
  * - own-project.ts: the project of the current folder, for commands without `--state`
+ * - tokens-file.ts: tokens of a server over HTTP; shared-file.ts: reads and changes such a file while others use it
  * - state.ts: opens what `--state` names, and an engine for a session of any kind
- * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync` and `delete`, by which an operator sets sessions going
+ * - operate.ts: `retry`, `resume`, `suspend`, `skip`, `override`, `sync`, `assign` and `delete`, by which an operator sets sessions
+ *   going; operations.ts: what each one does
  * - attempts.ts: how attempts at gates are printed, with their evidence
  * - waiting.ts: what a session waits for, and the answers of `approve`, `waive` and `deny`
  * - terminal.ts: output that cannot steer the terminal or show a password
@@ -90,6 +92,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   graph: async () => (await import("./inspect.js")).graphCommand,
   keygen: async () => (await import("./approve.js")).keygenCommand,
   approvers: async () => (await import("./approvers.js")).approversCommand,
+  tokens: async () => (await import("./tokens.js")).tokensCommand,
   approve: async () => (await import("./approve.js")).decideCommand("approve"),
   waive: async () => (await import("./approve.js")).decideCommand("waive"),
   deny: async () => (await import("./approve.js")).decideCommand("deny"),
@@ -99,6 +102,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   skip: async () => (await import("./operate.js")).operateCommand("skip"),
   override: async () => (await import("./operate.js")).operateCommand("override"),
   sync: async () => (await import("./operate.js")).operateCommand("sync"),
+  assign: async () => (await import("./operate.js")).operateCommand("assign"),
   delete: async () => (await import("./operate.js")).operateCommand("delete"),
   cleanup: async () => (await import("./cleanup.js")).cleanupCommand,
   audit: async () => (await import("./audit.js")).auditCommand,

@@ -1,7 +1,7 @@
 /**
- * An HTTP server that listens on this machine only, with limits on time, size and connections. http/api.ts answers the
- * requests of `serve --http`, inspector/inspector.ts those of the inspector. This file is loaded by `import()`: without
- * them, Node's HTTP is not needed.
+ * An HTTP server, with limits on time, size and connections. http/api.ts answers the requests of `serve --http`,
+ * listen.ts those of `serve --listen`, inspector/inspector.ts those of the inspector. This file is loaded by `import()`:
+ * without them, Node's HTTP is not needed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -20,7 +20,7 @@ const LOCAL = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
 const METHODS_WITHOUT_BODY = new Set(["GET", "HEAD"]);
 /** Methods that the `Request` constructor refuses. */
 const UNKNOWN_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
-/** Maximum number of connections: more than clients need, and fewer than the files that a process may open. */
+/** Maximum number of connections: more than clients on this machine need. */
 const MAX_CONNECTIONS = 512;
 /** Maximum number of bytes of a body that are read and dropped after its request was answered. */
 const DROPPED_BYTES = 16 * 1024 * 1024;
@@ -38,9 +38,9 @@ export interface HttpTimes {
 /** Answers a request. Its signal aborts when the client has gone. Never rejects. */
 type Handler = (request: Request) => Promise<Response>;
 
-/** A server that only this machine can reach. */
+/** A server that is running. */
 export interface HttpServing {
-  /** Where it listens: `http://127.0.0.1:PORT`. */
+  /** Where it listens, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   /** Resolves when every connection is closed; `abandoned` if calls were still under way. */
   readonly ended: Promise<"closed" | "abandoned">;
@@ -53,20 +53,21 @@ export function serveHttp(engine: RoutedEngine, port: number, log: Logger, times
   return listen(createHttpApi(engine, { authorize: isLocal }), "--http", port, log, times);
 }
 
-/** Listens on 127.0.0.1. Rejects if the port is not available; `option` is what it was given by. */
+/** Listens, by default on 127.0.0.1. Rejects if the port is not available; `option` is what it was given by. */
 export async function listen(
   handler: Handler,
   option: string,
   port: number,
   log: Logger,
   times: HttpTimes,
+  { host = HOST, maxConnections = MAX_CONNECTIONS }: { readonly host?: string; readonly maxConnections?: number } = {},
 ): Promise<HttpServing> {
   const server = createServer({
     headersTimeout: times.headers,
     requestTimeout: times.request,
     connectionsCheckingInterval: Math.min(1000, times.headers),
   });
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = maxConnections;
   const connections = new Connections(server, times.drain, log);
   server.on("request", (incoming, outgoing) => {
     connections.answering(incoming, outgoing);
@@ -82,12 +83,12 @@ export async function listen(
     else refuse(socket, refusalOf(error));
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) => reject(portFailure(option, port, cause))).listen(port, HOST, resolve);
+    server.once("error", (cause) => reject(portFailure(option, port, cause))).listen(port, host, resolve);
   });
   // From now on these are connections that could not be accepted, for example because too many files are open.
   server.on("error", (err) => log.warn({ err }, "connection"));
   const address = server.address();
-  const url = `http://${HOST}:${isAddress(address) ? address.port : port}`;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${isAddress(address) ? address.port : port}`;
   log.info({ url }, "listening");
   return { url, ended: connections.ended, close: () => connections.end() };
 }

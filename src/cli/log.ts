@@ -10,6 +10,7 @@ import type { Engine } from "../phased/engine.js";
 import type { EngineNotifications } from "../phased/notifications.js";
 import { approvalOf } from "../phased/state/decide-gate.js";
 import type { ContentProvider } from "../ports/content-provider.js";
+import type { Telemetry } from "../ports/telemetry.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedNotificationMap } from "../routed/notifications.js";
 import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from "../workflow/diagnostic.js";
@@ -163,6 +164,7 @@ type Levels<Name extends string> = Readonly<Record<Name, "debug" | "info" | "war
 
 const PHASED: Levels<keyof EngineNotifications> = {
   started: "info",
+  assigned: "info",
   // Each one comes with `started`, `gatePassed` or another notification.
   phaseEntered: "debug",
   gatePassed: "info",
@@ -198,6 +200,7 @@ const PHASED: Levels<keyof EngineNotifications> = {
 
 const ROUTED: Levels<keyof RoutedNotificationMap> = {
   started: "info",
+  assigned: "info",
   reported: "info",
   gateRefused: "info",
   approvalRequested: "info",
@@ -266,6 +269,38 @@ function loggable(name: string, payload: object): object {
   }
   if (!("problems" in payload) || !Array.isArray(payload.problems)) return payload;
   return { ...payload, problems: payload.problems.map(({ field, problem }) => ({ field, problem })) };
+}
+
+/**
+ * Logs each call of a tool in one line: who made it, on which session, what it did, and how long it took. Neither what the
+ * call gives nor its answer is in it. `next` measures the calls as well.
+ */
+export function logCalls(
+  log: Logger,
+  { actor, next }: { readonly actor?: string | undefined; readonly next?: Pick<Telemetry, "measure"> | undefined } = {},
+): Pick<Telemetry, "measure"> {
+  return {
+    async measure(what, work, outcomeOf) {
+      const run = () => (next === undefined ? work() : next.measure(what, work, outcomeOf));
+      if (what.kind !== "call") return run();
+      const { tool, action, sessionId: session, requestId, connectionId } = what;
+      const begun = performance.now();
+      const line = (error: string | undefined, session: string | undefined) => {
+        const milliseconds = Math.round(performance.now() - begun);
+        log.info({ actor, session, tool, action, milliseconds, error, requestId, connectionId }, "call");
+      };
+      let result: Awaited<ReturnType<typeof work>>;
+      try {
+        result = await run();
+      } catch (error) {
+        line(isPhasegateError(error) ? error.code : "INTERNAL", session);
+        throw error;
+      }
+      const outcome = outcomeOf?.(result);
+      line(outcome?.error, outcome?.sessionId ?? session);
+      return result;
+    },
+  };
 }
 
 /** Logs the names of the phased workflows, and the errors of those that cannot be started. */

@@ -2,7 +2,9 @@
  * What `serve` can serve: phased workflows, routed workflows and a workspace. Each of them is prepared from the options,
  * opened on the storage that they share, and registered with an MCP server; {@link PRODUCTS} lists them.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdir } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import process from "node:process";
 import type { McpServer } from "@modelcontextprotocol/server";
@@ -12,15 +14,12 @@ import type { OnExchange } from "../deciders/exchange.js";
 import { GeminiDecider } from "../deciders/gemini.js";
 import { LinearDecider } from "../deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
-import {
-  registerRoutedTools,
-  registerSearchTool,
-  registerWorkflowPrompt,
-  registerWorkflowTool,
-  registerWorkspaceTools,
-} from "../mcp/tools.js";
+import type { Registration } from "../mcp/http.js";
+import { type CallingClient, registerRoutedTools, registerWorkflowTool } from "../mcp/tools.js";
+import { registerSearchTool, registerWorkflowPrompt, registerWorkspaceTools } from "../mcp/workspace-tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions, Retention } from "../phased/options.js";
+import type { Actor, Owner } from "../ports/actor.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
 import { createProjectRoot } from "../sandbox/sandbox.js";
@@ -29,6 +28,7 @@ import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import { cleanUpRegularly } from "./cleanup.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import type { ListenOptions } from "./listen-options.js";
 import {
   type LogFiles,
   type Logs,
@@ -52,7 +52,7 @@ import {
 } from "./trust.js";
 
 /** The options of `serve`, complete and checked. */
-export interface ServeOptions extends TrustOptions, VerifierOptions {
+export interface ServeOptions extends TrustOptions, VerifierOptions, ListenOptions {
   /** Missing if only a workspace is served, and its sessions are not recorded. */
   readonly state?: string;
   readonly logLevel: LogLevel;
@@ -111,12 +111,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The options that phased and routed engines have in common. */
 type EngineBasis = CurrentTrust &
-  Pick<EngineOptions, "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits">;
+  Pick<EngineOptions, "storage" | "enforcement" | "verifiers" | "allowUnsignedApprovals" | "limits" | "owner">;
 
 /** A product that is open. */
 export interface Served {
-  /** Adds the product's tools to a server. What it returns is disposed of when the server is no longer used. */
-  register(server: McpServer): { dispose(): void } | undefined;
+  /**
+   * Adds the product's tools to a server, for an actor if clients log in. What it returns is disposed of when the server
+   * is no longer used.
+   */
+  register(server: McpServer, actor?: Actor): Registration | undefined;
   /** The engine of phased workflows. */
   readonly engine?: Engine;
   /** The engine that can be served over HTTP. */
@@ -142,6 +145,7 @@ export async function engineBasis(
   const { enforcement, maxAttempts, maxAttemptsTotal, maxCheckTime, maxSessions, maxEvidence } = options;
   return {
     enforcement,
+    owner: localUser(),
     ...(await readCurrentTrust(options, (error) => log.error({ err: error }, "approvers"))),
     verifiers: await openVerifiers(options, process.env),
     allowUnsignedApprovals: options.allowUnsignedApprovals === true,
@@ -153,6 +157,16 @@ export async function engineBasis(
       maxActiveSessions: maxSessions === 0 ? Number.POSITIVE_INFINITY : maxSessions,
     },
   };
+}
+
+/** Returns the user of this machine, who owns what a client over stdio starts. */
+function localUser(): Owner {
+  try {
+    return { name: userInfo().username };
+  } catch {
+    // A container may run as a user without a name.
+    return { name: `user ${process.getuid?.() ?? "unknown"}` };
+  }
 }
 
 async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open | undefined> {
@@ -183,7 +197,9 @@ async function preparePhased(options: ServeOptions, { log }: Logs): Promise<Open
     const polling = poll === 0 ? {} : { poll: { content, everyMs: poll * 1000 } };
     const toolOptions = { name, maxTokens, ...(actions === undefined ? {} : { actions }), ...absent, ...polling };
     const close = cleanupAfter === undefined ? {} : { close: cleanUpRegularly(engine, log) };
-    return { engine, register: (server) => registerWorkflowTool(server, engine, toolOptions), ...close };
+    const register = (server: McpServer, actor?: Actor) =>
+      registerWorkflowTool(server, actor === undefined ? engine : engine.as(actor), toolOptions);
+    return { engine, register, ...close };
   };
 }
 
@@ -191,11 +207,11 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
   const { routed, includeRoot: includeRoots = [], firstStep, routedTools: tools, maxTokens } = options;
   if (routed === undefined) return undefined;
   const root = await requireFolder(routed, "the folder of routed workflows");
-  // A sampling decider asks the client of the newest server.
-  let current: McpServer | undefined;
+  // A sampling decider asks the client whose call it decides on.
+  const clients = new AsyncLocalStorage<CallingClient>();
   const { name, decider } = openDecider(options, {
     env: process.env,
-    server: () => current?.server,
+    server: () => clients.getStore(),
     ...(ai === undefined ? {} : { onExchange: (exchange) => ai.info(exchange, "exchange") }),
   });
   const workflows = new RoutedFolders({ source: new FileTexts({ root }), includeRoots });
@@ -207,9 +223,12 @@ async function prepareRouted(options: ServeOptions, { log, ai }: Logs): Promise<
     await logRoutedWorkflows(engine, log);
     return {
       routed: engine,
-      register: (server) => {
-        current = server;
-        registerRoutedTools(server, engine, { tools, maxTokens });
+      register: (server, actor) => {
+        registerRoutedTools(server, actor === undefined ? engine : engine.as(actor), {
+          tools,
+          maxTokens,
+          during: (client, call) => clients.run(client, call),
+        });
         return undefined;
       },
     };

@@ -8,6 +8,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { LIVING, type LivingStatus, type Retention } from "../phased/options.js";
 import { ACTION_NAMES, type Action, isAction } from "../tools/phased/actions.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { listenOptions, requireComplete } from "./listen-options.js";
 import type { LogFiles } from "./log.js";
 import {
   age,
@@ -85,6 +86,7 @@ export function serveOptions(): Option[] {
   return [
     ...folderOptions(),
     ...routedOptions(),
+    ...listenOptions(),
     ...workspaceOptions(),
     ...verifierOptions(),
     ...toolOptions(),
@@ -114,7 +116,7 @@ function toolOptions(): Option[] {
       .env("PHASEGATE_TOOL_NAME")
       .argParser(toolName)
       .default("pos_workflow"),
-    new Option("--actions <list>", "actions that agents may use, joined by ','; all if not given")
+    new Option("--actions <list>", "actions that agents may use, joined by ','; all but delete_session if not given")
       .env("PHASEGATE_ACTIONS")
       .argParser(actionList),
     new Option("--enforcement <how>", "how to treat gate files with strict: false: as strict, or as they are written")
@@ -351,6 +353,7 @@ async function complete(
   if (given.cleanupAfter !== undefined && workflows.length === 0) {
     throw usage("--cleanup-after is for phased workflows", "Give --workflows or --starters, or leave it out.");
   }
+  requireComplete(given, workspace !== undefined);
   if (given.http !== undefined) requireRoutedAlone(workflows.length > 0 || hasMore, given.routed);
   return {
     ...given,

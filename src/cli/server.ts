@@ -5,6 +5,7 @@
 import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
+import type { Registration } from "../mcp/http.js";
 import { serveOverStdio } from "../mcp/stdio.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
@@ -56,7 +57,7 @@ async function serveClosing(options: ServeOptions, terminal: Terminal): Promise<
 
 async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<Outcome> {
   const { log } = logs;
-  const { project, http, state, ownProject } = options;
+  const { project, state, ownProject } = options;
   if (ownProject !== undefined) log.info({ project: ownProject }, "project");
   const prepared: (Open | undefined)[] = [];
   for (const prepare of PRODUCTS) prepared.push(await prepare(options, logs));
@@ -70,11 +71,7 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
       if (product !== undefined) served.push(product);
     }
     const inspecting = await inspectorOf(options, basis, served, storage, log);
-    const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
-    const serving =
-      http === undefined || routed === undefined
-        ? connect(served, options, terminal, log)
-        : await (await import("./http-server.js")).serveHttp(routed, http, log, HTTP_TIMES);
+    const serving = await begin(served, options, terminal, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
@@ -111,29 +108,64 @@ async function inspectorOf(
   return serving;
 }
 
+/** Begins to serve: MCP over HTTP, routed workflows over HTTP, or MCP on stdio. */
+async function begin(
+  served: readonly Served[],
+  options: ServeOptions,
+  terminal: Terminal,
+  log: Logger,
+): Promise<Serving> {
+  const { listen: at, http, maxEvidence } = options;
+  const maxBodyBytes = Math.max(MESSAGE_BYTES, maxEvidence * BYTES_PER_CHARACTER);
+  if (at !== undefined) {
+    const { serveListening } = await import("./listen.js");
+    return serveListening(options, { at, served, maxBodyBytes, log, times: HTTP_TIMES });
+  }
+  const routed = http === undefined ? undefined : served.find((product) => product.routed)?.routed;
+  if (http === undefined || routed === undefined) return connect(served, maxBodyBytes, terminal, log);
+  const { serveHttp } = await import("./http-server.js");
+  return serveHttp(routed, http, log, HTTP_TIMES);
+}
+
 function connect(
   served: readonly Served[],
-  { maxEvidence }: ServeOptions,
+  maxMessageBytes: number,
   { stdin, stdout }: Terminal,
   log: Logger,
 ): Serving {
-  let dispose = () => {};
+  let registrations: (Registration | undefined)[] = [];
+  const dispose = () => {
+    for (const registration of registrations.splice(0)) registration?.dispose();
+  };
+  // Of protocol 2026-07-28, whose subscriptions the SDK keeps: it passes on what is sent for these.
+  const subscribed = new Set<string>();
+  const subscribe = (uri: string) => {
+    for (const registration of registrations) {
+      registration?.subscribe?.(uri).catch((err: unknown) => log.debug({ err, uri }, "subscription"));
+    }
+  };
   const factory = () => {
     // The SDK made the previous server to answer a probe, and no longer uses it.
     dispose();
     const server = new McpServer({ name: "phasegate", version: packageVersion() });
-    const registrations = served.map((product) => product.register(server));
-    dispose = () => {
-      for (const registration of registrations) registration?.dispose();
-    };
+    registrations = served.map((product) => product.register(server));
+    for (const uri of subscribed) subscribe(uri);
     return server;
   };
   const connection = serveOverStdio(factory, {
     input: stdin,
     output: stdout,
-    maxMessageBytes: Math.max(MESSAGE_BYTES, maxEvidence * BYTES_PER_CHARACTER),
+    maxMessageBytes,
     drainMs: DRAIN_MS,
     onError: (err) => log.warn({ err }, "connection"),
+    onSubscribe: (uris) => {
+      // Those of the newest subscription: a client has one.
+      subscribed.clear();
+      for (const uri of uris) {
+        subscribed.add(uri);
+        subscribe(uri);
+      }
+    },
   });
   const ended = connection.ended.finally(() => dispose());
   return { ended, close: () => connection.close() };

@@ -16,6 +16,7 @@ interface SessionsOptions extends TrustOptions {
   readonly status?: LivingStatus;
   readonly workflow?: string;
   readonly target?: string;
+  readonly owner?: string;
   readonly phase?: string;
   readonly waiting?: WaitsFor | true;
   readonly stuck?: true;
@@ -66,6 +67,7 @@ export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): C
     .addOption(new Option("--status <status>", "only sessions of this status").choices(LIVING).conflicts("stuck"))
     .addOption(new Option("--workflow <type>", "only sessions on this workflow").argParser(notEmpty))
     .addOption(new Option("--target <path>", "only sessions on this target").argParser(notEmpty))
+    .addOption(new Option("--owner <name>", "only sessions of this owner").argParser(notEmpty))
     .addOption(new Option("--phase <phase>", "only sessions in this phase, or at this step").argParser(notEmpty))
     .addOption(new Option("--waiting [for]", "only sessions that wait for this, or for any of these").choices(WAITING))
     .option("--stuck", "only active sessions without a commit for --older-than, or for a day")
@@ -135,6 +137,7 @@ async function chosenSessions(
     status,
     ...(options.workflow === undefined ? {} : { workflowType: options.workflow }),
     ...(options.target === undefined ? {} : { target: options.target }),
+    ...(options.owner === undefined ? {} : { owner: options.owner }),
     ...(silent === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - silent)).toISOString() }),
   };
   const isChosen = ({ current, waitsFor = [] }: ListedSession) =>
@@ -194,9 +197,16 @@ function tableLines(sessions: readonly SizedSession[], all: number, stream: Writ
   if (sessions.length === 0) return [summary];
   const known = sizes && sessions.some(({ size }) => size !== undefined);
   const waits = sessions.some(({ waitsFor }) => waitsFor !== undefined);
-  const headings = [...HEADINGS, ...(waits ? ["WAITS FOR"] : []), ...(known ? SIZE_HEADINGS : [])];
+  const owned = sessions.some(({ owner }) => owner !== undefined);
+  const headings = [
+    ...HEADINGS,
+    ...(owned ? ["OWNER"] : []),
+    ...(waits ? ["WAITS FOR"] : []),
+    ...(known ? SIZE_HEADINGS : []),
+  ];
   const rows = sessions.map((session) => [
     ...cells(session),
+    ...(owned ? [printable(session.owner ?? "")] : []),
     ...(waits ? [(session.waitsFor ?? []).join(", ")] : []),
     ...(known ? sizeCells(session) : []),
   ]);

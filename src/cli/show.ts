@@ -10,6 +10,7 @@ import type { RecordedReader } from "../inspector/sources.js";
 import type { Engine } from "../phased/engine.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";
+import { ownedBy } from "../ports/actor.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import type { RoutedStatus } from "../routed/decision/request.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -168,7 +169,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   ]);
   const { head, structure, updatedAt, awaiting, unapproved, awaitingWaiver, waiverDenied, waived } = view;
   const { note: lastNote } = view;
-  const { workflowType, revision, target, status, phase, createdAt } = head;
+  const { workflowType, revision, target, owner, status, phase, createdAt } = head;
   const tasks = status === "completed" ? [] : view.tasks;
   const note = head.status === "paused" ? head.note : undefined;
   const phases = structure.phases.map(({ number, name }) => ({
@@ -179,6 +180,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   }));
   const json = {
     ...{ sessionId: view.sessionId, workflowType, name: structure.name, revision, target, status, phase },
+    ...(owner && ownedBy(owner)),
     ...(note === undefined ? {} : { note }),
     ...(awaiting === undefined ? {} : { awaiting: awaitingJson(awaiting) }),
     ...(unapproved === undefined ? {} : { unapproved }),
@@ -193,6 +195,7 @@ async function phasedReport(engine: Engine, sessionId: string, { stream, full }:
   const fields: Field[] = [
     ["workflow", `${printable(structure.name)} (${printable(workflowType)}, revision ${printable(revision)})`],
     ["target", printable(target)],
+    ["owner", owner && printable(owner.team === undefined ? owner.name : `${owner.name} (${owner.team})`)],
     ["status", styledStatus(stream, status) + (status === "completed" ? "" : `, in phase ${phase}`)],
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],

@@ -7,14 +7,14 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 
 /** Decides about a request, for a host with a login of its own: `true`, `false` (401), or the answer to give. */
-export type Authorize = (request: Request) => boolean | Response | Promise<boolean | Response>;
+export type AdmitRequest = (request: Request) => boolean | Response | Promise<boolean | Response>;
 
 /** Who may use an inspector. */
 export type InspectorAccess =
   /** Whoever knows this secret; at least 32 characters. The page's URL carries it once, after `#token=`. */
   | { readonly token: string }
   /** Whom the host lets in. */
-  | { readonly authorize: Authorize };
+  | { readonly authorize: AdmitRequest };
 
 /** Fewer characters could be guessed. */
 export const TOKEN_MIN = 32;

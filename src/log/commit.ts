@@ -142,7 +142,10 @@ export function summaryOf<Head>(
 }
 
 /** The fields that lists filter by and show: a wrong value would list a session in the wrong place. */
-const LISTED_FIELDS = ["kind", "workflowType", "target", "status", "current", "createdAt", "updatedAt"] as const;
+const LISTED_FIELDS = [
+  ...(["kind", "workflowType", "target", "owner", "team"] as const),
+  ...(["status", "current", "createdAt", "updatedAt"] as const),
+] as const;
 /** The fields that a summary may omit. */
 const OPTIONAL_FIELDS = ["total", "completedAt"] as const;
 

@@ -8,7 +8,7 @@
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type Clock, type FullClock, fullClock, pause } from "../ports/clock.js";
-import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import {
@@ -39,8 +39,8 @@ export interface KernelOptions<Command, Event, Head> {
   readonly clock: Clock;
   /** Turns the hash chain into an HMAC chain. */
   readonly hashKey?: Uint8Array;
-  /** Called after each commit, before the caller gets the answer. */
-  readonly onCommit?: (recorded: Recorded<Event, Head>) => void;
+  /** Called after each commit, before the caller gets the answer, with the state before it. */
+  readonly onCommit?: (recorded: Recorded<Event, Head>, before: Head | undefined) => void;
   /** Called each time another writer's commit came first. */
   readonly onConflict?: (id: SessionId, version: number) => void;
   /**
@@ -75,6 +75,12 @@ export type Prepare<Command, Head, Answer = never> = (
   confirm: () => Promise<void>,
 ) => Promise<PreparedOr<Command, Answer>> | PreparedOr<Command, Answer>;
 
+/**
+ * Returns true if a caller may use a session with this summary, which is that of its head. False if it does not exist for
+ * that caller; throws if they may see it, but not do what they ask for.
+ */
+export type Admits = (summary: SessionSummary) => boolean;
+
 /** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
 
@@ -89,12 +95,30 @@ export class Kernel<Command, Event, Head> {
   readonly #options: KernelOptions<Command, Event, Head>;
   readonly #log: SessionLog<Event, Head>;
   readonly #clock: FullClock;
-  readonly #heads = new RecentMap<SessionId, Newest<Head>>(HEADS_KEPT);
+  readonly #heads: RecentMap<SessionId, Newest<Head>>;
+  readonly #admits: Admits | undefined;
 
-  constructor(options: KernelOptions<Command, Event, Head>) {
-    this.#options = options;
-    this.#log = new SessionLog(options);
-    this.#clock = fullClock(options.clock);
+  constructor(options: KernelOptions<Command, Event, Head>);
+  /** @internal Kernels for one caller are made by `limitedTo`. */
+  constructor(of: Kernel<Command, Event, Head>, admits: Admits);
+  constructor(from: KernelOptions<Command, Event, Head> | Kernel<Command, Event, Head>, admits?: Admits) {
+    this.#admits = admits;
+    if (from instanceof Kernel) {
+      this.#options = from.#options;
+      this.#log = from.#log;
+      this.#clock = from.#clock;
+      this.#heads = from.#heads;
+      return;
+    }
+    this.#options = from;
+    this.#log = new SessionLog(from);
+    this.#clock = fullClock(from.clock);
+    this.#heads = new RecentMap(HEADS_KEPT);
+  }
+
+  /** Returns this kernel for one caller: it finds, and writes to, the sessions that `admits` accepts. */
+  limitedTo(admits: Admits): Kernel<Command, Event, Head> {
+    return new Kernel(this, admits);
   }
 
   /** Returns a session's current state; undefined if it does not exist or was deleted. */
@@ -136,7 +160,7 @@ export class Kernel<Command, Event, Head> {
     request?: KeyedRequest,
     { trustsHead = this.#options.trustsHeads === true }: { readonly trustsHead?: boolean } = {},
   ): Promise<Executed<Event, Head> | Unwritten<Answer>> {
-    const seen = trustsHead ? this.#heads.get(id) : undefined;
+    const seen = trustsHead ? this.#admitted(this.#heads.get(id)) : undefined;
     // Try 0 uses the cached head: if it is outdated, that is not a conflict.
     for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
@@ -164,7 +188,7 @@ export class Kernel<Command, Event, Head> {
       if (await appending) {
         this.#heads.set(id, decided.newest);
         const recorded = recordedOf(decided);
-        this.#options.onCommit?.(recorded);
+        this.#options.onCommit?.(recorded, newest?.head);
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
@@ -207,7 +231,8 @@ export class Kernel<Command, Event, Head> {
 
   /** Refuses the id of a removed session: a first commit that conflicts although no session can be read. */
   async #refuseRemoved(sessionId: SessionId): Promise<void> {
-    if ((await this.#options.storage.read(sessionId)) !== undefined) return;
+    // One that this caller can't see does not go away.
+    if ((await this.#options.storage.read(sessionId)) !== undefined && this.#admits === undefined) return;
     throw new PhasegateError("CONFLICT", `the session id ${sessionId} was used before, by a session that was deleted`, {
       remedy: "Start a session under another id.",
       details: { sessionId, version: 1 },
@@ -216,12 +241,17 @@ export class Kernel<Command, Event, Head> {
 
   async #newest(id: SessionId): Promise<Newest<Head> | undefined> {
     const commit = await this.#options.storage.read(id);
-    if (commit === undefined) return undefined;
+    // Before it is read: a session that the caller can't see takes no longer than one that does not exist.
+    if (commit === undefined || this.#admits?.(commit.summary) === false) return undefined;
     const known = this.#heads.get(id);
-    if (known !== undefined && known.hash === commit.hash && known.body === commit.body) return known;
-    const { newest } = this.#log.read(id, commit);
-    this.#heads.set(id, newest);
-    return newest;
+    const isKnown = known !== undefined && known.hash === commit.hash && known.body === commit.body;
+    const { newest } = isKnown ? { newest: known } : this.#log.read(id, commit);
+    if (!isKnown) this.#heads.set(id, newest);
+    return this.#admits === undefined ? newest : this.#admitted(newest);
+  }
+
+  #admitted(newest: Newest<Head> | undefined): Newest<Head> | undefined {
+    return newest === undefined || this.#admits?.(newest.summary) === false ? undefined : newest;
   }
 
   #decide(

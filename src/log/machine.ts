@@ -37,6 +37,8 @@ export type Decision<Event, Head> =
 interface HeadSummary {
   readonly workflowType: string;
   readonly target: string;
+  readonly owner?: string;
+  readonly team?: string;
   readonly status: SessionStatus;
   readonly current: number | string;
   readonly total?: number;
@@ -102,6 +104,11 @@ export function keyedRequest(key: string, command: unknown): KeyedRequest {
     });
   }
   return { key, id: digest(key).slice(0, 24), print: digest(canonicalJson(command)).slice(0, 24) };
+}
+
+/** Returns a digest of a key that no other owner's key has, in 24 hexadecimal digits. */
+export function ownKey(owner: string, key: string): string {
+  return digest(JSON.stringify([owner, key])).slice(0, 24);
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Workflows and sessions as MCP resources: JSON, in pages if it is long; and how clients are told that the list has changed. */
+/** Workflows, sessions and documents as MCP resources, in pages if they are long; and completions for their URIs. */
 import {
   type ListResourcesCallback,
   type ListResourcesResult,
@@ -13,10 +13,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { isPhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
-import type { EngineNotifications } from "../phased/notifications.js";
-import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
 import type { StateView } from "../phased/views.js";
-import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { pageItems, pageText } from "../tools/pages.js";
 import { errorAnswer } from "../tools/phased/refusals.js";
@@ -45,10 +43,74 @@ export function registerSessionResources(
     description: "The state and history of a session",
     maxChars: options.maxChars,
     list: options.list ? list : undefined,
+    complete: options.list ? (value) => sessionIds(engine, value) : undefined,
     load: async (id) => {
       const [state, history] = await Promise.all([engine.getState(id), engine.history(id)]);
       return { ...sessionBody(state), phase_history: history.map(historyEntry) };
     },
+  });
+}
+
+/** Maximum number of proposals of a completion that MCP allows. */
+const PROPOSALS = 100;
+
+/** Returns the ids of sessions that begin with a text, newest first. */
+function sessionIds(engine: Engine, idPrefix: string): Promise<string[]> {
+  return guarded(undefined, async () => {
+    const { items } = await engine.listSessions({ idPrefix, status: STATUSES, limit: PROPOSALS });
+    return items.map(({ sessionId }) => sessionId);
+  });
+}
+
+/** Returns the types of workflows that begin with a text. */
+function workflowTypes(engine: Engine, prefix: string): Promise<string[]> {
+  return guarded(undefined, async () => {
+    const listings = await engine.listWorkflows();
+    return listings.map(({ type }) => type).filter((type) => type.startsWith(prefix));
+  });
+}
+
+/**
+ * Registers the documents that a session may read as `phasegate://document/{id}/{path}`. They are not listed: which there
+ * are depends on the phase. A long one comes in pages, each of which names the next one in its last line.
+ */
+export function registerDocumentResources(
+  server: McpServer,
+  engine: Engine,
+  options: { readonly list: boolean; readonly maxChars: number },
+): void {
+  const complete = {
+    ...(options.list && { id: (value: string) => sessionIds(engine, value) }),
+    path: (value: string, context?: { readonly arguments?: Record<string, string> }) =>
+      documentPaths(engine, context?.arguments?.id, value),
+  };
+  const about = { title: "Document", description: "A document of a session's workflow", mimeType: "text/markdown" };
+  const read = (uri: URL, variables: Variables) =>
+    guarded(uri, async () => {
+      const [id, path] = [variable(variables, "id"), variable(variables, "path")];
+      const { content } = await engine.getDocument(id, path);
+      const cursor = "cursor" in variables ? variable(variables, "cursor") : undefined;
+      const page = pageText(content.text, options.maxChars - ENVELOPE, cursor);
+      const next = [id, page.cursor ?? "", ...path.split("/")].map(encodeURIComponent).join("/");
+      const more = page.cursor === undefined ? "" : `\n\n[more: phasegate://document-page/${next}]`;
+      return { contents: [{ uri: uri.href, mimeType: about.mimeType, text: `${page.text}${more}` }] };
+    });
+  const whole = new ResourceTemplate("phasegate://document/{id}/{+path}", { list: undefined, complete });
+  server.registerResource("phasegate-document", whole, about, read);
+  const paged = new ResourceTemplate("phasegate://document-page/{id}/{cursor}/{+path}", { list: undefined, complete });
+  const pages = { ...about, title: "Document, a page", description: "A page of a long document" };
+  server.registerResource("phasegate-document-page", paged, pages, read);
+}
+
+/** Returns the paths of documents that the current phase of a session names and that begin with a text. */
+async function documentPaths(engine: Engine, id: string | undefined, prefix: string): Promise<string[]> {
+  if (id === undefined) return [];
+  return guarded(undefined, async () => {
+    const { documents } = await engine.getPhase(id);
+    return documents.map(({ path }) => path).filter((path) => path.startsWith(prefix));
+  }).catch((error: unknown) => {
+    if (error instanceof ProtocolError) return [];
+    throw error;
   });
 }
 
@@ -108,6 +170,7 @@ export function registerWorkflowResources(server: McpServer, engine: Engine, max
       const { items, left, cursor } = pageItems(await guarded(undefined, listed), maxChars - LIST_ENVELOPE, undefined);
       return { resources: cursor === undefined ? [...items] : [...items, moreWorkflows(left, cursor)] };
     },
+    complete: (value) => workflowTypes(engine, value),
     load: async (type) => {
       const listing = (await engine.listWorkflows()).find((candidate) => candidate.type === type);
       return listing === undefined ? undefined : workflowBody(listing);
@@ -181,6 +244,8 @@ interface JsonResources {
   readonly title: string;
   readonly description: string;
   readonly list: ListResourcesCallback | undefined;
+  /** Returns the names that begin with a text. */
+  readonly complete: ((value: string) => Promise<string[]>) | undefined;
   /** Maximum size of the answer to one read, in characters of JSON. */
   readonly maxChars: number;
   /** Loads a resource. Returns undefined if it does not exist. */
@@ -188,11 +253,13 @@ interface JsonResources {
 }
 
 /** Registers resources that are read as JSON. A long one comes in pages, each of which names the next one. */
-function registerJsonResources(server: McpServer, { kind, key, list, maxChars, load, ...about }: JsonResources): void {
+function registerJsonResources(server: McpServer, resources: JsonResources): void {
+  const { kind, key, list, complete, maxChars, load, ...about } = resources;
+  const completing = complete && { complete: { [key]: complete } };
   const config = { ...about, mimeType: "application/json" };
   const whole = `phasegate://${kind}/{${key}}`;
   const name = `phasegate-${kind}`;
-  server.registerResource(name, new ResourceTemplate(whole, { list }), config, (uri, variables) => {
+  server.registerResource(name, new ResourceTemplate(whole, { list, ...completing }), config, (uri, variables) => {
     const id = variable(variables, key);
     return readJson(uri, async () => pageOf(kind, id, await load(id), maxChars, undefined));
   });
@@ -201,7 +268,7 @@ function registerJsonResources(server: McpServer, { kind, key, list, maxChars, l
     title: `${about.title}, a page`,
     description: `${about.description}: a page of a long one`,
   };
-  const template = new ResourceTemplate(`${whole}/{cursor}`, { list: undefined });
+  const template = new ResourceTemplate(`${whole}/{cursor}`, { list: undefined, ...completing });
   server.registerResource(`${name}-page`, template, pages, (uri, variables) => {
     const id = variable(variables, key);
     return readJson(uri, async () => pageOf(kind, id, await load(id), maxChars, variable(variables, "cursor")));
@@ -230,7 +297,7 @@ async function readJson(uri: URL, load: () => Promise<object | undefined>): Prom
 }
 
 /** Turns errors into those of MCP. The message of an unexpected error may contain a path, so it is not passed on. */
-async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): Promise<T> {
+export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
@@ -253,85 +320,17 @@ function variable(variables: Variables, name: string): string {
   }
 }
 
-/** Returns true for errors that mean "not found". An invalid id names no resource either. */
+/** The errors that mean "not found", for the client: an invalid id names no resource either. */
+const MISSING: ReadonlySet<string> = new Set([
+  "SESSION_NOT_FOUND",
+  "WORKFLOW_NOT_FOUND",
+  "INVALID_INPUT",
+  "FILE_NOT_FOUND",
+  "PHASE_LOCKED",
+  "PHASE_OUT_OF_RANGE",
+  "PATH_REFUSED",
+]);
+
 function isMissing(code: string): boolean {
-  return code === "SESSION_NOT_FOUND" || code === "WORKFLOW_NOT_FOUND" || code === "INVALID_INPUT";
-}
-
-/** The notifications after which the list of sessions is different. */
-const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed", "failed", "deleted"];
-
-/**
- * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling
- * finds changed workflows. Returns a function that stops it.
- */
-export function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {
-  const notify = () => void sendListChanged(server);
-  const stops = CHANGES.map((name) => engine.on(name, notify));
-  if (poll !== undefined) stops.push(pollWorkflows(poll, notify));
-  return () => {
-    for (const stop of stops) stop();
-  };
-}
-
-/** Sends the notification. The client may disconnect at any time, which is not an error. */
-async function sendListChanged(server: McpServer): Promise<void> {
-  if (!server.isConnected()) return;
-  try {
-    await server.server.sendResourceListChanged();
-  } catch {
-    // The client has disconnected.
-  }
-}
-
-/** Options for polling for changed workflows. */
-export interface WorkflowPoll {
-  /** The engine's own provider. It is called directly, so that polling does not appear in the engine's metrics. */
-  readonly content: ContentProvider;
-  /** The interval, in milliseconds. */
-  readonly everyMs: number;
-}
-
-/** Calls `onChange` when the workflows have changed. Returns a function that stops the polling. */
-function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
-  let seen: string | undefined;
-  let stopped = false;
-  let polling = false;
-  const poll = async () => {
-    // Polls that take longer than the interval must not run at the same time.
-    if (polling) return;
-    polling = true;
-    const found = await fingerprint(content);
-    polling = false;
-    if (stopped || found === undefined) return;
-    if (seen !== undefined && seen !== found) onChange();
-    seen = found;
-  };
-  const timer = setInterval(() => void poll(), Math.min(everyMs, TIMER_MAX));
-  letProcessEnd(timer);
-  void poll();
-  return () => {
-    stopped = true;
-    clearInterval(timer);
-  };
-}
-
-/** Returns undefined if the provider fails: calls that need it report that. */
-async function fingerprint(content: ContentProvider): Promise<string | undefined> {
-  try {
-    return JSON.stringify((await content.list()).map(stateOf));
-  } catch {
-    return undefined;
-  }
-}
-
-function stateOf(listing: WorkflowListing): readonly unknown[] {
-  const revision = listing.status === "ready" ? listing.definition.structure.revision : undefined;
-  return [listing.type, revision, listing.diagnostics.map(formatDiagnostic)];
-}
-
-/** Lets the process end in spite of a timer. In Node a timer is an object that keeps it alive; elsewhere it is a number. */
-function letProcessEnd(timer: unknown): void {
-  if (typeof timer !== "object" || timer === null || !("unref" in timer)) return;
-  if (typeof timer.unref === "function") timer.unref();
+  return MISSING.has(code);
 }

@@ -10,11 +10,13 @@ import {
   isJSONRPCResultResponse,
   type JSONRPCMessage,
   type JSONRPCNotification,
+  type JSONRPCRequest,
   type McpServer,
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { subscriptionsIn } from "./http-request.js";
 import {
   createStdioLines,
   lineTooLong,
@@ -32,6 +34,8 @@ interface StdioStreams {
   readonly maxMessageBytes: number;
   /** Called with errors that no answer contains. */
   readonly onError: (error: Error) => void;
+  /** Called with the resources of a subscription of protocol 2026-07-28, which the SDK does not pass on to the server. */
+  readonly onSubscribe?: (uris: readonly string[]) => void;
 }
 
 /** Options of {@link serveOverStdio}. */
@@ -206,8 +210,7 @@ class StdioTransport implements Transport {
   #received(read: ReadMessage): void {
     switch (read.kind) {
       case "request":
-        (read.message.method === "subscriptions/listen" ? this.#listening : this.#open).add(read.message.id);
-        this.onmessage?.(read.message);
+        this.#request(read.message);
         return;
       case "notification":
         if (this.#isRelevant(read.message)) this.onmessage?.(read.message);
@@ -220,6 +223,13 @@ class StdioTransport implements Transport {
         return;
       case "nothing":
     }
+  }
+
+  #request(message: JSONRPCRequest): void {
+    const isListening = message.method === "subscriptions/listen";
+    (isListening ? this.#listening : this.#open).add(message.id);
+    this.onmessage?.(message);
+    if (isListening) this.#streams.onSubscribe?.(subscriptionsIn(message.params));
   }
 
   /** Decides whether the SDK gets a notification. Most have no effect on this server, and would only cost time. */

@@ -2,35 +2,33 @@
  * Registers the tools of phased workflows, routed workflows and workspaces with a host's MCP server.
  * This is the entry file of the folder:
  *
- * - tools.ts: tools, their annotations and answers; the prompt `run_workflow`
- * - resources.ts: workflows and sessions as resources, in pages
+ * - tools.ts: the tools of phased and routed workflows, with their annotations and answers; workspace-tools.ts: those of a
+ *   workspace, the search tool, and the prompt `run_workflow`
+ * - resources.ts: workflows, sessions and documents as resources, in pages; completions
+ * - changes.ts: list changes, and subscriptions to sessions
+ * - follow.ts: progress, log messages and cancellation during a call
+ * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
+ * - calls.ts: how calls are measured
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
 import type { CallToolResult, InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
-import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
-import type { Action } from "../tools/phased/actions.js";
+import type { Action, DispatchOptions } from "../tools/phased/actions.js";
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
-import { READING } from "../tools/routed/calls.js";
+import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
-import type { SearchTool } from "../tools/search-tool.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
-import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
-import { publishedInput } from "../workspace/tools/tool.js";
-import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
+import { callOf, outcomeOf, type WatchedTools } from "./calls.js";
+import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
 import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
-import {
-  notifyListChanged,
-  registerSessionResources,
-  registerWorkflowResources,
-  type WorkflowPoll,
-} from "./resources.js";
+import { Followers } from "./follow.js";
+import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
 /** Options of {@link registerWorkflowTool}. */
-export interface RegisterWorkflowToolOptions extends WorkflowToolOptions {
+export interface RegisterWorkflowToolOptions extends WorkflowToolOptions, WatchedTools {
   /** Registers workflows and sessions as resources, too. Default true. */
   readonly resources?: boolean;
   /** Polls for changed workflows, and notifies the client. Default: no polling. */
@@ -46,6 +44,11 @@ export interface WorkflowRegistration {
    * or request would otherwise leak a listener on the engine.
    */
   dispose(): void;
+  /**
+   * Sends updates of a resource, as if the client had subscribed: for a transport of protocol 2026-07-28, whose
+   * subscriptions the server does not see. Missing without resources of sessions.
+   */
+  subscribe?(uri: string): Promise<void>;
 }
 
 /**
@@ -57,11 +60,13 @@ export interface WorkflowRegistration {
  */
 export function registerWorkflowTool(
   server: McpServer,
-  engine: Engine,
+  host: Engine,
   options: RegisterWorkflowToolOptions = {},
 ): WorkflowRegistration {
-  const { resources = true, poll, ...toolOptions } = options;
+  const { resources = true, poll, telemetry, actor, authorize, ...toolOptions } = options;
+  const engine = actor === undefined ? host : host.as(actor, authorize);
   const tool = createWorkflowTool(engine, toolOptions);
+  const followers = new Followers(engine);
   server.registerTool(
     tool.name,
     {
@@ -72,7 +77,9 @@ export function registerWorkflowTool(
     },
     async (input, ctx) => {
       const open: OpenForm = {};
-      const response = await tool.dispatch(input, {
+      const followed = followers.follow(ctx, Object(input).session_id);
+      const given: DispatchOptions = {
+        ...followed,
         askPerson: async ({ sessionId, workflowType, phase, ...request }) => {
           const about = `Phase ${phase} of ${workflowType}, session ${sessionId}`;
           const { answer, form } = elicitApproval(server, ctx, { ...request, about });
@@ -84,13 +91,27 @@ export function registerWorkflowTool(
           open.form = form;
           return answer;
         },
-      });
+      };
+      const response = await (telemetry === undefined
+        ? tool.dispatch(input, given)
+        : telemetry.measure(
+            callOf(tool.name, tool.actions, input, ctx),
+            () => tool.dispatch(input, given),
+            (answer) => outcomeOf(answer, answer.status === "error"),
+          ));
+      followers.calls.delete(followed);
+      followed.end?.();
       return open.form ?? callResult(response, response.status === "error");
     },
   );
+  server.server.registerCapabilities({ logging: {} });
   const maxChars = maxCharsFor(options.maxTokens);
-  const dispose = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : () => {};
-  return { tool, dispose };
+  const registered = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : undefined;
+  const dispose = () => {
+    followers.dispose();
+    registered?.dispose();
+  };
+  return { tool, ...registered, dispose };
 }
 
 /** The form that the client must show before the call has an answer. */
@@ -103,16 +124,26 @@ function registerResources(
   engine: Engine,
   { actions, maxChars }: Pick<WorkflowTool, "actions"> & { readonly maxChars: number },
   poll: WorkflowPoll | undefined,
-): () => void {
+): Pick<WorkflowRegistration, "dispose" | "subscribe"> {
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
+  const shared = { list: actions.includes("list_sessions"), maxChars };
   if (workflows) registerWorkflowResources(server, engine, maxChars);
-  if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions"), maxChars });
-  return workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : () => {};
+  if (sessions) registerSessionResources(server, engine, shared);
+  if (actions.includes("get_document")) registerDocumentResources(server, engine, shared);
+  const subscriptions: Subscriptions | undefined = sessions ? registerSubscriptions(server, engine) : undefined;
+  const stop = workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : undefined;
+  return {
+    ...(subscriptions && { subscribe: subscriptions.subscribe }),
+    dispose: () => {
+      stop?.();
+      subscriptions?.dispose();
+    },
+  };
 }
 
 /** Returns an answer as MCP has it: structured, and as text for clients without structured output. */
-function callResult(answer: object, isError: boolean): CallToolResult {
+export function callResult(answer: object, isError: boolean): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: { ...answer }, isError };
 }
 
@@ -143,6 +174,31 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
   };
 }
 
+/** A client during a call, whose model a `SamplingDecider` can ask. */
+export interface CallingClient {
+  /** Returns what the client can do; undefined if it has not said so. */
+  getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
+  /** Asks the client's model. */
+  createMessage(
+    params: {
+      messages: { role: "user"; content: { type: "text"; text: string } }[];
+      systemPrompt: string;
+      maxTokens: number;
+    },
+    options: { signal: AbortSignal; timeout: number },
+  ): Promise<unknown>;
+}
+
+/** Options of {@link registerRoutedTools}. */
+export interface RegisterRoutedToolsOptions extends RoutedToolsOptions, WatchedTools {
+  /**
+   * Runs each call of a client. With `AsyncLocalStorage` a `SamplingDecider` finds the client that is calling:
+   * `during: (client, call) => clients.run(client, call)` and `new SamplingDecider({ server: () => clients.getStore() })`.
+   * Default: just runs it.
+   */
+  readonly during?: <T>(client: CallingClient, call: () => Promise<T>) => Promise<T>;
+}
+
 /**
  * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): one for each
  * call (list, start, advance, resume, status, suspend, cancel, retry, history), or a single one for all. Returns them.
@@ -152,14 +208,26 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
 export function registerRoutedTools(
   server: McpServer,
   engine: RoutedEngine,
-  options: RoutedToolsOptions = {},
+  options: RegisterRoutedToolsOptions = {},
 ): readonly RoutedTool[] {
-  const tools = createRoutedTools(engine, options);
-  for (const tool of tools) registerTool(server, tool);
+  const { during = (_, call) => call(), telemetry, ...toolsOptions } = options;
+  const tools = createRoutedTools(engine, toolsOptions);
+  const actions = [...namedCalls(options.calls ?? ALL_CALLS, options.names ?? {}).values()];
+  for (const tool of tools) registerTool(server, tool, { during, actions, telemetry });
   return tools;
 }
 
-function registerTool(server: McpServer, tool: RoutedTool): void {
+function registerTool(
+  server: McpServer,
+  tool: RoutedTool,
+  {
+    during,
+    actions,
+    telemetry,
+  }: Required<Pick<RegisterRoutedToolsOptions, "during" | "telemetry">> & {
+    readonly actions: readonly string[];
+  },
+): void {
   const { name, title, description, inputSchema, outputSchema } = tool;
   server.registerTool(
     name,
@@ -172,13 +240,22 @@ function registerTool(server: McpServer, tool: RoutedTool): void {
     },
     async (input, ctx) => {
       const open: OpenForm = {};
-      const answered = await tool.dispatch(input, {
+      const client: CallingClient = {
+        getClientCapabilities: () => server.server.getClientCapabilities(),
+        createMessage: (params, options) => ctx.mcpReq.requestSampling(params, options),
+      };
+      const people: RoutedCallOptions = {
         askPerson: async (question) => {
-          const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about: aboutOf(question) });
+          const about = aboutOf(question);
+          const { answer, form } = elicitApproval(server, ctx, { ...question, warnings: [], about });
           open.form = form;
           return answer;
         },
-      });
+      };
+      const call = () => during(client, () => tool.dispatch(input, people));
+      const answered = await (telemetry === undefined
+        ? call()
+        : telemetry.measure(callOf(name, actions, input, ctx), call, ({ body, isError }) => outcomeOf(body, isError)));
       return open.form ?? callResult(answered.body, answered.isError);
     },
   );
@@ -198,89 +275,4 @@ function annotations({ title, calls }: RoutedTool): ToolAnnotations {
     idempotentHint: readOnly,
     openWorldHint: false,
   };
-}
-
-/**
- * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server
- * (`@modelcontextprotocol/server` 2.x).
- */
-export function registerSearchTool(server: McpServer, tool: SearchTool): void {
-  server.registerTool(
-    tool.name,
-    {
-      title: "Search standards",
-      description: tool.description,
-      inputSchema: tool.inputSchema,
-      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-    },
-    async (input) => {
-      const answer = await tool.handler(input);
-      return callResult(answer, answer.status === "error");
-    },
-  );
-}
-
-/** The output schema of all workspace tools. It is short because each tool publishes it. */
-const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
-
-/**
- * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
- * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
- * connection, so its client may write only to the sessions that it has created or reopened. Returns the connection.
- */
-export function registerWorkspaceTools(
-  server: McpServer,
-  workspace: Pick<Workspace, "connect">,
-  options: ConnectOptions = {},
-): WorkspaceConnection {
-  const connection = workspace.connect(options);
-  for (const tool of connection.tools) {
-    const { name, title, description, readOnly } = tool;
-    server.registerTool(
-      name,
-      {
-        title,
-        description,
-        inputSchema: passThroughSchema(publishedInput(tool)),
-        outputSchema: passThroughSchema(ANSWER),
-        annotations: {
-          readOnlyHint: readOnly,
-          // Saving an output again replaces it; the other tools only add. The hint is not defined for tools that only read.
-          ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
-          openWorldHint: false,
-        },
-      },
-      async (input) => {
-        const result = await connection.call(name, input);
-        return callResult(result, !result.success);
-      },
-    );
-  }
-  return connection;
-}
-
-/**
- * Registers the prompt `run_workflow` with a host's own MCP server: the text of `workflowInstructions` with the current
- * workflows, and the one that the user chose. Sections can be removed or replaced.
- */
-export function registerWorkflowPrompt(
-  server: McpServer,
-  workspace: Pick<Workspace, "workflows" | "variables">,
-  options: Pick<InstructionsContext, "sections"> = {},
-): void {
-  const workflow = z.string().optional().describe("The workflow's name");
-  server.registerPrompt(
-    "run_workflow",
-    {
-      title: "Run a workflow",
-      description: "How to run a workflow with the tools of this server",
-      argsSchema: z.object({ workflow }),
-    },
-    async ({ workflow: wanted }) => {
-      const { variables } = workspace;
-      const text = workflowInstructions({ ...options, variables, workflows: await workspace.workflows() });
-      const task = wanted === undefined ? "Ask me which workflow to run." : `Run the workflow ${wanted} now.`;
-      return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
-    },
-  );
 }

@@ -5,6 +5,7 @@
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
+import { checkOwner, type Owner } from "../ports/actor.js";
 import { parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { type ApprovedPass, notAccepted } from "./approval/ledger.js";
@@ -14,7 +15,8 @@ import { viewText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { type PhasedSession, requireEvent } from "./pinned.js";
-import { requireRules, requireWorkflow } from "./start.js";
+import { requireWorkflow } from "./start.js";
+import { requireRules } from "./start-checks.js";
 import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
@@ -131,6 +133,14 @@ export interface TaskResult extends SessionFacts {
   readonly tasks: readonly PhaseTask[];
   /** True if it was noted before, by this call or another one: then nothing was written. */
   readonly replayed: boolean;
+}
+
+/** Hands a session over to another owner. */
+export interface AssignRequest extends Keyed {
+  /** The name of the person or program that decided it, at most 200 characters. */
+  readonly by: string;
+  /** Why; at most 2,000 characters. */
+  readonly note?: string;
 }
 
 /** A deleted session. */
@@ -276,6 +286,17 @@ export async function movePast(
   const structure = await context.pinned.structure(outcome);
   const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
   return { sessionId: outcome.sessionId, phase, nextPhase, ...skippedIn(outcome.events, structure) };
+}
+
+export async function assign(
+  context: EngineContext,
+  id: string,
+  owner: Owner,
+  { by, note, idempotencyKey }: AssignRequest,
+): Promise<StateView> {
+  const said = { by, ...(note === undefined ? {} : { note }) };
+  await executeCommand(context, id, { type: "assign", owner: checkOwner(owner), ...said }, idempotencyKey);
+  return viewState(context, await loadSession(context, id));
 }
 
 export async function migrate(

@@ -30,10 +30,10 @@ import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, Snapshot, ValueRef, Verification } from "./state/events.js";
 import { inRanges, type Ranges } from "./state/ranges.js";
 import { beginPhase } from "./verify/snapshots.js";
-import { verifyEvidence } from "./verify/verify.js";
+import { type Followed, verifyEvidence } from "./verify/verify.js";
 
 /** A submission of evidence. */
-export interface CompleteRequest<Phase extends number = number, Evidence = unknown> {
+export interface CompleteRequest<Phase extends number = number, Evidence = unknown> extends Followed {
   /** The number of the phase that it is for. */
   readonly phase: Phase;
   /** The evidence; plain JSON. */
@@ -51,7 +51,7 @@ interface CopiedRequest extends Omit<CompleteRequest, "evidence"> {
 export async function completePhase(
   context: EngineContext,
   id: SessionId,
-  { phase, submission, idempotencyKey }: CopiedRequest,
+  { phase, submission, idempotencyKey, ...followed }: CopiedRequest,
 ): Promise<CompleteResult> {
   const request =
     idempotencyKey === undefined
@@ -59,7 +59,13 @@ export async function completePhase(
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
   // A snapshot that is taken now would have the work in it, so a submission without one is refused.
   const unchecked = { snapshotsFirst: false };
-  const executed = await execute(context, id, createJudge(context, id, phase, submission), request, unchecked);
+  const executed = await execute(
+    context,
+    id,
+    createJudge(context, id, phase, submission, followed),
+    request,
+    unchecked,
+  );
   // The session already waits for an approval of the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
@@ -84,11 +90,21 @@ interface Evaluation {
  * Returns a function that judges the submission on the current state. After a conflict it is called again
  * and reuses its verdict, if nothing that it depends on has changed.
  */
-function createJudge(context: EngineContext, id: SessionId, number: number, submission: SafeEvidence) {
+function createJudge(
+  context: EngineContext,
+  id: SessionId,
+  number: number,
+  submission: SafeEvidence,
+  followed: Followed,
+) {
   let evaluation: Evaluation | undefined;
   return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
-    const structure = await openStructure(context, session, number);
+    checkWorkflow(context, session);
+    const structure = await context.pinned.structure(session);
+    const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
+    if (refusal !== undefined) throw refusal;
+    await context.approvalGuard.check(session, structure);
     const { awaiting } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       return { answer: { asked: awaiting.version } };
@@ -98,28 +114,16 @@ function createJudge(context: EngineContext, id: SessionId, number: number, subm
     const phase = phaseAsked(context, session.head, whole, waived);
     const dependsOn = dependenciesOf(session, phase);
     if (evaluation?.dependsOn !== dependsOn) {
-      evaluation = { dependsOn, ...(await evaluate(context, { session, structure, phase, submission }, confirm)) };
+      const submitted = { session, structure, phase, submission, followed };
+      evaluation = { dependsOn, ...(await evaluate(context, submitted, confirm)) };
     }
+    if (followed.signal?.aborted) throw cancelled();
     const { judged, payloads, snapshots, skips } = evaluation;
     const ticks = judged.verdict.passed && structure.plan !== undefined ? await loadPlanned() : undefined;
     const tickedBefore = await ticks?.tickedBefore(context, session, structure, phase);
     const command = { type: "completePhase", phase: number, ...judged, ...tickedBefore, waived } as const;
     return { command: { command, structure, limits: context.options.limits, snapshots, skips }, payloads };
   };
-}
-
-/** Returns the structure of a session that takes evidence for this phase now; throws the reason if it does not. */
-async function openStructure(
-  context: EngineContext,
-  session: PhasedSession,
-  number: number,
-): Promise<WorkflowStructure> {
-  checkWorkflow(context, session);
-  const structure = await context.pinned.structure(session);
-  const refusal = submissionRefusal(session.head, number, structure, context.options.limits);
-  if (refusal !== undefined) throw refusal;
-  await context.approvalGuard.check(session, structure);
-  return structure;
 }
 
 /** Identifies what a verdict depends on apart from the evidence. */
@@ -145,6 +149,14 @@ interface Submitted {
   readonly structure: WorkflowStructure;
   readonly phase: PhaseDefinition;
   readonly submission: SafeEvidence;
+  readonly followed: Followed;
+}
+
+function cancelled(): PhasegateError<"CANCELLED"> {
+  return new PhasegateError("CANCELLED", "the caller has ended the call: nothing was written", {
+    remedy: "Make the call again, with the same idempotency key.",
+    details: { operation: "completePhase" },
+  });
 }
 
 /** Takes a submission to the gate of its phase. If the phase will be left, also takes the snapshots of the next one. */
@@ -153,7 +165,7 @@ async function evaluate(
   submitted: Submitted,
   confirm: () => Promise<void>,
 ): Promise<Omit<Evaluation, "dependsOn">> {
-  const { session, structure, phase } = submitted;
+  const { session, structure, phase, followed } = submitted;
   const { gate } = phase;
   const { submission: last, position } = session.head;
   const submission =
@@ -177,13 +189,32 @@ async function evaluate(
     gate.kind === "plan" && givenUp !== undefined
       ? givenUpProblems(gate, evidence, plannedIds(phase, givenUp))
       : undefined;
-  const judged = await judge(gate, evidence, {
-    enforcement: context.options.enforcement,
+  const { enforcement, telemetry } = context.options;
+  const checks = {
+    enforcement,
     found: contradicted === undefined ? claims?.problems : [...(claims?.problems ?? []), ...contradicted],
     schemaResult,
     surroundings: () => ruleSurroundings(context, session, structure, phase),
-    verify: hasChecks ? () => verifyEvidence(context, session, structure, phase, evidence, lookups) : undefined,
-  });
+    verify: hasChecks
+      ? () => verifyEvidence(context, session, structure, phase, evidence, lookups, followed)
+      : undefined,
+  };
+  const judged = await (telemetry === undefined
+    ? judge(gate, evidence, checks)
+    : telemetry.measure(
+        {
+          kind: "gate",
+          sessionId: session.sessionId,
+          workflowType: structure.type,
+          phase: phase.number,
+          attempt: session.head.attempts + 1,
+          evidence,
+        },
+        async () => judge(gate, evidence, checks),
+        ({ verdict }) => ({ problems: verdict.passed ? [] : verdict.problems }),
+      ));
+  // Before snapshots are taken: they run programs, too.
+  if (followed.signal?.aborted) throw cancelled();
   const asksPerson = approvalOf(gate) !== undefined;
   const isLeft = judged.verdict.passed && !asksPerson;
   const skips = isLeft ? await context.pinned.skips(session, structure) : undefined;

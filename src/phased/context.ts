@@ -9,6 +9,7 @@ import { waive } from "../gate/waivers.js";
 import type { Prepare, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { listSeen } from "../runtime/access.js";
 import { nearest, parseSessionId, type SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { notAccepted, type UnapprovedPass } from "./approval/ledger.js";
@@ -294,9 +295,10 @@ export async function sessionNotFound(
 }
 
 /** Returns session ids for a hint; a failing list must not hide the actual error. */
-async function newestSessions({ options, notifications }: EngineContext): Promise<readonly string[]> {
+async function newestSessions({ options, notifications, caller }: EngineContext): Promise<readonly string[]> {
   try {
-    return (await options.storage.list({ kind: "phased", limit: 50 })).items.map((summary) => summary.sessionId);
+    const { items } = await listSeen(options.storage, caller, { kind: "phased", limit: 50 });
+    return items.map((summary) => summary.sessionId);
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
     notifications.report("list sessions", error);

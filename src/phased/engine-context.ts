@@ -6,6 +6,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { FullClock } from "../ports/clock.js";
 import type { Content, ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type { Caller } from "../runtime/access.js";
 import type { FilledText, OwnText } from "../template/template.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
 import { TimedReads } from "../workflow/files/workflow-files.js";
@@ -32,6 +33,8 @@ export interface EngineContext {
   readonly notifications: Notifications;
   /** The workflow that sessions must be on, if the host has set one. */
   readonly workflowType?: string;
+  /** For whom it is done; for the host itself if missing. The kernel finds no session that they may not see. */
+  readonly caller?: Caller;
 }
 
 /** The result of writing ticks into the source of a plan. */

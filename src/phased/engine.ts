@@ -1,48 +1,24 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
-import type { Receipt } from "../log/commit.js";
+import { type Actor, type Authorize, byOwner, type CalledSession, checkOwner } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
+import type { Caller } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
-import type { JsonObject } from "../workflow/json.js";
 import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
-import type { ApprovalRequest, AwaitedApproval, AwaitedWaiver, SessionAudit } from "./approval/ledger.js";
-import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
-import type {
-  DenyWaiverRequest,
-  RequestWaiver,
-  WaiveRequest,
-  WaiverRequest,
-  WaiverRequested,
-  WaiverResult,
-} from "./approval/waivers.js";
-import type { ArtifactView, CommitsRequest } from "./artifacts.js";
-import type {
-  DeleteResult,
-  Keyed,
-  MoveRequest,
-  MoveResult,
-  PauseResult,
-  ResumeResult,
-  RetryResult,
-  RollbackResult,
-  TaskRequest,
-  TaskResult,
-} from "./commands.js";
+import type { AwaitedApproval, AwaitedWaiver } from "./approval/ledger.js";
+import { SessionsById } from "./by-id.js";
+import type { TaskRequest, TaskResult } from "./commands.js";
 import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
 import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
 import { type EngineNotifications, Notifications } from "./notifications.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
-import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import type { RefusedStep } from "./refusals.js";
-import { type EvidenceByPhase, type HistoryRequest, Session } from "./session.js";
+import { type EvidenceByPhase, Session } from "./session.js";
 import type { LoadedPhased } from "./session-decisions.js";
 import type { StartRequest, StartResult } from "./start.js";
-import type { OperatorNote } from "./state/commands.js";
-import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { Statistics, StatisticsRequest } from "./statistics.js";
-import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
+import type { DocumentView, PhaseView, TaskView } from "./views.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
 
 /**
@@ -51,18 +27,43 @@ import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
  * Methods that take a session's id do and reject as those of {@link Session}. An unmet gate is a result, not an error. Every
  * method may reject with `BUSY` (more than `limits.maxConcurrent` operations), `STORAGE_FAILED` or `INTERNAL`.
  */
-export class Engine {
+export class Engine extends SessionsById {
   readonly #options: ResolvedOptions;
   readonly #operations: Operations<LoadedPhased>;
-  readonly #notifications = new Notifications();
+  readonly #notifications: Notifications;
+  /** For whom the engine is; for the host itself if missing. */
+  readonly #caller: Caller | undefined;
   #loaded: LoadedPhased | undefined;
 
-  /** @internal Engines are made by {@link createEngine}. */
-  constructor(options: EngineOptions) {
-    this.#options = resolveOptions(options);
-    const { clock, limits } = this.#options;
+  /** @internal Engines are made by {@link createEngine}, and by `as` of another one. */
+  constructor(from: EngineOptions | Engine, caller?: Caller) {
+    super();
+    this.#caller = caller;
+    if (from instanceof Engine) {
+      this.#options = from.#options;
+      this.#notifications = from.#notifications;
+      this.#operations = from.#operations.within(({ phased, context }, operation) => {
+        return { phased, context: phased.limited(context, caller, operation) };
+      });
+      return;
+    }
+    this.#options = resolveOptions(from);
+    this.#notifications = new Notifications();
+    const { clock, limits, telemetry } = this.#options;
     const [context, notifications] = [() => this.#loaded ?? this.#load(), this.#notifications];
-    this.#operations = new Operations({ context, notifications, clock, maxConcurrent: limits.maxConcurrent });
+    const { maxConcurrent } = limits;
+    this.#operations = new Operations({ context, notifications, clock, maxConcurrent, engine: "phased", telemetry });
+  }
+
+  /**
+   * Returns this engine for one actor of a server that several share. The actor owns the sessions that it starts. Sessions
+   * that `authorize` does not let it see do not exist for it: not in lists, hints, errors, notifications and metrics, nor by
+   * the time that an answer takes. By default agents see their own sessions alone.
+   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
+   */
+  as(actor: Actor, authorize: Authorize = byOwner): Engine {
+    checkOwner(actor);
+    return new Engine(this, { actor, authorize });
   }
 
   async #load(): Promise<LoadedPhased> {
@@ -74,7 +75,12 @@ export class Engine {
 
   /** Adds a listener for a notification; returns a function that removes it. */
   on<N extends keyof EngineNotifications>(name: N, listener: Listener<EngineNotifications[N]>): () => void {
-    return this.#notifications.on(name, listener);
+    const caller = this.#caller;
+    if (caller === undefined) return this.#notifications.on(name, listener);
+    // Those about no session, such as of internal errors, are the host's.
+    return this.#notifications.on(name, (notification) => {
+      if ("target" in notification && hears(caller, { kind: "phased", ...notification })) listener(notification);
+    });
   }
 
   /**
@@ -163,9 +169,19 @@ export class Engine {
     this.#notifications.failed(operation, error, sessionId === undefined ? {} : { sessionId });
   }
 
-  /** Closes the storage. */
+  /** Closes the storage; the engine of an actor leaves it open for the others. */
   async close(): Promise<void> {
-    await this.#options.storage.close?.();
+    if (this.#caller === undefined) await this.#options.storage.close?.();
+  }
+
+  /** Lists the approvals that all sessions wait for. */
+  approvals(): Promise<readonly AwaitedApproval[]> {
+    return this.#operations.run("approvals", ({ phased, context }) => phased.listApprovals(context));
+  }
+
+  /** Lists the requests for waivers that all sessions wait for. */
+  waivers(): Promise<readonly AwaitedWaiver[]> {
+    return this.#operations.run("waivers", ({ phased, context }) => phased.listWaivers(context));
   }
 
   /** Returns the current phase, or a completed one. */
@@ -202,193 +218,11 @@ export class Engine {
     const session: Session<number, Record<number, unknown>> = this.session(sessionId);
     return session.completePhase(phase, evidence, request);
   }
+}
 
-  /** Lists the approvals that all sessions wait for. */
-  approvals(): Promise<readonly AwaitedApproval[]> {
-    return this.#operations.run("approvals", ({ phased, context }) => phased.listApprovals(context));
-  }
-
-  /** Returns the approval that a session waits for, with its evidence; undefined if it waits for none. */
-  async getApproval(sessionId: string): Promise<ApprovalRequest | undefined> {
-    return this.session(sessionId).approval();
-  }
-
-  /**
-   * Approves what a session waits for: its phase passes. For the host only.
-   * @throws {PhasegateError} as {@link Session.approve} does.
-   */
-  async approve(sessionId: string, request: ApproveRequest): Promise<ApprovalResult> {
-    return this.session(sessionId).approve(request);
-  }
-
-  /**
-   * Denies what a session waits for: a failed attempt with the note as its problem. For the host only.
-   * @throws {PhasegateError} as {@link Session.deny} does.
-   */
-  async deny(sessionId: string, request: DenyRequest): Promise<ApprovalResult> {
-    return this.session(sessionId).deny(request);
-  }
-
-  /**
-   * Asks a person to waive what the agent can't meet at the current phase.
-   * @throws {PhasegateError} as {@link Session.requestWaiver} does.
-   */
-  async requestWaiver(sessionId: string, { phase, ...request }: RequestWaiver): Promise<WaiverRequested> {
-    return this.session(sessionId).requestWaiver(phase, request);
-  }
-
-  /** Lists the requests for waivers that all sessions wait for. */
-  waivers(): Promise<readonly AwaitedWaiver[]> {
-    return this.#operations.run("waivers", ({ phased, context }) => phased.listWaivers(context));
-  }
-
-  /** Returns the request for a waiver that waits for a person; undefined if there is none. */
-  async getWaiver(sessionId: string): Promise<WaiverRequest | undefined> {
-    return this.session(sessionId).waiver();
-  }
-
-  /**
-   * Grants the waiver that a session waits for. For the host only.
-   * @throws {PhasegateError} as {@link Session.waive} does.
-   */
-  async waive(sessionId: string, request: WaiveRequest): Promise<WaiverResult> {
-    return this.session(sessionId).waive(request);
-  }
-
-  /**
-   * Denies the waiver that a session waits for. For the host only.
-   * @throws {PhasegateError} as {@link Session.denyWaiver} does.
-   */
-  async denyWaiver(sessionId: string, request: DenyWaiverRequest): Promise<WaiverResult> {
-    return this.session(sessionId).denyWaiver(request);
-  }
-
-  /** Returns the state of a session, from its head alone. */
-  async getState(sessionId: string): Promise<StateView> {
-    return this.session(sessionId).state();
-  }
-
-  /** Returns the state of a session with its artifacts and options; reads the whole log. */
-  async getFullState(sessionId: string): Promise<FullStateView> {
-    return this.session(sessionId).fullState();
-  }
-
-  /**
-   * Returns the accepted evidence of a completed phase; undefined for the current phase, and for one that was skipped.
-   * Reads the whole log.
-   * @throws {PhasegateError} as {@link Session.artifact} does.
-   */
-  async artifact(sessionId: string, phase: number): Promise<ArtifactView | undefined> {
-    return this.session(sessionId).artifact(phase);
-  }
-
-  /** Returns the options that a session was started with. */
-  async getOptions(sessionId: string): Promise<JsonObject> {
-    return this.session(sessionId).options();
-  }
-
-  /** Returns commits of a session's log, as {@link Session.commits} does. */
-  async commits(sessionId: string, request: CommitsRequest = {}): Promise<readonly SessionCommit[]> {
-    return this.session(sessionId).commits(request);
-  }
-
-  /** Returns every attempt at every phase, oldest first, as {@link Session.history} does. */
-  async history(sessionId: string, request: HistoryRequest = {}): Promise<readonly PhaseAttempt[]> {
-    return this.session(sessionId).history(request);
-  }
-
-  /** Returns the steps ahead that were refused, oldest first; see {@link Session.refusals}. */
-  async refusals(sessionId: string): Promise<readonly RefusedStep[]> {
-    return this.session(sessionId).refusals();
-  }
-
-  /** Returns every failure at a gate, oldest first. */
-  async errors(sessionId: string): Promise<readonly GateFailure[]> {
-    return this.session(sessionId).errors();
-  }
-
-  /**
-   * Pauses an active session.
-   * @throws {PhasegateError} as {@link Session.pause} does.
-   */
-  async pause(sessionId: string, request: Keyed & OperatorNote = {}): Promise<PauseResult> {
-    return this.session(sessionId).pause(request);
-  }
-
-  /**
-   * Resumes a paused session.
-   * @throws {PhasegateError} as {@link Session.resume} does.
-   */
-  async resume(sessionId: string, request: Keyed & OperatorNote = {}): Promise<ResumeResult> {
-    return this.session(sessionId).resume(request);
-  }
-
-  /**
-   * Resets the failed attempts of the current phase, and takes the snapshots that are missing.
-   * @throws {PhasegateError} as {@link Session.retryPhase} does.
-   */
-  async retryPhase(
-    sessionId: string,
-    request: Keyed & OperatorNote & { phase: number; resetEvidence?: boolean; by?: "agent" | "host" },
-  ): Promise<RetryResult> {
-    return this.session(sessionId).retryPhase(request.phase, request);
-  }
-
-  /**
-   * Returns to an earlier phase; it and all later ones must be done again.
-   * @throws {PhasegateError} as {@link Session.rollback} does.
-   */
-  async rollback(
-    sessionId: string,
-    { to, ...request }: Keyed & { readonly to: number; readonly by?: "agent" | "host" },
-  ): Promise<RollbackResult> {
-    return this.session(sessionId).rollback(to, request);
-  }
-
-  /**
-   * Passes the current phase without evidence, where its gate allows it. For the host only.
-   * @throws {PhasegateError} as {@link Session.overrideGate} does.
-   */
-  async overrideGate(sessionId: string, request: MoveRequest & { readonly phase: number }): Promise<MoveResult> {
-    return this.session(sessionId).overrideGate(request.phase, request);
-  }
-
-  /**
-   * Skips the current phase, where the definition allows it. For the host only.
-   * @throws {PhasegateError} as {@link Session.skipPhase} does.
-   */
-  async skipPhase(sessionId: string, request: MoveRequest & { readonly phase: number }): Promise<MoveResult> {
-    return this.session(sessionId).skipPhase(request.phase, request);
-  }
-
-  /**
-   * Moves a session to the newest definition of its workflow, which is recorded. For the host only.
-   * @throws {PhasegateError} as {@link Session.migrate} does.
-   */
-  async migrate(sessionId: string, request: Keyed & { readonly by: string }): Promise<StateView> {
-    return this.session(sessionId).migrate(request);
-  }
-
-  /**
-   * Compares a session's plan with the pinned one and, unless it is a preview, adopts it.
-   * @throws {PhasegateError} as {@link Session.syncPlan} does.
-   */
-  async syncPlan(sessionId: string, request: SyncRequest = {}): Promise<SyncResult> {
-    return this.session(sessionId).syncPlan(request);
-  }
-
-  /**
-   * Deletes a session with a tombstone that records the reason; its id is never used again.
-   * @throws {PhasegateError} as {@link Session.delete} does.
-   */
-  async deleteSession(sessionId: string, request: { reason?: string; operator?: string } = {}): Promise<DeleteResult> {
-    return this.session(sessionId).delete(request);
-  }
-
-  /** Checks a session's log, against a receipt if one is given. */
-  async audit(sessionId: string, receipt?: Receipt): Promise<SessionAudit> {
-    return this.session(sessionId).audit(receipt);
-  }
+/** Returns true if a caller is told of a session. */
+function hears({ actor, authorize }: Caller, session: CalledSession): boolean {
+  return authorize({ actor, action: "see", operation: "on", session });
 }
 
 /**

@@ -5,11 +5,12 @@
  */
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Page, SessionQuery, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { listSeen, maySee, requireAccess, seenQuery } from "../runtime/access.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
 import { notAccepted } from "./approval/ledger.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
-import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./options.js";
+import { LIVING, type LivingStatus, type Retention } from "./options.js";
 import type { PhasedCommit, PhasedSession } from "./pinned.js";
 import { type CommandOf, exhausted, isWaiverOpen } from "./state/commands.js";
 
@@ -50,13 +51,14 @@ export interface SessionPage extends Omit<Page<ListedSession>, "damaged" | "tota
 /** Lists phased sessions with the number of all matches. */
 export async function listAndCount(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
   const page = await listSessions(context, query);
-  return withTotal(context.options.storage, { ...query, kind: "phased" }, page);
+  const counted = seenQuery(context.caller, { ...query, kind: "phased" });
+  return counted === undefined ? page : withTotal(context.options.storage, counted, page);
 }
 
 /** Lists phased sessions as their logs have them; reports those that can't be shown to the host. */
 export async function listSessions(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
-  const { options, notifications } = context;
-  const page = await options.storage.list({ ...query, kind: "phased" });
+  const { options, notifications, caller } = context;
+  const page = await listSeen(options.storage, caller, { ...query, kind: "phased" });
   const lookAt = (id: SessionId) => lookAtSession(context, id);
   return checkedPage(page, query, lookAt, (error) => notifications.report("listSessions", error));
 }
@@ -107,10 +109,11 @@ export function waitingAs(summary: SessionSummary, waits: Readonly<Record<WaitsF
 }
 
 /**
- * Returns true if a watched commit is not behind an approval that this host does not accept; otherwise
- * reports it to the host. Commits of a session that is gone can't be checked any more, and do not count.
+ * Returns true if the caller may see a watched commit, and it is not behind an approval that this host does not accept;
+ * otherwise reports that to the host. Commits of a session that is gone can't be checked any more, and do not count.
  */
 export async function isAccepted(context: EngineContext, commit: PhasedCommit): Promise<boolean> {
+  if (context.caller !== undefined && !maySee(context.caller, "watch", commit.summary)) return false;
   try {
     await requireAccepted(context, commit);
     return true;
@@ -201,11 +204,15 @@ function notAnId(sessionId: string): PhasegateError<"TAMPERED"> {
  * The log may differ from the summary that the session was found by: it was tampered with, or the session
  * has changed since.
  */
-function matches(summary: SessionSummary, { status, workflowType, target, updatedBefore }: SessionQuery): boolean {
+function matches(
+  summary: SessionSummary,
+  { status, workflowType, target, owner, updatedBefore }: SessionQuery,
+): boolean {
   return (
     (status === undefined || status.includes(summary.status)) &&
     (workflowType === undefined || summary.workflowType === workflowType) &&
     (target === undefined || summary.target === target) &&
+    (owner === undefined || summary.owner === owner) &&
     (updatedBefore === undefined || summary.updatedAt < updatedBefore)
   );
 }
@@ -233,6 +240,7 @@ export interface CleanupResult {
 /** Deletes stale sessions and finishes interrupted deletions. */
 export async function cleanup(context: EngineContext, request: CleanupRequest): Promise<CleanupResult> {
   const now = context.options.clock.now();
+  if (context.caller !== undefined) requireAccess(context.caller, "cleanup");
   checkRetention(context.options.retention ?? {});
   const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];
@@ -324,4 +332,32 @@ async function writeTombstone(
     if (isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
     return keepUnreadable(context)(error);
   }
+}
+
+/** Checks a host's retention. Throws `INVALID_INPUT`. */
+function checkRetention(retention: Retention): void {
+  for (const [status, age] of Object.entries(retention)) {
+    if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
+    if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
+  }
+}
+
+/** Returns true for a finite, non-negative number. */
+function isAge(age: number): boolean {
+  return Number.isFinite(age) && age >= 0;
+}
+
+/** Returns the error for an invalid age in an option. */
+function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
+    remedy: "Give an age in milliseconds, 0 or more; leave it out for the default.",
+    details: { field, expected: "milliseconds, 0 or more" },
+  });
+}
+
+function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `retention.${shown(status)} is no status of a session`, {
+    remedy: `Use ${LIVING.join(", ")}.`,
+    details: { field: `retention.${shown(status)}`, expected: LIVING.join(", ") },
+  });
 }

@@ -1,9 +1,11 @@
 /** The notifications of an engine. They come at most once and after the commit; the log is the record. */
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
+import { ownedBy } from "../ports/actor.js";
 import { Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PlanChanges } from "./state/events.js";
+import type { SessionHead } from "./state/head.js";
 import type { StepRefused } from "./state/task-notes.js";
 
 /** The session of a notification. */
@@ -12,8 +14,22 @@ export interface SessionNotification {
   readonly sessionId: SessionId;
   /** The type of its workflow. */
   readonly workflowType: string;
+  /** What it is about. */
+  readonly target: string;
+  /** Who it belongs to, and their team; missing if nobody was recorded. */
+  readonly owner?: string;
+  readonly team?: string;
   /** The time of the event: ISO 8601, UTC. */
   readonly at: string;
+}
+
+/** Returns what each notification says about its session. */
+export function notificationOf(
+  sessionId: SessionId,
+  { workflowType, target, owner }: Pick<SessionHead, "workflowType" | "target" | "owner">,
+  at: string,
+): SessionNotification {
+  return { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
 }
 
 /** A person's decision at a gate. */
@@ -31,7 +47,9 @@ export interface PersonsDecision {
 /** The notifications by name, with their payloads. */
 export interface EngineNotifications {
   /** A session was started. */
-  started: SessionNotification & { readonly target: string; readonly phase: number };
+  started: SessionNotification & { readonly phase: number };
+  /** A session was handed over to the owner that the notification names. */
+  assigned: SessionNotification & { readonly by: string };
   /** A session has entered a phase. */
   phaseEntered: SessionNotification & { readonly phase: number };
   /** A gate was passed with evidence. */

@@ -6,9 +6,11 @@ import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import type { AttemptLimits } from "../gate/judge.js";
 import type { Enforcement } from "../gate/verdict.js";
+import { checkOwner, type Owner } from "../ports/actor.js";
 import { type Clock, type FullClock, fullClock, systemClock, type TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Telemetry } from "../ports/telemetry.js";
 import type { Verifier } from "../ports/verifier.js";
 import { shown } from "../workflow/names.js";
 
@@ -108,8 +110,12 @@ export interface EngineOptions {
    * `cleanup()` is called.
    */
   readonly retention?: Retention;
+  /** Who owns the sessions that the host itself starts, not an actor by `as`. Default: nobody. */
+  readonly owner?: Owner;
   /** Tells the time, sets timers and draws random numbers. Default: the runtime's own. */
   readonly clock?: Clock;
+  /** Watches the engine: `createTelemetry` of `phasegate/otel` makes one. Default: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Options with all defaults filled in. */
@@ -120,8 +126,8 @@ export interface ResolvedOptions {
   readonly evidenceLimits: EvidenceLimits;
   readonly enforcement: Enforcement;
   readonly clock: FullClock;
-  readonly targets?: TargetGuard;
-  readonly plans?: PlanSource;
+  readonly targets?: TargetGuard | undefined;
+  readonly plans?: PlanSource | undefined;
   readonly parsers: Readonly<Record<string, SourceParser>>;
   readonly verifiers: Readonly<Record<string, Verifier>>;
   readonly agentSync: NonNullable<EngineOptions["agentSync"]>;
@@ -129,7 +135,9 @@ export interface ResolvedOptions {
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
   readonly inspectorUrl?: string;
-  readonly retention?: Retention;
+  readonly retention?: Retention | undefined;
+  readonly telemetry?: Telemetry | undefined;
+  readonly owner?: Owner | undefined;
 }
 
 /**
@@ -138,23 +146,26 @@ export interface ResolvedOptions {
  */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = systemClock, targets, plans, hashKey, retention } = options;
+  const { telemetry, verifiers = {} } = options;
   const limits = resolveLimits(options.limits ?? {});
   return {
-    storage,
+    storage: telemetry?.storage(storage) ?? storage,
     content,
     limits,
     evidenceLimits: { maxBytes: limits.maxEvidenceBytes, maxDepth: limits.maxEvidenceDepth },
     enforcement,
     clock: fullClock(clock),
     parsers: options.parsers ?? {},
-    verifiers: options.verifiers ?? {},
+    verifiers: telemetry?.verifiers(verifiers) ?? verifiers,
+    telemetry,
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
     claims: checkClaims(options.claims ?? "plain"),
     ...(options.inspectorUrl === undefined ? {} : { inspectorUrl: checkInspectorUrl(options.inspectorUrl) }),
-    ...(retention === undefined ? {} : { retention }),
-    ...(plans === undefined ? {} : { plans }),
-    ...(targets === undefined ? {} : { targets }),
+    retention,
+    owner: options.owner && checkOwner(options.owner),
+    plans,
+    targets,
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
 }
@@ -171,31 +182,14 @@ function checkClaims(claims: ResolvedOptions["claims"]): ResolvedOptions["claims
 /** Returns the address without a slash at its end. A secret in it, or a query, would be in every link. */
 function checkInspectorUrl(url: string): string {
   const { protocol = "", search, hash, username, password } = URL.canParse(url) ? new URL(url) : {};
-  if (/^https?:$/.test(protocol) && !search && !hash && !username && !password) return url.replace(/\/+$/, "");
+  if (/^https?:$/.test(protocol) && !search && !hash && !username && !password) {
+    let end = url.length;
+    while (url[end - 1] === "/") end -= 1;
+    return url.slice(0, end);
+  }
   throw new PhasegateError("INVALID_INPUT", "inspectorUrl is not the address of a page", {
     remedy: "Give it as https://tools.example.com/inspector: with http or https, and without a password, ? and #.",
     details: { field: "inspectorUrl", expected: "an http or https URL" },
-  });
-}
-
-/** Checks a host's retention. Throws `INVALID_INPUT`. */
-export function checkRetention(retention: Retention): void {
-  for (const [status, age] of Object.entries(retention)) {
-    if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
-    if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
-  }
-}
-
-/** Returns true for a finite, non-negative number. */
-export function isAge(age: number): boolean {
-  return Number.isFinite(age) && age >= 0;
-}
-
-/** Returns the error for an invalid age in an option. */
-export function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
-    remedy: "Give an age in milliseconds, 0 or more; leave it out for the default.",
-    details: { field, expected: "milliseconds, 0 or more" },
   });
 }
 
@@ -227,11 +221,4 @@ function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: En
     },
     unsigned,
   };
-}
-
-function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `retention.${shown(status)} is no status of a session`, {
-    remedy: `Use ${LIVING.join(", ")}.`,
-    details: { field: `retention.${shown(status)}`, expected: LIVING.join(", ") },
-  });
 }

@@ -32,13 +32,25 @@
 import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
+import { ownedBy } from "../ports/actor.js";
 import type { Commit } from "../ports/storage-adapter.js";
+import { admission, type Caller } from "../runtime/access.js";
 import { linkTo } from "../runtime/notifier.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { decideWaiver, listWaivers, requestWaiver, viewWaiverRequest } from "./approval/waivers.js";
 import { attemptsWithEvidence, readEvents, viewArtifact, viewCommits } from "./artifacts.js";
-import { completeTask, deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
+import {
+  assign,
+  completeTask,
+  deleteSession,
+  migrate,
+  movePast,
+  pause,
+  resume,
+  retryPhase,
+  rollback,
+} from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
@@ -61,8 +73,15 @@ async function statistics(context: EngineContext, request: StatisticsRequest): P
   return computeStatistics(context, request);
 }
 
+/** Returns what an operation for a caller works with: a log in which only the sessions are that it may use. */
+function limited(context: EngineContext, caller: Caller | undefined, operation: string): EngineContext {
+  if (caller === undefined) return context;
+  return { ...context, caller, kernel: context.kernel.limitedTo(admission(caller, operation)) };
+}
+
 /** The operations on sessions. */
 export const phased = {
+  assign,
   attemptsWithEvidence,
   cleanup,
   completePhase,
@@ -72,6 +91,7 @@ export const phased = {
   deleteSession,
   gateFailures,
   isAccepted,
+  limited,
   listApprovals,
   listSessions: listAndCount,
   listWaivers,
@@ -112,12 +132,18 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     ...options,
     machine: phasedMachine,
     trustsHeads: options.storage.capabilities.remote === true,
-    onCommit: ({ sessionId, head, events, at }) => {
-      const of = { sessionId, workflowType: head.workflowType, at };
-      const link = linkTo(options.inspectorUrl, sessionId);
+    onCommit: (commit, before) => {
+      const { sessionId, head, events, at } = commit;
+      const { workflowType, target, owner } = head;
+      const of = { sessionId, workflowType, target, ...(owner && ownedBy(owner)), at };
+      const link = options.inspectorUrl === undefined ? {} : linkTo(options.inspectorUrl, sessionId);
       for (const event of events) announce(notifications, of, event, head.createdAt, link);
+      options.telemetry?.committed("phased", commit, before, options.storage);
     },
-    onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
+    onConflict: (sessionId, version) => {
+      notifications.notify("conflict", { sessionId, version });
+      options.telemetry?.conflicted("phased");
+    },
   });
   const pinned = new Pinned(kernel, options.content);
   const artifactNames = new ArtifactNames(kernel);
@@ -142,7 +168,9 @@ function announce(
 ): void {
   switch (event.type) {
     case "started":
-      return notifications.notify("started", { ...of, target: event.target, phase: event.structure.startPhase });
+      return notifications.notify("started", { ...of, phase: event.structure.startPhase });
+    case "assigned":
+      return notifications.notify("assigned", { ...of, by: event.by });
     case "phase_entered":
       return notifications.notify("phaseEntered", { ...of, phase: event.phase });
     case "approval_requested": {

@@ -3,17 +3,20 @@
  * editing a workflow never changes the gates of a session under way. Also the machine of phased sessions
  * for the log, and the artifacts: the accepted evidence of completed phases.
  */
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { type Current, LogFold, type Recorded, tampered } from "../log/commit.js";
 import type { Kernel } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
+import { ownedBy } from "../ports/actor.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { type Skips, skipsWith } from "../rules/options.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
+import { sampled } from "../workflow/schema-sample.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { SessionCommand, TransitionContext } from "./state/commands.js";
 import { SESSION_SCHEMA, sessionEventSchema } from "./state/event-schemas.js";
@@ -118,6 +121,7 @@ export class Pinned {
     if (live === undefined || schema === undefined) throw changed(structure, "is not registered any more");
     if (
       live.structure !== structure &&
+      sampled.get(live.structure) !== structure &&
       fingerprint(live.structure, phase.number) !== fingerprint(structure, phase.number)
     ) {
       throw changed(structure, `has another gate in phase ${phase.number} now`);
@@ -145,6 +149,7 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
   summarize: (head) => ({
     workflowType: head.workflowType,
     target: head.target,
+    ...(head.owner && ownedBy(head.owner)),
     status: head.status,
     current: head.phase,
     total: head.total,

@@ -8,6 +8,7 @@ import { isStepAhead } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
 import { executeCommand, loadSession } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
+import { notificationOf } from "./notifications.js";
 import type { RecordedEvent } from "./state/history.js";
 import { isRefusalKept, type StepRefused } from "./state/task-notes.js";
 
@@ -33,7 +34,7 @@ export async function noteRefusal(
     const { head } = session;
     const refused = { phase: head.phase, operation, code: error.code, ...placeOf(error) };
     const at = new Date(context.options.clock.now()).toISOString();
-    const of = { sessionId, workflowType: head.workflowType, at };
+    const of = notificationOf(sessionId, head, at);
     context.notifications.notify("stepRefused", { ...of, ...refused, message: error.message });
     // Such a session takes no commands.
     if (unapproved !== undefined) return;

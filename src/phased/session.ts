@@ -1,6 +1,7 @@
 /** A handle on one session of an engine: the public operations without a session id. */
 import { checkEvidenceSafety, type EvidenceLimits, type SafeEvidence } from "../gate/evidence.js";
 import type { Receipt } from "../log/commit.js";
+import type { Owner } from "../ports/actor.js";
 import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -8,6 +9,7 @@ import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/workflow-i
 import type { SessionAudit } from "./approval/ledger.js";
 import type { ArtifactView, CommitsRequest } from "./artifacts.js";
 import type {
+  AssignRequest,
   DeleteResult,
   Keyed,
   MoveRequest,
@@ -27,6 +29,7 @@ import type { RefusedStep } from "./refusals.js";
 import { type LoadedPhased, SessionDecisions } from "./session-decisions.js";
 import type { OperatorNote } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
+import type { Followed } from "./verify/verify.js";
 import type { DocumentView, FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import type { SessionCommit } from "./watch.js";
 
@@ -141,8 +144,13 @@ export class Session<
    * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when the phase was tried `limits.maxAttemptsTotal` times.
    * @throws {PhasegateError} `DEFINITION_CHANGED` when the gate's schema is no longer the pinned one.
    * @throws {PhasegateError} `DEFINITION_INVALID` when the output of the gate's schema is not JSON.
+   * @throws {PhasegateError} `CANCELLED` when `request.signal` was aborted before anything was written.
    */
-  completePhase<N extends Phase>(phase: N, evidence: Evidence[N], request: Keyed = {}): Promise<CompleteResult> {
+  completePhase<N extends Phase>(
+    phase: N,
+    evidence: Evidence[N],
+    request: Keyed & Followed = {},
+  ): Promise<CompleteResult> {
     let submission: SafeEvidence;
     try {
       // Copied at once: later changes by the caller must not become evidence.
@@ -312,6 +320,14 @@ export class Session<
   }
 
   /**
+   * Hands the session over to another owner, which is recorded. For the host only.
+   * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
+   */
+  assign(owner: Owner, request: AssignRequest): Promise<StateView> {
+    return this.run("assign", ({ phased, context }) => phased.assign(context, this.id, owner, request));
+  }
+
+  /**
    * Compares the session's plan with the pinned one. Unless it is a preview, the session adopts it:
    * completed phases stay, the current phase and those ahead are replaced.
    * @throws {PhasegateError} `NOT_ALLOWED` when the session has no plan, the current phase is no longer in
@@ -337,6 +353,7 @@ export class Session<
   /** Checks the session's log, against a receipt if one is given. */
   audit(receipt?: Receipt): Promise<SessionAudit> {
     return this.run("audit", async ({ phased, context }) => {
+      if (context.caller !== undefined) await phased.loadSession(context, this.id);
       const report = await context.approvalGuard.audit(this.id, receipt);
       if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
       return report;

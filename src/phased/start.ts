@@ -1,29 +1,18 @@
 /**
  * Starts sessions. Everything that can fail is done before the first commit is written, so a failed start leaves nothing
  * behind: the checks of the target, of the options by the schema that the workflow declares, and of its rules. The id has
- * the time of the start, or a digest of the idempotency key, so that a repeated call finds the same session.
+ * the time of the start and a random end, or a digest of the idempotency key, so that a repeated call finds the same session.
  */
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { checkEvidenceSafety } from "../gate/evidence.js";
-import { compileRules } from "../gate/judge.js";
 import type { Prepared } from "../log/log.js";
-import { type KeyedRequest, keyedRequest } from "../log/machine.js";
-import { type FullClock, turns } from "../ports/clock.js";
+import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
+import type { Owner } from "../ports/actor.js";
+import type { FullClock } from "../ports/clock.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import {
-  type CheckedOptions,
-  checkBySchema,
-  describeOptions,
-  issueProblems,
-  namingProblems,
-  type Skips,
-  skipFault,
-  skipsWith,
-  unknownOptions,
-} from "../rules/options.js";
+import { type Skips, skipsWith } from "../rules/options.js";
+import { ownerFor } from "../runtime/access.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
+import { digest, type JsonObject } from "../workflow/json.js";
 import {
   isWorkflowType,
   nearest,
@@ -33,8 +22,8 @@ import {
   sessionIdPrefix,
   shown,
 } from "../workflow/names.js";
+import { withSamples } from "../workflow/schema-sample.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { asJson } from "./artifacts.js";
 import { fullAt, loadPlanned, sessionNow } from "./context.js";
 import { readText } from "./documents.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
@@ -42,6 +31,7 @@ import { type SkippedPhase, skippedIn } from "./gate-answer.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
+import { acceptedOptions, checkOptions, requireRules } from "./start-checks.js";
 import { landing, tooManyActive } from "./state/commands.js";
 import { requireFittingOptions, requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
@@ -109,7 +99,8 @@ export async function startSession(context: EngineContext, request: StartRequest
   const target = await checkTarget(options, request.target, definition.structure);
   const given = checkOptions(request.options ?? {});
   const key = request.idempotencyKey;
-  const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, given]);
+  const owner = ownerFor(context, { kind: "phased", workflowType: definition.structure.type, target });
+  const keyed = key === undefined ? undefined : keyedStart(context, key, definition.structure.type, target, given);
   const settings = await acceptedOptions(definition, given);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
   await requireVerifiers(structure, options);
@@ -118,9 +109,9 @@ export async function startSession(context: EngineContext, request: StartRequest
   const entry = await entryOf(structure, settings);
   const first = structure.phases[entry.position] ?? structure.phases.at(-1);
   if (first !== undefined) await readText(context, structure, target, first);
-  await checkSessionLimit(context, structure.type, target, keyed);
+  await checkSessionLimit(context, keyed);
   const others = await openSessionsOn(context, structure.type, target);
-  const started = await appendStart(context, structure, { target, settings, entry }, keyed);
+  const started = await appendStart(context, structure, { target, settings, entry, owner }, keyed);
   if (!started.replayed) context.pinned.remember(started, structure, settings);
   const session = await sessionNow(context, started);
   const loaded = { session, structure: await context.pinned.structure(session) };
@@ -135,7 +126,7 @@ export async function startSession(context: EngineContext, request: StartRequest
 /** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */
 export async function requireWorkflow({ content }: ResolvedOptions, type: string): Promise<WorkflowDefinition> {
   const definition = isWorkflowType(type) ? await content.definition(type) : undefined;
-  if (definition !== undefined) return definition;
+  if (definition !== undefined) return { ...definition, structure: withSamples(definition) };
   const types = (await content.list()).map((listing) => listing.type);
   const similar = nearest(String(type), types);
   throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow of type ${shown(type)}`, {
@@ -184,31 +175,51 @@ async function planned(
   { structure }: WorkflowDefinition,
   target: string,
   settings: JsonObject,
-  keyed: KeyedRequest | undefined,
+  keyed: KeyedStart | undefined,
 ): Promise<{ readonly structure: WorkflowStructure; readonly warnings: readonly Diagnostic[] }> {
   if (structure.dynamic === undefined) return { structure, warnings: [] };
-  const earlier = keyed === undefined ? undefined : await context.kernel.find(keyedId(structure.type, target, keyed));
+  const earlier = keyed === undefined ? undefined : await context.kernel.find(keyed.id);
   if (earlier !== undefined) return { structure: await context.pinned.structure(earlier), warnings: [] };
   const { pinPlan } = await loadPlanned();
   return pinPlan(context, structure, structure.dynamic, target, settings);
 }
 
-/** The key replaces the time in the id, so that the same call finds the same session. */
-function keyedId(type: string, target: string, keyed: KeyedRequest): SessionId {
-  return sessionIdFor(type, target, `k${keyed.id.slice(0, 16)}`);
+/** A start with an idempotency key, and the id of the session that it starts. */
+interface KeyedStart {
+  readonly request: KeyedRequest;
+  readonly id: SessionId;
+}
+
+/**
+ * A digest of the key replaces time and chance in the id, so that the same call finds the same session. Actors who use the
+ * same key start a session each.
+ */
+function keyedStart(
+  { caller }: EngineContext,
+  key: string,
+  type: string,
+  target: string,
+  given: JsonObject,
+): KeyedStart {
+  const request = keyedRequest(key, [type, target, given]);
+  const own = caller === undefined ? request.id : ownKey(caller.actor.name, key);
+  return { request, id: sessionIdFor(type, target, `k${own.slice(0, 16)}`) };
 }
 
 /** Refuses a new session above the limit. A repeated start is not a new session. */
-async function checkSessionLimit(
-  context: EngineContext,
-  type: string,
-  target: string,
-  keyed: KeyedRequest | undefined,
-): Promise<void> {
+async function checkSessionLimit(context: EngineContext, keyed: KeyedStart | undefined): Promise<void> {
   const full = await fullAt(context);
   if (full === undefined) return;
-  if (keyed !== undefined && (await context.kernel.find(keyedId(type, target, keyed))) !== undefined) return;
+  if (keyed !== undefined && (await context.kernel.find(keyed.id)) !== undefined) return;
   throw tooManyActive(full);
+}
+
+/** What the first commit of a session says. */
+interface Beginning {
+  readonly target: string;
+  readonly settings: JsonObject;
+  readonly entry: Entry;
+  readonly owner: Owner | undefined;
 }
 
 /** Called before anything is written, so that a failing list fails the start. */
@@ -222,20 +233,20 @@ async function openSessionsOn(context: EngineContext, workflowType: string, targ
 async function appendStart(
   context: EngineContext,
   structure: WorkflowStructure,
-  { target, settings, entry }: { readonly target: string; readonly settings: JsonObject; readonly entry: Entry },
-  keyed: KeyedRequest | undefined,
+  { target, settings, entry, owner }: Beginning,
+  keyed: KeyedStart | undefined,
 ): Promise<PhasedOutcome> {
   const { limits, clock } = context.options;
   const { position, skips } = entry;
-  const command = { command: { type: "start", target, options: settings } as const, structure, limits, skips };
+  const command = { command: { type: "start", target, options: settings, owner } as const, structure, limits, skips };
   const prepare = async (sessionId: SessionId) => {
-    const owner = { sessionId, head: { workflowType: structure.type, target }, options: settings };
-    return withBegun(command, await beginPhase(context, owner, structure, position));
+    const session = { sessionId, head: { workflowType: structure.type, target }, options: settings };
+    return withBegun(command, await beginPhase(context, session, structure, position));
   };
-  if (keyed !== undefined) return startKeyed(context, keyedId(structure.type, target, keyed), prepare, keyed);
+  if (keyed !== undefined) return startKeyed(context, prepare, keyed);
   const stamp = timeStamp(clock.now());
-  for (let copy = 1; ; copy += 1) {
-    const id = sessionIdFor(structure.type, target, `${stamp}${copySuffix(copy, clock)}`);
+  for (;;) {
+    const id = sessionIdFor(structure.type, target, `${stamp}_${randomSuffix(clock)}`);
     try {
       const started = await context.kernel.execute(id, (current) =>
         current === undefined ? prepare(id) : { answer: "id in use" as const },
@@ -251,17 +262,16 @@ async function appendStart(
 /** Throws `CONFLICT` if the session that the key has started was deleted. */
 async function startKeyed(
   { kernel }: EngineContext,
-  id: SessionId,
   prepare: (id: SessionId) => Promise<Prepared<PhasedCommand>>,
-  keyed: KeyedRequest,
+  { id, request }: KeyedStart,
 ): Promise<PhasedOutcome> {
   try {
-    const started = await kernel.execute(id, () => prepare(id), keyed);
+    const started = await kernel.execute(id, () => prepare(id), request);
     if (!started.replayed || (await kernel.find(id)) !== undefined) return started;
   } catch (error) {
     if (!isPhasegateError(error, "CONFLICT")) throw error;
   }
-  throw new PhasegateError("CONFLICT", `the session that the key ${shown(keyed.key)} has started was deleted`, {
+  throw new PhasegateError("CONFLICT", `the session that the key ${shown(request.key)} has started was deleted`, {
     remedy: "Start with a new idempotency key, or without one.",
     details: { sessionId: id },
   });
@@ -273,118 +283,13 @@ function timeStamp(now: number): string {
   return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`;
 }
 
-/** Sessions that start in the same second get counted suffixes up to this number. */
-const COUNTED_COPIES = 5;
-
-/** Returns `_2`, `_3` …, then random suffixes when many sessions start in the same second. */
-function copySuffix(copy: number, { random }: FullClock): string {
-  if (copy === 1) return "";
-  return copy <= COUNTED_COPIES ? `_${copy}` : `_${random().toString(36).slice(2, 8).padEnd(6, "0")}`;
+/** Returns 40 random bits in eight characters: nobody can guess the id of somebody else's session. */
+function randomSuffix({ newId }: FullClock): string {
+  return Number.parseInt(digest(newId()).slice(0, 10), 16).toString(32).padStart(8, "0");
 }
 
 function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): Pick<StartResult, "plan"> {
   if (plan === undefined) return {};
   const { path, dialect, shift } = plan;
   return { plan: { path, dialect, shift, warnings } };
-}
-
-const OPTIONS_MAX_BYTES = 64 * 1024;
-
-/** Checks options by the rules of evidence; errors name them as options. */
-function checkOptions(options: unknown): JsonObject {
-  try {
-    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }, "options").evidence;
-  } catch (error) {
-    if (!isPhasegateError(error)) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message, {
-      remedy: `Give options as plain JSON, with a value in place of each placeholder, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
-      details: { field: "options" },
-      cause: error,
-    });
-  }
-}
-
-/**
- * Returns the options with their defaults, by the schema that the workflow declares. The path of a plan is an option that
- * the schema need not have. Throws `INVALID_INPUT` with everything that is wrong with them.
- */
-async function acceptedOptions(definition: WorkflowDefinition, given: JsonObject): Promise<JsonObject> {
-  const { optionsSchema, dynamic, type } = definition.structure;
-  if (definition.options === undefined && optionsSchema === undefined) return given;
-  const key = dynamic?.sourcePathKey;
-  const isDeclared = (name: string) =>
-    isJsonObject(optionsSchema?.properties) && Object.hasOwn(optionsSchema.properties, name);
-  const isApart = ([name]: readonly [string, JsonValue]) => name === key && !isDeclared(name);
-  const own = Object.fromEntries(Object.entries(given).filter((entry) => !isApart(entry)));
-  const checked =
-    definition.options === undefined
-      ? await checkBySchema(optionsSchema ?? {}, own)
-      : await checkInCode(definition.structure, definition.options, own);
-  if (checked.ok) return { ...Object.fromEntries(Object.entries(given).filter(isApart)), ...checked.options };
-  const known = Object.entries(describeOptions(optionsSchema ?? {})).map(([name, about]) => `${name} (${about})`);
-  const remedy = known.length === 0 ? "Correct the options." : `It reads these options: ${known.join("; ")}.`;
-  throw new PhasegateError("INVALID_INPUT", `${type} can't be started so: ${checked.problems.join("; ")}`, {
-    remedy: remedy.length > REMEDY_MAX ? `${remedy.slice(0, REMEDY_MAX)}…` : remedy,
-    details: { field: "options" },
-  });
-}
-
-/** The longest list of options in an error, in characters. */
-const REMEDY_MAX = 1500;
-
-async function checkInCode(
-  { type, optionsSchema = {} }: WorkflowStructure,
-  schema: StandardSchemaV1,
-  given: JsonObject,
-): Promise<CheckedOptions> {
-  const naming = namingProblems(optionsSchema, given);
-  const result = await schema["~standard"].validate(given);
-  if (result.issues) {
-    // What is wrong with a name is said better above.
-    const isOther = ({ path = [] }: StandardSchemaV1.Issue) => path.some((key) => Object.hasOwn(given, String(key)));
-    const issues = naming.length === 0 ? result.issues : result.issues.filter(isOther);
-    return { ok: false, problems: [...naming, ...issueProblems(issues)] };
-  }
-  // A schema in code may drop what it does not know.
-  const unknown = unknownOptions(optionsSchema, given);
-  if (unknown.length > 0) return { ok: false, problems: unknown };
-  const options = asJson(result.value);
-  if (isJsonObject(options)) return { ok: true, options };
-  const problem = "the output of the options' schema is not a JSON object";
-  throw new PhasegateError("DEFINITION_INVALID", `the workflow ${type} can't be used: ${problem}`, {
-    remedy: "Let the schema give an object of plain JSON: no Date, Map, class or undefined in it.",
-    details: { workflowType: type, diagnostics: [problem] },
-  });
-}
-
-/** Structures whose rules can run. */
-const runnable = new WeakSet<WorkflowStructure>();
-
-/** How long rules are checked without yielding to other work, in milliseconds. */
-const TURN_MS = 20;
-
-/**
- * Throws `DEFINITION_INVALID` if a rule of a workflow can't run: nothing would pass such a gate. Files are checked when
- * they are read; a definition in code only here, since the language of rules is loaded on demand.
- */
-export async function requireRules(structure: WorkflowStructure, clock: FullClock): Promise<void> {
-  if (runnable.has(structure)) return;
-  const diagnostics: string[] = [];
-  const takeTurns = turns(clock, TURN_MS);
-  for (const { number, skipWhen, gate } of structure.phases) {
-    const fault = skipWhen === undefined ? undefined : await skipFault(skipWhen.cel, structure);
-    if (fault !== undefined) diagnostics.push(`phase ${number}, skipWhen: ${fault.message}. ${fault.hint}`);
-    const rules = await compileRules(gate);
-    diagnostics.push(...(rules?.faults ?? []).map(({ message }) => `phase ${number}: ${message}`));
-    await takeTurns();
-  }
-  const [first, ...others] = diagnostics;
-  if (first !== undefined) {
-    const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-    throw new PhasegateError("DEFINITION_INVALID", `${structure.type} can't be used: ${first}${more}`, {
-      remedy: "Correct the rules: they are written in CEL.",
-      details: { workflowType: structure.type, diagnostics },
-    });
-  }
-  runnable.add(structure);
 }

@@ -9,6 +9,7 @@ import { SessionLog } from "../log/log.js";
 import type { Machine } from "../log/machine.js";
 import { turns } from "../ports/clock.js";
 import type { Changes, SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
+import { requireAccess } from "../runtime/access.js";
 import { digest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
@@ -154,6 +155,7 @@ export async function computeStatistics(
   { workflowType, cursor: given }: StatisticsRequest,
 ): Promise<Statistics> {
   const { approvals, clock, storage } = context.options;
+  if (context.caller !== undefined) requireAccess(context.caller, "statistics");
   const at = new Date(clock.now()).toISOString();
   const approvers = digest(JSON.stringify([[...approvals.approvers].sort(), approvals.unsigned]));
   const known = given === undefined ? undefined : readCursor(given, approvers);

@@ -25,6 +25,10 @@ export interface SessionSummary {
   readonly workflowType: string;
   /** The target that it was started on. */
   readonly target: string;
+  /** Who it belongs to; missing if nobody was recorded. */
+  readonly owner?: string;
+  /** The team of its owner; missing if none was recorded. */
+  readonly team?: string;
   /** Its status after its last commit. */
   readonly status: SessionStatus;
   /** The current phase's number, or the current step's name. */
@@ -79,6 +83,8 @@ export interface SessionQuery {
   readonly workflowType?: string;
   /** Only sessions on this target. */
   readonly target?: string;
+  /** Only sessions of this owner: an adapter answers this from an index. */
+  readonly owner?: string;
   /** Only sessions of this kind of engine. */
   readonly kind?: string;
   /** Only sessions whose id begins with this text: an adapter can answer this from its index. */

@@ -5,9 +5,11 @@
 import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { type KeyedRequest, keyedRequest } from "../log/machine.js";
-import type { Keyed } from "../phased/commands.js";
+import { type KeyedRequest, keyedRequest, ownKey } from "../log/machine.js";
+import type { AssignRequest, Keyed } from "../phased/commands.js";
 import { requireVerifiers } from "../phased/verify/run-verifiers.js";
+import { checkOwner, type Owner } from "../ports/actor.js";
+import { ownerFor } from "../runtime/access.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -28,17 +30,19 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
   const structure = structureOf(definition);
   await requireGates(structure, context);
   const values = mergeContext({}, request.context ?? {}, options.limits.maxContextBytes).context;
+  const owner = ownerFor(context, { kind: "routed", workflowType: structure.name, target: "" });
   const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [workflow, values]);
-  const id = keyed === undefined ? parseSessionId(options.newId()) : keyedId(keyed);
+  const id = keyed === undefined ? parseSessionId(options.newId()) : keyedId(context, keyed);
   await checkLimit(context, id, keyed);
   const firstStep = options.firstStep === "first" ? definition.steps[0].name : undefined;
-  const command = { type: "start" as const, structure, context: values, digest: digest(canonicalJson(values)) };
+  const given = { context: values, digest: digest(canonicalJson(values)), owner };
+  const command = { type: "start" as const, structure, ...given };
   const started = await kernel.execute(
     id,
     async () => {
       if (firstStep === undefined) return { command };
-      const owner = { sessionId: id, version: 1, head: { workflow: structure.name, attempts: 0 } };
-      const { payloads, ...begun } = await beginStep(context, owner, structure, firstStep);
+      const session = { sessionId: id, version: 1, head: { workflow: structure.name, attempts: 0 } };
+      const { payloads, ...begun } = await beginStep(context, session, structure, firstStep);
       return { command: { ...command, firstStep, ...begun }, payloads };
     },
     keyed,
@@ -85,9 +89,12 @@ async function requireGates({ name, steps }: RoutedStructure, { options }: Route
   await requireVerifiers({ type: name, phases }, options);
 }
 
-/** The key replaces the id, so that a caller that never received it finds the same instance. */
-function keyedId({ id }: KeyedRequest): SessionId {
-  return parseSessionId(`k${id}`);
+/**
+ * The key replaces the id, so that a caller that never received it finds the same instance. Actors who use the same key
+ * start an instance each.
+ */
+function keyedId({ caller }: RoutedContext, { id, key }: KeyedRequest): SessionId {
+  return parseSessionId(`k${caller === undefined ? id : ownKey(caller.actor.name, key)}`);
 }
 
 /** A repeated start is not a new session, so it is always allowed. */
@@ -181,6 +188,19 @@ export async function retry(context: RoutedContext, id: string, keyed: Keyed): P
   return resultOf(context, await decidePending(context, answered, pending), moved.replayed);
 }
 
+/** Hands an instance over to another owner. */
+export async function assign(
+  context: RoutedContext,
+  id: string,
+  owner: Owner,
+  { by, note, ...keyed }: AssignRequest,
+): Promise<RoutedView> {
+  requireText("by", by, NAME_MAX);
+  if (note !== undefined) requireText("note", note);
+  const said = { by, ...(note === undefined ? {} : { note }) };
+  return viewNow(context, await move(context, id, { type: "assign", owner: checkOwner(owner), ...said }, keyed));
+}
+
 /** Deletes an instance with a tombstone that records the reason. */
 export async function remove(
   context: RoutedContext,
@@ -208,7 +228,7 @@ async function viewNow(
   return { ...(await viewInstance(context, await requireInstance(context, moved.sessionId))), replayed: true };
 }
 
-type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "delete" }>;
+type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "assign" | "delete" }>;
 
 function move(context: RoutedContext, instanceId: string, command: Move, { idempotencyKey }: Keyed) {
   const id = parseSessionId(instanceId);

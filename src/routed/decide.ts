@@ -257,14 +257,23 @@ export async function judgeReport(
   { name, gate }: PinnedStep & { readonly gate: FieldGate },
   evidence: JsonObject,
 ): Promise<JudgedReport> {
-  const { enforcement } = context.options;
+  const { enforcement, telemetry } = context.options;
   const phase = { number: numberOf(structure, name), gate };
   const facts = { id: session.sessionId, workflowType: structure.name, target: "", phase: phase.number };
-  const judged = await judge(gate, evidence, {
+  const attempt = session.head.attempts + 1;
+  const checks = {
     enforcement,
-    surroundings: () => ({ session: { ...facts, attempt: session.head.attempts + 1 } }),
+    surroundings: () => ({ session: { ...facts, attempt } }),
     verify: () => verifyEvidence(verifyContext(context), verified(session), {}, phase, evidence),
-  });
+  };
+  const { sessionId } = session;
+  const judged = await (telemetry === undefined
+    ? judge(gate, evidence, checks)
+    : telemetry.measure(
+        { kind: "gate", sessionId, workflowType: structure.name, phase: name, attempt, evidence },
+        async () => judge(gate, evidence, checks),
+        ({ verdict }) => ({ problems: verdict.passed ? [] : verdict.problems }),
+      ));
   return { ...judged, evidenceHash: hashEvidence(evidence) };
 }
 

@@ -14,11 +14,13 @@
  */
 import { isPhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
-import type { Keyed } from "../phased/commands.js";
+import type { AssignRequest, Keyed } from "../phased/commands.js";
 import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
+import { type Actor, type Authorize, byOwner, checkOwner, type Owner } from "../ports/actor.js";
 import type { RoutedListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
+import { admission, type Caller, listSeen, maySee, seenQuery } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -26,6 +28,7 @@ import { advance, resume } from "./advance.js";
 import type { RoutedAudit } from "./approvals.js";
 import {
   answerQuestion,
+  assign,
   cancel,
   type ReleaseRequest,
   type RoutedApproval,
@@ -63,9 +66,14 @@ export class RoutedEngine {
   readonly #context: RoutedContext;
   readonly #operations: Operations<RoutedContext>;
 
-  /** @internal Engines are made by {@link createRoutedEngine}. */
-  constructor(options: RoutedEngineOptions) {
-    const context = createRoutedContext(resolveRoutedOptions(options), new RoutedNotifications());
+  /** @internal Engines are made by {@link createRoutedEngine}, and by `as` of another one. */
+  constructor(from: RoutedEngineOptions | RoutedEngine, caller?: Caller) {
+    if (from instanceof RoutedEngine) {
+      this.#context = caller === undefined ? from.#context : { ...from.#context, caller };
+      this.#operations = from.#operations.within((context, operation) => limited(context, caller, operation));
+      return;
+    }
+    const context = createRoutedContext(resolveRoutedOptions(from), new RoutedNotifications());
     const { notifications, options: resolved } = context;
     this.#context = context;
     this.#operations = new Operations({
@@ -73,12 +81,32 @@ export class RoutedEngine {
       notifications,
       clock: resolved.clock,
       maxConcurrent: resolved.limits.maxConcurrent,
+      engine: "routed",
+      telemetry: resolved.telemetry,
     });
   }
 
   /** Adds a listener for a notification; returns a function that removes it. */
   on<N extends keyof RoutedNotificationMap>(name: N, listener: Listener<RoutedNotificationMap[N]>): () => void {
-    return this.#context.notifications.on(name, listener);
+    const { notifications, caller } = this.#context;
+    if (caller === undefined) return notifications.on(name, listener);
+    return notifications.on(name, (notification) => {
+      // Those about no instance, such as of internal errors, are the host's.
+      if (!("workflow" in notification)) return;
+      const { instanceId: sessionId, workflow: workflowType, ...rest } = notification;
+      if (maySee(caller, "on", { target: "", ...rest, kind: "routed", workflowType, sessionId }))
+        listener(notification);
+    });
+  }
+
+  /**
+   * Returns this engine for one actor of a server that several share. The actor owns the instances that it starts. Those
+   * that `authorize` does not let it see do not exist for it. By default agents see their own alone.
+   * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
+   */
+  as(actor: Actor, authorize: Authorize = byOwner): RoutedEngine {
+    checkOwner(actor);
+    return new RoutedEngine(this, { actor, authorize });
   }
 
   /** Lists all workflows; broken ones with their diagnostics. */
@@ -237,8 +265,18 @@ export class RoutedEngine {
       const own = { ...query, kind: routedMachine.kind };
       const lookAt = (id: SessionId) => lookAtInstance(context, id);
       const report = (error: unknown) => context.notifications.report("listInstances", error);
-      return withTotal(storage, own, await checkedPage(await storage.list(own), query, lookAt, report));
+      const page = await checkedPage(await listSeen(storage, context.caller, own), query, lookAt, report);
+      const counted = seenQuery(context.caller, own);
+      return counted === undefined ? page : withTotal(storage, counted, page);
     });
+  }
+
+  /**
+   * Hands an instance over to another owner, which is recorded. For the host only.
+   * @throws {PhasegateError} `INVALID_INPUT` when a name is empty, too long, or has hidden characters.
+   */
+  assign(instanceId: string, owner: Owner, request: AssignRequest): Promise<RoutedView> {
+    return this.#operations.run("assign", (context) => assign(context, instanceId, owner, request));
   }
 
   /**
@@ -251,8 +289,9 @@ export class RoutedEngine {
 
   /** Checks an instance's log, against a receipt if one is given, and each approval in it. */
   audit(instanceId: string, receipt?: Receipt): Promise<RoutedAudit> {
-    return this.#operations.run("audit", async ({ approvals }) => {
+    return this.#operations.run("audit", async ({ approvals, kernel, caller }) => {
       const id = parseSessionId(instanceId);
+      if (caller !== undefined && (await kernel.newest(id)) === undefined) throw noInstance(id);
       const report = await approvals.audit(id, receipt);
       if (report.versions === 0 && report.intact) throw noInstance(id);
       return report;
@@ -276,6 +315,7 @@ export class RoutedEngine {
           const commit = await next();
           if (commit === undefined) return undefined;
           const read = readWhole(routedMachine, commit, hashKey);
+          if (context.caller !== undefined && !maySee(context.caller, "watch", read.summary)) continue;
           if (await isAccepted(context, read)) return read;
         }
       }),
@@ -295,9 +335,9 @@ export class RoutedEngine {
     this.#context.notifications.failed(operation, error, instanceId === undefined ? {} : { instanceId });
   }
 
-  /** Closes the storage. */
+  /** Closes the storage; the engine of an actor leaves it open for the others. */
   async close(): Promise<void> {
-    await this.#context.options.storage.close?.();
+    if (this.#context.caller === undefined) await this.#context.options.storage.close?.();
   }
 }
 
@@ -307,6 +347,12 @@ export class RoutedEngine {
  */
 export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
   return new RoutedEngine(options);
+}
+
+/** Returns what an operation for a caller works with: a log in which only the caller's instances are. */
+function limited(context: RoutedContext, caller: Caller | undefined, operation: string): RoutedContext {
+  if (caller === undefined) return context;
+  return { ...context, caller, kernel: context.kernel.limitedTo(admission(caller, operation)) };
 }
 
 /** Returns true if a watched commit is not behind an approval that this host does not accept; reports one that is. */

@@ -1,6 +1,7 @@
 /** The notifications of a routed engine. They come at most once and after the commit; the log is the record. */
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
+import { ownedBy } from "../ports/actor.js";
 import { linkTo, Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { RoutedCommit } from "./state/machine.js";
@@ -11,6 +12,9 @@ export interface InstanceNotification {
   readonly instanceId: SessionId;
   /** The name of its workflow. */
   readonly workflow: string;
+  /** Who it belongs to, and their team; missing if nobody was recorded. */
+  readonly owner?: string;
+  readonly team?: string;
   /** The time of the event: ISO 8601, UTC. */
   readonly at: string;
 }
@@ -19,6 +23,8 @@ export interface InstanceNotification {
 export interface RoutedNotificationMap {
   /** An instance was started; `step` is its first step, if the decider does not choose it. */
   started: InstanceNotification & { readonly step?: string };
+  /** An instance was handed over to the owner that the notification names. */
+  assigned: InstanceNotification & { readonly by: string };
   /** A report on a step was stored. */
   reported: InstanceNotification & { readonly step: string; readonly status: string };
   /** A report did not pass its step's gate. */
@@ -81,7 +87,7 @@ export function announceRouted(
   { sessionId, at, head, events }: RoutedCommit,
   inspectorUrl: string | undefined,
 ): void {
-  const about = { instanceId: sessionId, workflow: head.workflow, at };
+  const about = { instanceId: sessionId, workflow: head.workflow, ...(head.owner && ownedBy(head.owner)), at };
   for (const event of events) {
     switch (event.type) {
       case "started":
@@ -128,6 +134,9 @@ export function announceRouted(
       case "cancelled":
       case "deleted":
         notifications.notify(event.type, { ...about, ...(event.reason === undefined ? {} : { reason: event.reason }) });
+        break;
+      case "assigned":
+        notifications.notify("assigned", { ...about, by: event.by });
         break;
       case "retried":
       case "released":

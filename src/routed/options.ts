@@ -17,6 +17,7 @@ import { Beginnings } from "../phased/verify/beginnings.js";
 import { TIMER_MAX, type VerifyContext } from "../phased/verify/run-verifiers.js";
 import type { RoutedSource } from "../ports/content-provider.js";
 import type { StepDecider } from "../ports/step-decider.js";
+import type { Caller } from "../runtime/access.js";
 import { RecentMap } from "../runtime/cache.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
@@ -54,6 +55,8 @@ export interface RoutedEngineOptions
     | "allowUnsignedApprovals"
     | "inspectorUrl"
     | "clock"
+    | "owner"
+    | "telemetry"
   > {
   /** Provides the workflows: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
   readonly workflows: RoutedSource;
@@ -73,7 +76,16 @@ export interface RoutedEngineOptions
 interface ResolvedRoutedOptions
   extends Pick<
     ResolvedOptions,
-    "storage" | "enforcement" | "verifiers" | "hashKey" | "approvals" | "inspectorUrl" | "clock" | "evidenceLimits"
+    | "storage"
+    | "enforcement"
+    | "verifiers"
+    | "hashKey"
+    | "approvals"
+    | "inspectorUrl"
+    | "clock"
+    | "evidenceLimits"
+    | "owner"
+    | "telemetry"
   > {
   readonly workflows: RoutedSource;
   readonly decider: StepDecider;
@@ -100,7 +112,8 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   const { workflows, decider, firstStep = "first", historyShown = 5 } = options;
   const { limits = {}, ...rest } = options;
   const shared = resolveOptions({ ...rest, limits, content: NO_CONTENT });
-  const { storage, enforcement, verifiers, hashKey, approvals, inspectorUrl, clock, evidenceLimits } = shared;
+  const { storage, enforcement, verifiers, hashKey, approvals, clock, evidenceLimits } = shared;
+  const { inspectorUrl, owner, telemetry } = shared;
   const { newId = clock.newId } = options;
   if (!(Number.isInteger(historyShown) && historyShown >= 0 && historyShown <= 100)) {
     throw new PhasegateError("INVALID_INPUT", `historyShown is ${historyShown}: it must be 0 to 100`, {
@@ -117,8 +130,10 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
     evidenceLimits,
     ...(hashKey === undefined ? {} : { hashKey }),
     ...(inspectorUrl === undefined ? {} : { inspectorUrl }),
+    ...(owner === undefined ? {} : { owner }),
     workflows,
-    decider,
+    decider: telemetry?.decider(decider) ?? decider,
+    telemetry,
     limits: { ...resolveLimits(limits), ...shared.limits },
     firstStep,
     historyShown,
@@ -138,6 +153,8 @@ export interface RoutedContext {
   readonly notifications: RoutedNotifications;
   /** Questions in progress, by session and pending report: concurrent callers wait for one answer. */
   readonly asking: Map<string, Promise<RoutedCommit>>;
+  /** For whom it is done; for the host itself if missing. The kernel finds no instance that they may not see. */
+  readonly caller?: Caller;
 }
 
 /** Creates what the operations of an engine share. */
@@ -148,11 +165,15 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
     clock,
     machine: routedMachine,
     ...(hashKey === undefined ? {} : { hashKey }),
-    onCommit: (commit) => {
+    onCommit: (commit, before) => {
       histories.add(commit);
       announceRouted(notifications, commit, options.inspectorUrl);
+      options.telemetry?.committed("routed", commit, before, storage);
     },
-    onConflict: (instanceId, version) => notifications.notify("conflict", { instanceId, version }),
+    onConflict: (instanceId, version) => {
+      notifications.notify("conflict", { instanceId, version });
+      options.telemetry?.conflicted("routed");
+    },
   });
   const histories = new Histories(kernel, options.historyShown);
   const pinned = new PinnedStructures(kernel);

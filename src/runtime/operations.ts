@@ -3,17 +3,22 @@
  * one class of errors. A foreign error of a port becomes `INTERNAL`, so that its text never reaches an agent.
  */
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
-import type { FullClock } from "../ports/clock.js";
+import { type FullClock, pause } from "../ports/clock.js";
+import type { EngineKind, Telemetry } from "../ports/telemetry.js";
 
 /** What operations need from their engine. */
 interface OperationsOptions<Context> {
-  /** Gives what the operations work with; not a promise once it is loaded. */
-  readonly context: () => Context | Promise<Context>;
+  /** Gives what an operation works with; not a promise once it is loaded. */
+  readonly context: (operation: string) => Context | Promise<Context>;
   readonly notifications: { report(operation: string, error: unknown): void };
   /** Measures how long they take. */
-  readonly clock: Pick<FullClock, "elapsed">;
+  readonly clock: Pick<FullClock, "elapsed" | "after">;
   /** Default: no limit. */
   readonly maxConcurrent?: number;
+  /** Whose operations they are, for the telemetry. */
+  readonly engine: EngineKind;
+  /** Default: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Runs the operations of an engine or a workspace. */
@@ -21,11 +26,28 @@ export class Operations<Context> {
   readonly metrics = new Metrics();
   readonly #options: OperationsOptions<Context>;
   readonly #maxConcurrent: number;
+  /** The operations of all callers, which share the limit; these if there is but one caller. */
+  readonly #all: Operations<Context>;
   #running = 0;
 
-  constructor(options: OperationsOptions<Context>) {
+  constructor(options: OperationsOptions<Context>, all?: Operations<Context>) {
     this.#options = options;
     this.#maxConcurrent = options.maxConcurrent ?? Number.POSITIVE_INFINITY;
+    this.#all = all ?? this;
+  }
+
+  /**
+   * Returns these operations for one caller, with metrics of their own, and with what `limit` makes of the context. A
+   * session that does not exist takes as long as one that the caller can't see.
+   */
+  within(limit: (context: Context, operation: string) => Context): Operations<Context> {
+    const context = (operation: string) => {
+      const loading = this.#options.context(operation);
+      return loading instanceof Promise
+        ? loading.then((loaded) => limit(loaded, operation))
+        : limit(loading, operation);
+    };
+    return new Operations({ ...this.#options, context }, this.#all);
   }
 
   /** Runs an operation; `succeeded` tells if an outcome counts as a success in the metrics. */
@@ -34,34 +56,42 @@ export class Operations<Context> {
     work: (context: Context) => Promise<T>,
     succeeded?: (outcome: T) => boolean,
   ): Promise<T> {
-    if (this.#running >= this.#maxConcurrent) {
+    const all = this.#all;
+    if (all.#running >= this.#maxConcurrent) {
       this.metrics.turnAway(operation);
-      throw this.#toKnownError(operation, busy(this.#running, this.#maxConcurrent));
+      if (all !== this) all.metrics.turnAway(operation);
+      throw this.#toKnownError(operation, busy(all.#running, this.#maxConcurrent));
     }
-    this.#running += 1;
-    const { clock } = this.#options;
+    all.#running += 1;
+    const { clock, engine, telemetry } = this.#options;
     const begun = clock.elapsed();
     let success = false;
     let refused = false;
     try {
-      const loading = this.#options.context();
+      const loading = this.#options.context(operation);
       // No await once it is loaded, so that an operation begins with the call.
-      const outcome = await work(loading instanceof Promise ? await loading : loading);
+      const context = loading instanceof Promise ? await loading : loading;
+      const outcome = await (telemetry === undefined
+        ? work(context)
+        : telemetry.measure({ kind: "operation", name: operation, engine }, () => work(context)));
       success = succeeded?.(outcome) ?? true;
       return outcome;
     } catch (error) {
       refused = isPhasegateError(error) && isStepAhead(operation, error);
+      if (all !== this && isPhasegateError(error, "SESSION_NOT_FOUND")) await conceal(clock, begun);
       throw this.#toKnownError(operation, error);
     } finally {
-      this.#running -= 1;
-      this.metrics.record(operation, clock.elapsed() - begun, success, refused);
+      all.#running -= 1;
+      const took = clock.elapsed() - begun;
+      this.metrics.record(operation, took, success, refused);
+      if (all !== this) all.metrics.record(operation, took, success, refused);
     }
   }
 
   /** Runs something that is not an operation and has no duration, such as a watch; handles only its errors. */
   async guard<T>(name: string, work: (context: Context) => Promise<T>): Promise<T> {
     try {
-      return await work(await this.#options.context());
+      return await work(await this.#options.context(name));
     } catch (error) {
       throw this.#toKnownError(name, error);
     }
@@ -77,6 +107,15 @@ export class Operations<Context> {
       cause: error,
     });
   }
+}
+
+/** The shortest time until a caller learns that there is no such session, in milliseconds. */
+const NOT_FOUND_MS = 50;
+
+/** Waits until that time has passed since `begun`. */
+async function conceal(clock: Pick<FullClock, "after" | "elapsed">, begun: number): Promise<void> {
+  const left = NOT_FOUND_MS - (clock.elapsed() - begun);
+  if (left > 0) await pause(clock, left);
 }
 
 function busy(running: number, limit: number): PhasegateError<"BUSY"> {

@@ -247,6 +247,7 @@ export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   APPROVAL_REFUSED: wire("StateError", 409, "APPROVAL_REFUSED"),
   NOT_ALLOWED: wire("StateError", 409, "NOT_ALLOWED"),
   IDEMPOTENCY_KEY_REUSED: wire("ValueError", 422, "IDEMPOTENCY_KEY_REUSED"),
+  CANCELLED: wire("StateError", 409, "CANCELLED"),
   BUSY: wire("RuntimeError", 503, "BUSY"),
   SESSION_LIMIT: wire("RuntimeError", 503, "SESSION_LIMIT"),
   DEFINITION_UNAVAILABLE: wire("RuntimeError", 500, "DEFINITION_UNAVAILABLE"),

@@ -54,7 +54,7 @@ export interface SchemaGate {
   jsonSchema?: JsonObject | undefined;
   /** Evidence that the schema accepts, if the author gives an example. */
   example?: JsonObject | undefined;
-  /** Generated values that the schema accepts. Missing if it was not run when the workflow was defined. */
+  /** Generated values that the schema accepts. Missing if it was not run before the session was started. */
   sample?:
     | {
         /** The values, by field. */

@@ -1,12 +1,13 @@
 /**
  * Makes values that a schema accepts, as examples for agents. Candidates are built from a JSON Schema, and one that its own
  * keywords refuse is dropped. A schema in code may ask for more than its JSON Schema says, so `sampleOf` also runs it on
- * the candidates, once, when a workflow is defined.
+ * the candidates, once, before a session is started. It is loaded then: whoever only defines a workflow does without it.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaGate } from "./gate-definition.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
 import { FORMATS, isAccepted, isSame, listOf, own, resolved } from "./json-schema.js";
+import type { WorkflowDefinition, WorkflowStructure } from "./structure.js";
 
 type SchemaSample = NonNullable<SchemaGate["sample"]>;
 
@@ -174,11 +175,29 @@ function objectFor(schema: JsonObject, root: JsonObject, depth: number): JsonObj
   return Object.fromEntries(object);
 }
 
+/** The structures with samples, by those without. */
+export const sampled = new WeakMap<WorkflowStructure, WorkflowStructure>();
+
+/** Returns the structure of a workflow with a sample for each gate whose schema is in code; always the same object. */
+export function withSamples({ structure, schemas }: WorkflowDefinition): WorkflowStructure {
+  if (schemas.size === 0) return structure;
+  const known = sampled.get(structure);
+  if (known !== undefined) return known;
+  const phases = structure.phases.map((phase) => {
+    const [schema, { gate }] = [schemas.get(phase.number), phase];
+    if (schema === undefined || gate.kind !== "schema" || gate.jsonSchema === undefined) return phase;
+    return { ...phase, gate: { ...gate, sample: sampleOf(schema, gate.jsonSchema) } };
+  });
+  const made = { ...structure, phases };
+  sampled.set(structure, made);
+  return made;
+}
+
 /**
  * Returns values that a schema in code accepts, found with its JSON Schema. The schema has the last word, except where it
  * runs a function of the author's: that may be slow, ask a server or fail, and nothing is asked of it here.
  */
-export function sampleOf(schema: StandardSchemaV1, jsonSchema: JsonObject): SchemaSample {
+function sampleOf(schema: StandardSchemaV1, jsonSchema: JsonObject): SchemaSample {
   const zod = zodDefinition(schema);
   const fields = isRecord(zod?.shape) ? zod.shape : undefined;
   if (zod === undefined || fields === undefined) {

@@ -44,16 +44,17 @@ import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession }
  */
 export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { variables, limits, clock, hashKey } = resolveWorkspaceOptions(options);
-  const { storage } = options;
+  const { telemetry } = options;
+  const storage = options.storage && (telemetry?.storage(options.storage) ?? options.storage);
   const notifications = new WorkspaceNotifications();
-  const operations = new Operations({ context: () => undefined, notifications, clock });
+  const operations = new Operations({ context: () => undefined, notifications, clock, engine: "recorded", telemetry });
   const counts = new SessionCounts();
   const opened = await openFolders(options);
   const project = options.projectRoot === undefined ? [] : await placesOf(options.projectRoot);
   const roots = new Roots({ roots: opened, project, variables });
   const folders = new SessionFolders(roots.sandbox({ root: ROOT_NAMES.output, path: "." }), limits, clock);
   const recording = { clock, ...(hashKey === undefined ? {} : { hashKey }) };
-  const recorder = storage === undefined ? undefined : new Recorder({ ...recording, storage });
+  const recorder = storage === undefined ? undefined : new Recorder({ ...recording, storage, telemetry });
   let violations = 0;
   const shared: Shared = {
     roots,

@@ -3,6 +3,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { type ErrorCode, PhasegateError } from "../errors.js";
 import { type Clock, type FullClock, fullClock, systemClock } from "../ports/clock.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
+import type { Telemetry } from "../ports/telemetry.js";
 import { Notifier } from "../runtime/notifier.js";
 import { shown } from "../workflow/names.js";
 import type { VariableValue } from "./roots/paths.js";
@@ -26,6 +27,8 @@ export interface WorkspaceOptions extends WorkspaceFolders {
   readonly hashKey?: string | Uint8Array;
   /** The source of the time. Default: the system clock. */
   readonly clock?: Clock;
+  /** Watches the workspace: `createTelemetry` of `phasegate/otel` makes one. Default: none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** The limits of a workspace. Each is a whole number, 1 or more. */

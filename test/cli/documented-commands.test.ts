@@ -20,7 +20,7 @@ function commandsOf(page: string): { command: string; options: string[] }[] {
   const lines = [...fences.flatMap(([, fence = ""]) => fence.replace(/\\\n/g, " ").split("\n")), ...spans];
   const parts = lines.flatMap((line) => line.replace(/\s#.*/, "").split(/[|()]/));
   return parts.flatMap((part) => {
-    const [, command, rest = ""] = /\bphasegate ((?:(?:gate|approvers) )?[a-z][a-z-]*)(.*)/.exec(part) ?? [];
+    const [, command, rest = ""] = /\bphasegate ((?:(?:gate|approvers|tokens) )?[a-z][a-z-]*)(.*)/.exec(part) ?? [];
     if (command === undefined || /\binstall\b/.test(part)) return [];
     return [{ command, options: rest.match(/(?<=\s)--[a-z][a-z-]*/g) ?? [] }];
   });

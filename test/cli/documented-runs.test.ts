@@ -58,7 +58,7 @@ interface Page {
 }
 
 /** Any free port, since others may be taken. */
-const ANY_PORT = { "--http 8080": "--http 0", "--port 7000": "--port 0" };
+const ANY_PORT = { "--http 8080": "--http 0", "--port 7000": "--port 0", "127.0.0.1:8080": "127.0.0.1:0" };
 /** A browser would be opened for nobody. */
 const NO_BROWSER = { " --open": "" };
 
@@ -119,6 +119,13 @@ const PAGES: Readonly<Record<string, Page>> = {
       writeFileSync("approvers.json", JSON.stringify({ ann: (await createApproverKeys()).publicKey }));
       await waiting();
       return { ...ANY_PORT, ...NO_BROWSER };
+    },
+  },
+  "docs/mcp.md": {
+    prepare: async () => {
+      await copied("examples/workflows", "workflows");
+      // There is no such server.
+      return { ...ANY_PORT, "postgres://localhost/phasegate": ".phasegate" };
     },
   },
   "docs/routed.md": {

@@ -52,7 +52,7 @@ export function createShell(npm: (words: readonly string[]) => void): Shell {
     }
     if (program !== "phasegate") throw new Error(`no page may use ${program}`);
     if (input !== undefined) return piped(input, ...args);
-    if (args[0] === "inspect" || args.includes("--http")) return untilItServes(args);
+    if (args[0] === "inspect" || args.includes("--http") || args.includes("--listen")) return untilItServes(args);
     if (args[0] !== "serve") return atTerminal(args);
     await serve(args.slice(1));
     return { code: 0, stdout: "", stderr: "" };

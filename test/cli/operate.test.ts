@@ -195,7 +195,7 @@ describe("an instance of a routed workflow", () => {
     for (const command of ["skip", "override"]) {
       expect(await cli(command, id, ...BY)).toMatchObject({
         ...{ code: 1, stdout: "" },
-        stderr: expect.stringContaining("hint: Use retry, suspend, resume or delete."),
+        stderr: expect.stringContaining("hint: Use retry, suspend, resume, assign or delete."),
       });
     }
     const json = JSON.parse((await cli("skip", id, ...BY, "--json")).stdout);

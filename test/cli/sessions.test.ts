@@ -1,17 +1,18 @@
 import { readdir } from "node:fs/promises";
 import { createEngine, type Engine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
-import { FakeClock } from "phasegate/testing";
+import type { FakeClock } from "phasegate/testing";
 import { describe, expect, it } from "vitest";
 import { hashEvidence } from "../../src/approval/message.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { CountingClock, idOn } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { run } from "./run-cli.js";
 
 /** Creates a state folder, and runs a host's work in it. */
 async function stateOf(work: (engine: Engine, clock: FakeClock) => Promise<unknown>): Promise<string> {
   const folder = await temporaryFolder();
-  const clock = new FakeClock("2026-03-04T05:06:07.000Z");
+  const clock = new CountingClock("2026-03-04T05:06:07.000Z");
   const content = new MemoryContent({ workflows: [twoPhases] });
   const limits = { maxActiveSessions: Number.POSITIVE_INFINITY };
   const engine = createEngine({ storage: await FileStorage.open(folder), content, clock, limits });
@@ -31,9 +32,26 @@ async function paused(engine: Engine, clock: FakeClock): Promise<string> {
   return sessionId;
 }
 
-const ID = "two_phases_src_a_ts_20260304_050607";
+const ID = idOn("two_phases_src_a_ts");
 
 describe("phasegate sessions", () => {
+  it("shows owners, and finds the sessions of one", async () => {
+    const state = await stateOf(async (engine) => {
+      for (const name of ["ann", "bob"]) {
+        await engine.as({ name }).start({ workflowType: "two_phases", target: `src/${name}.ts` });
+      }
+      await engine.start({ workflowType: "two_phases", target: "src/nobody.ts" });
+    });
+    expect((await run("sessions", "--state", state)).stdout).toMatch(/TARGET +OWNER\n[\s\S]*src\/bob\.ts +bob\n/);
+    const { stdout } = await run("sessions", "--state", state, "--owner", "ann", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ count: 1, sessions: [{ target: "src/ann.ts", owner: "ann" }] });
+    const [id] = JSON.parse(stdout).sessions.map(({ sessionId }: { sessionId: string }) => sessionId);
+    const assigned = await run("assign", id, "--state", state, "--to", "bob", "--by", "me", "--note", "Ann is away");
+    expect(assigned).toMatchObject({ code: 0, stdout: `${id}: belongs to bob now\n` });
+    expect((await run("sessions", "--state", state, "--owner", "ann")).stdout).toBe("0 sessions\n");
+    expect((await run("show", id, "--state", state)).stdout).toMatch(/owner +bob/);
+  });
+
   it("lists them as a table, newest first", async () => {
     const state = await stateOf(async (engine, clock) => {
       await paused(engine, clock);
@@ -43,7 +61,7 @@ describe("phasegate sessions", () => {
     expect(code).toBe(0);
     expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
       "SESSION|STATUS|PHASE|UPDATED|WORKFLOW|TARGET",
-      `two_phases_src_long_name_ts_20260304_050912|active|1 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/long/name.ts`,
+      "two_phases_src_long_name_ts_20260304_050912_qnar3i0e|active|1 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/long/name.ts",
       `${ID}|paused|2 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/a.ts`,
       "",
       "2 sessions",
@@ -98,7 +116,7 @@ describe("phasegate sessions", () => {
     const json = JSON.parse((await run("sessions", "--state", state, "--limit", "1", "--json")).stdout);
     expect(json).toMatchObject({ count: 1, total: 3 });
     const ids = await run("sessions", "--state", state, "--ids", "--target", "src/c.ts");
-    expect(ids.stdout).toBe("two_phases_src_c_ts_20260304_050707\n");
+    expect(ids.stdout).toMatch(/^two_phases_src_c_ts_20260304_050707_\w{8}\n$/);
     const wrong = [
       ["--sort", "size"],
       ["--waiting", "rain"],
@@ -184,9 +202,9 @@ describe("phasegate show", () => {
       await engine.skipPhase(done, { phase: 1, by: "me", reason: "known" });
       await engine.completePhase(done, { phase: 2, evidence: {} });
     });
-    const failed = await run("show", "two_phases_failed_20260304_050607", "--state", state);
+    const failed = await run("show", idOn("two_phases_failed", 1), "--state", state);
     expect(failed.stdout).toMatch(/status {4}failed, in phase 1\n[\s\S]*├─ ✗ Phase 1[\s\S]*└─ ○ Phase 2/);
-    const done = await run("show", "two_phases_done_20260304_050607", "--state", state);
+    const done = await run("show", idOn("two_phases_done", 2), "--state", state);
     expect(done.stdout).toMatch(/status {4}completed\n[\s\S]*├─ » Phase 1[\s\S]*skipped[\s\S]*└─ ✓ Phase 2/);
   });
 

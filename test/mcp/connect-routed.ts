@@ -1,6 +1,7 @@
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
+import type { WatchedTools } from "../../src/mcp/calls.js";
 import { registerRoutedTools } from "../../src/mcp/tools.js";
 import type { RoutedEngine } from "../../src/routed/engine.js";
 import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
@@ -9,7 +10,7 @@ import { type Answer, answerOf } from "./connect-in-memory.js";
 /** Creates a host's server with the tools of routed workflows, and connects a client to it. */
 export async function connectRouted(
   engine: RoutedEngine,
-  options: RoutedToolsOptions = {},
+  options: RoutedToolsOptions & WatchedTools = {},
   prepare: (client: Client, server: McpServer) => void = () => {},
   client = new Client({ name: "agent", version: "1.0.0" }, {} satisfies ClientOptions),
 ) {

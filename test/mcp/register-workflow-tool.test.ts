@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
 import { expectFits } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
@@ -102,7 +103,7 @@ describe("the workflow tool on a host's own server", () => {
   });
 
   it("has the annotations of the actions that the host allows", async () => {
-    const all = await connectInMemory(makeEngine().engine);
+    const all = await connectInMemory(makeEngine().engine, { actions: ACTION_NAMES });
     expect((await all.client.listTools()).tools[0]?.annotations).toMatchObject({
       readOnlyHint: false,
       destructiveHint: true,

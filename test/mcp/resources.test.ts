@@ -28,6 +28,8 @@ describe("workflows as resources", () => {
       "phasegate://workflows/{cursor}",
       "phasegate://session/{id}",
       "phasegate://session/{id}/{cursor}",
+      "phasegate://document/{id}/{+path}",
+      "phasegate://document-page/{id}/{cursor}/{+path}",
     ]);
   });
 

@@ -36,7 +36,9 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   workspace: "workflow workflow/files gate ports runtime log phased tools sandbox",
   testing: "workflow workflow/files ports phased content",
   mcp: "workflow gate ports phased routed tools workspace",
-  http: "workflow routed tools",
+  http: "workflow ports routed tools",
+  login: "workflow ports",
+  otel: "routed/decision ports runtime",
   graph: "workflow",
   inspector:
     "workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed workspace graph",
@@ -44,7 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "inspector/page": "",
   setup: "workflow sandbox",
   cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed
-    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http setup graph inspector`,
+    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http login otel setup graph inspector`,
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 

@@ -11,6 +11,7 @@ const page = readFileSync(new URL("../../docs/running.md", import.meta.url), "ut
 /** All names; the compiler requires a new one to be here. */
 const NOTIFICATIONS = {
   started: 1,
+  assigned: 1,
   phaseEntered: 1,
   gatePassed: 1,
   gateFailed: 1,

@@ -1,14 +1,15 @@
 import { defineWorkflow } from "phasegate";
+import { FakeClock } from "phasegate/testing";
 import { describe, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 
 describe("start", () => {
-  it("builds the session id from workflow, target and time, and returns the first phase", async () => {
+  it("builds the session id from workflow, target, time and 40 random bits, and returns the first phase", async () => {
     const { engine } = makeEngine();
     const started = await engine.start({ workflowType: "two_phases", target: "src/My File.ts" });
-    expect(started.sessionId).toBe("two_phases_src_my_file_ts_20260304_050607");
+    expect(started.sessionId).toMatch(/^two_phases_src_my_file_ts_20260304_050607_[0-9a-v]{8}$/);
     expect(started.phase.phase.number).toBe(1);
     expect(started.phase.content.text).toContain("Make it work");
     expect(started).toMatchObject({ openSessions: [], replayed: false, target: "src/My File.ts" });
@@ -30,15 +31,20 @@ describe("start", () => {
     const { engine } = makeEngine();
     const first = await engine.start({ workflowType: "two_phases", target: "a" });
     const second = await engine.start({ workflowType: "two_phases", target: "a" });
-    expect(second.sessionId).toBe(`${first.sessionId}_2`);
+    expect(second.sessionId).not.toBe(first.sessionId);
     expect(second.openSessions.map(({ sessionId }) => sessionId)).toEqual([first.sessionId]);
   });
 
-  it("never uses the id of a deleted session again", async () => {
-    const { engine } = makeEngine();
+  it("draws another id when one is in use, and never uses that of a deleted session again", async () => {
+    const drawn = ["a", "a", "b", "b", "a", "c"];
+    const clock = Object.assign(new FakeClock("2026-03-04T05:06:07.000Z"), { newId: () => drawn.shift() ?? "" });
+    const { engine } = makeEngine({ clock });
     const first = await startTwoPhases(engine);
+    const second = await startTwoPhases(engine);
     await engine.deleteSession(first, { reason: "a mistake" });
-    expect(await startTwoPhases(engine)).toBe(`${first}_2`);
+    const third = await startTwoPhases(engine);
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect(drawn).toEqual([]);
   });
 
   it("returns the same session for the same key, even after it has progressed and dropped other keys", async () => {

@@ -347,7 +347,11 @@ describe("the cursor of statistics", () => {
   });
 
   it("of the same session with another history, or of a later state, is refused", async () => {
-    const [one, other] = [makeEngine({ storage: counting().bare }), makeEngine({ storage: counting().bare })];
+    const same = () => Object.assign(new FakeClock("2026-03-04T05:06:07.000Z"), { newId: () => "the same" });
+    const [one, other] = [
+      makeEngine({ clock: same(), storage: counting().bare }),
+      makeEngine({ clock: same(), storage: counting().bare }),
+    ];
     const id = await startTwoPhases(one.engine);
     await one.engine.pause(id);
     const later = (await one.engine.statistics()).cursor;

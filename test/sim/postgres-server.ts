@@ -25,7 +25,7 @@ interface SessionRow extends PgRow {
 }
 
 /** The columns of a session's row that statements set, in the order of their parameters from the ninth on. */
-const COLUMNS = ["status", "kind", "workflow_type", "target", "current_step", "created_at", "updated_at"];
+const COLUMNS = ["status", "kind", "workflow_type", "target", "current_step", "created_at", "updated_at", "", "owner"];
 const STATEMENTS = Object.entries(createStatements("phasegate", true));
 const NAMES = new Map(STATEMENTS.map(([name, statement]) => [statement([]).name, name]));
 
@@ -130,7 +130,7 @@ export class SimPostgres {
       status: String(values[8]),
       created_at: String(values[13]),
     });
-    const [hashes, bodies] = [values[16], values[17]];
+    const [hashes, bodies] = [values[17], values[18]];
     if (Array.isArray(hashes) && Array.isArray(bodies)) {
       for (const [index, payload] of hashes.entries()) this.#payloads.set(`${id} ${payload}`, String(bodies[index]));
     }
@@ -191,7 +191,7 @@ function endOf(snapshot: string): bigint {
 /** Returns true if a session's row meets a condition of a list. */
 function meets(session: SessionRow, condition: string, values: readonly unknown[]): boolean {
   // No session is removed here; and an indexed beginning is followed by the whole text.
-  if (condition === "removed_at IS NULL" || condition.startsWith("left(")) return true;
+  if (condition === "removed_at IS NULL" || condition === "owner <> ''" || condition.startsWith("left(")) return true;
   const [, column = "", operator, number] = /^(\w+) (=|<|>=) \$(\d+)(?:::text)?$/.exec(condition) ?? [];
   const [stored, given] = [String(session[column]), String(values[Number(number) - 1])];
   if (operator === "=") return stored === given;

@@ -222,7 +222,13 @@ export class SimStorage implements StorageAdapter, Line {
 
   /** Commits arrive one after the other, each after a time of its own. */
   watch(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
-    const signal = AbortSignal.any([options.signal, this.#end.signal]);
+    // Not `AbortSignal.any`: Node keeps what that makes until it aborts, and who watches for a crashed host never ends.
+    const either = new AbortController();
+    for (const end of [options.signal, this.#end.signal]) {
+      if (end.aborted) either.abort();
+      end.addEventListener("abort", () => either.abort(), { once: true });
+    }
+    const { signal } = either;
     const begun = this.#adapter().then((storage) => storage.watch?.(query, { signal }) ?? []);
     // The first call of the iterator reports the failure.
     begun.catch(() => {});

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { ACTION_NAMES, PARAMETERS } from "../../src/tools/phased/actions.js";
 import { makeAsking } from "../support/approvals.js";
 import { workflowTool } from "../support/fits-schema.js";
+import { idOn } from "../support/make-engine.js";
 
-const ID = "asking_src_a_ts_20260304_050607";
+const ID = idOn("asking_src_a_ts");
 
 /** Creates the tool on an engine whose first gate requires an approval. */
 async function makeTool(options: Parameters<typeof makeAsking>[0] = {}) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { ACTION_NAMES } from "../../src/tools/phased/actions.js";
 import { workflowTool } from "../support/fits-schema.js";
-import { makeEngine } from "../support/make-engine.js";
+import { idOn, makeEngine } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 
 type Answer = Record<string, unknown>;
@@ -15,7 +15,7 @@ function makeTool(
   maxTokens = 6000,
 ) {
   const made = makeEngine(options, workflows);
-  const tool = workflowTool(made.engine, { maxTokens });
+  const tool = workflowTool(made.engine, { maxTokens, actions: ACTION_NAMES });
   const dispatch = async (input: unknown): Promise<Answer> => {
     const answer = await tool.dispatch(input);
     expect(JSON.stringify(answer).length, "an answer over its budget").toBeLessThanOrEqual(maxTokens * 4);
@@ -35,6 +35,28 @@ function makeTool(
     String((await call({ action: "start", workflow_type: type, target_file: target })).session_id);
   return { ...made, tool, dispatch, call, refused, start };
 }
+
+describe("the actions", () => {
+  it("are all but delete_session, which the host turns on", () => {
+    const { engine } = makeEngine();
+    expect(ACTION_NAMES.filter((name) => !workflowTool(engine, {}).actions.includes(name))).toEqual(["delete_session"]);
+    expect(workflowTool(engine, { actions: ACTION_NAMES }).actions).toContain("delete_session");
+  });
+});
+
+describe("a tool for an actor", () => {
+  it("works on the actor's own sessions, as if there were no others", async () => {
+    const { engine, start } = makeTool();
+    const foreign = await start();
+    const tool = workflowTool(engine, { actor: { name: "ann" } });
+    const own = await tool.dispatch({ action: "start", workflow_type: "two_phases", target_file: "src/a.ts" });
+    expect(own).toMatchObject({ status: "success" });
+    expect(JSON.stringify(own)).not.toContain(foreign);
+    expect(await tool.dispatch({ action: "list_sessions" })).toMatchObject({ count: 1, total: 1 });
+    const missing = await tool.dispatch({ action: "get_state", session_id: foreign, brief: true });
+    expect(missing).toMatchObject({ status: "error", code: "SESSION_NOT_FOUND" });
+  });
+});
 
 describe("complete_task", () => {
   it("says which tasks are done and which is next, and so does a brief state, for whoever continues", async () => {
@@ -191,7 +213,7 @@ describe("every action", () => {
       options: { a: 1 },
     });
     expect(answer).toMatchObject({
-      session_id: "two_phases_src_a_ts_20260304_050607",
+      session_id: idOn("two_phases_src_a_ts"),
       workflow_type: "two_phases",
       target_file: "src/a.ts",
       current_phase: 1,

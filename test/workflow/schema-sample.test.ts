@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { exampleEvidence } from "../../src/gate/format.js";
-import { sampleBy } from "../../src/workflow/schema-sample.js";
+import { sampleBy, withSamples } from "../../src/workflow/schema-sample.js";
 import { howOften } from "../support/how-often.js";
 import { makeEngine } from "../support/make-engine.js";
 
@@ -16,7 +16,7 @@ function gateOf(evidence: StandardSchemaV1, example?: JsonObject) {
     ...{ type: "t", revision: "1", name: "T", description: "T" },
     phases: [{ number: 1, name: "P", content: "x", gate }],
   });
-  const found = definition.structure.phases[0]?.gate;
+  const found = withSamples(definition).phases[0]?.gate;
   if (found?.kind !== "schema") throw new Error("no schema gate");
   return found;
 }

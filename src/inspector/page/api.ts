@@ -24,7 +24,7 @@ export function noteInbox({ items }: Inbox): void {
 /** Returns true for a change of the inbox. To read it costs the server a look at every active session. */
 export function changesInbox(message: LiveMessage): boolean {
   if (message.type === "reset") return true;
-  const { count = 0, ids = new Set() } = waiting.peek() ?? {};
+  const { count = 0, ids = new Set<string>() } = waiting.peek() ?? {};
   if (message.type === "gone") return ids.has(message.sessionId);
   const { sessionId, waitsFor = [] } = message.session;
   if (ids.has(sessionId)) return true;

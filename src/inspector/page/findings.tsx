@@ -83,6 +83,7 @@ const SAID: Readonly<Record<AttemptNote["event"], string>> = {
   paused: "paused",
   resumed: "resumed",
   retried: "granted a retry",
+  assigned: "handed over",
   plan_synced: "took over the changed plan",
 };
 

@@ -2,11 +2,13 @@
  * What sessions ask people, and their decisions. An approval is bound to the evidence that the person saw: new
  * evidence needs a new approval.
  */
+
 import { type GivenDecision, requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../log/machine.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
+import { listSeen } from "../../runtime/access.js";
 import { visibleText } from "../../workflow/field-types.js";
 import { isSessionId, parseSessionId, type SessionId, shown } from "../../workflow/names.js";
 import { loadEvidence, readEvents } from "../artifacts.js";
@@ -112,7 +114,7 @@ export async function listAwaited<T>(
       limit: PAGE,
       ...(cursor === undefined ? {} : { cursor }),
     } as const;
-    const page = await options.storage.list(query);
+    const page = await listSeen(options.storage, context.caller, query);
     for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {
       const request = isSessionId(id) ? await awaitedIn(context, id, awaited) : undefined;
       if (request !== undefined) found.push(request);

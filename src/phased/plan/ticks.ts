@@ -10,6 +10,7 @@ import { isJsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import { loadEvidence, loadValue, readEvents } from "../artifacts.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
+import { notificationOf } from "../notifications.js";
 import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
 import type { CommandOf } from "../state/commands.js";
 import type { EventOf, SessionEvent } from "../state/events.js";
@@ -274,7 +275,7 @@ function inAll(first: Written, second: Written): Written {
 /** Returns the reason for the answer; the host gets the error itself. */
 function pendingReason(
   { notifications, options }: EngineContext,
-  { sessionId, head: { workflowType } }: PhasedSession,
+  { sessionId, head }: PhasedSession,
   { plan }: WorkflowStructure,
   error: unknown,
 ): string {
@@ -282,6 +283,7 @@ function pendingReason(
   const reason = reasonOf(error);
   // Any other error reaches the host with `planTicksPending`.
   if (isPhasegateError(error) && audienceOf(error) === "guard") notifications.report("write plan", error);
-  notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
+  const of = notificationOf(sessionId, head, at);
+  notifications.notify("planTicksPending", { ...of, path: plan?.path ?? "", reason, error });
   return reason;
 }

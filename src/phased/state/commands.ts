@@ -7,6 +7,7 @@ import type { Proof } from "../../gate/backed-claims.js";
 import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
 import { waivable } from "../../gate/waivers.js";
+import type { Owner } from "../../ports/actor.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf, EvidenceRef, PlanChanges, Snapshot, ValueRef, Verification, Waived } from "./events.js";
@@ -41,7 +42,13 @@ export interface WaiverWord extends Pick<EventOf<"waiver_granted">, "by" | "auth
 
 /** A command to a phased session. */
 export type SessionCommand =
-  | { readonly type: "start"; readonly target: string; readonly options: JsonObject }
+  | {
+      readonly type: "start";
+      readonly target: string;
+      readonly options: JsonObject;
+      readonly owner?: Owner | undefined;
+    }
+  | { readonly type: "assign"; readonly owner: Owner; readonly by: string; readonly note?: string }
   | {
       readonly type: "completePhase";
       readonly phase: number;
@@ -108,7 +115,6 @@ export type SessionCommand =
       readonly tasks?: TaskPairs | undefined;
     } & OperatorNote)
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
-  /** Takes the snapshots that nobody took when they were due. */
   | { readonly type: "takeSnapshots" }
   | { readonly type: "delete"; readonly reason?: string; readonly operator?: string };
 
@@ -367,14 +373,13 @@ function behind(
   requested: number,
   structure: WorkflowStructure,
 ): PhasegateError<"PHASE_ALREADY_COMPLETED"> {
-  const current = head.phase;
   const back = rollbackTargets(head, structure).includes(requested);
   return new PhasegateError(
     "PHASE_ALREADY_COMPLETED",
-    `phase ${requested} is behind this session: it is in phase ${current} now`,
+    `phase ${requested} is behind this session: it is in phase ${head.phase} now`,
     {
-      remedy: `Continue with phase ${current}${back ? `, or roll back to phase ${requested} to do it again` : ""}.`,
-      details: { requested, current },
+      remedy: `Continue with phase ${head.phase}${back ? `, or roll back to phase ${requested} to do it again` : ""}.`,
+      details: { requested, current: head.phase },
     },
   );
 }

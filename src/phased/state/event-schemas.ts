@@ -5,6 +5,7 @@
 import * as z from "zod/mini";
 import { signatureSchema } from "../../approval/message.js";
 import { problemSchema } from "../../gate/verdict.js";
+import { ownerSchema } from "../../ports/actor.js";
 import { approvalSchema } from "../../workflow/gate-definition.js";
 import { storedObjectSchema, storedValueSchema } from "../../workflow/json.js";
 import { structureSchema } from "../../workflow/structure.js";
@@ -129,7 +130,9 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     target: z.string(),
     options: storedObjectSchema,
     structure: structureSchema,
+    owner: z.optional(ownerSchema),
   }),
+  z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string(), note: text }),
   z.object({ type: z.literal("phase_entered"), phase, position, ...begun }),
   z.object({ type: z.literal("approval_requested"), ...accepted, ...approvalSchema.shape, evidenceHash: z.string() }),
   z.object({ type: z.literal("approved"), ...decided, note: text }),

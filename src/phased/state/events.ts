@@ -2,43 +2,28 @@
 import type { ApprovalSignature } from "../../approval/message.js";
 import type { Proof } from "../../gate/backed-claims.js";
 import type { Problem } from "../../gate/verdict.js";
+import type { Owner } from "../../ports/actor.js";
 import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 
 /** One event of a phased session. Phases are meant by their numbers; positions count them from 0. */
 export type SessionEvent =
   /** A session starts and pins the workflow's definition. */
-  | { type: "started"; target: string; options: JsonObject; structure: WorkflowStructure }
+  | { type: "started"; target: string; options: JsonObject; structure: WorkflowStructure; owner?: Owner | undefined }
+  /** The host hands the session over. */
+  | { type: "assigned"; owner: Owner; by: string; note?: string | undefined }
   /** The session enters a phase, whose verifiers may have recorded what is there. */
   | { type: "phase_entered"; phase: number; position: number; snapshots?: Snapshot[] | undefined }
   /** The evidence is complete and waits for a person's approval. */
-  | {
+  | ({
       type: "approval_requested";
-      /** The phase's number. */
-      phase: number;
-      /** Its position among the session's phases, from 0. */
-      position: number;
-      /** The number of this submission among those at the phase. */
-      attempt: number;
-      /** The evidence: inline, or the digest of a payload. */
-      evidence: StoredValue<JsonObject>;
-      /** The schema's output, where it differs from the evidence. */
-      output?: StoredValue<JsonValue> | undefined;
-      /** Problems that don't block. */
-      warnings?: Problem[] | undefined;
-      /** The results of the gate's verifiers, if it has any. */
-      verification?: Verification[] | undefined;
-      /** What was not required, since a person had waived it. */
-      waived?: Waived[] | undefined;
-      /** Where the agent's claims can be seen, if the host asks for that. */
-      proofs?: Proof[] | undefined;
       /** The question for the person. */
       prompt: string;
       /** The names of those who may answer; any approver if missing. */
       approvers?: string[] | undefined;
       /** SHA-256 of the evidence, which the answer is bound to. */
       evidenceHash: string;
-    }
+    } & CompleteEvidence)
   /** A person approves. Comes before the `gate_passed` or `gate_failed` that follows from it. */
   | {
       type: "approved";
@@ -93,33 +78,15 @@ export type SessionEvent =
   /** A person denies it, and says what to do instead. */
   | ({ type: "waiver_denied"; note: string } & WaiverAnswer)
   /** Evidence passed its gate. */
-  | {
+  | ({
       type: "gate_passed";
-      /** The phase's number. */
-      phase: number;
-      /** Its position among the session's phases, from 0. */
-      position: number;
-      /** The number of this submission among those at the phase. */
-      attempt: number;
-      /** The evidence: inline, or the digest of a payload. */
-      evidence: StoredValue<JsonObject>;
-      /** The schema's output, where it differs from the evidence. */
-      output?: StoredValue<JsonValue> | undefined;
-      /** Problems that don't block. */
-      warnings?: Problem[] | undefined;
-      /** The results of the gate's verifiers, if it has any. */
-      verification?: Verification[] | undefined;
-      /** What was not required, since a person had waived it. */
-      waived?: Waived[] | undefined;
-      /** Where the agent's claims can be seen, if the host asks for that. */
-      proofs?: Proof[] | undefined;
       /** True if the phase comes from a plan, whose tasks must now be ticked. */
       ticks?: true | undefined;
       /** The ids of its tasks that were already ticked in the plan: a rollback keeps their ticks. */
       stood?: string[] | undefined;
       /** The items of its validation gate whose boxes were already ticked, by number, from 1: their ticks are kept too. */
       stoodItems?: number[] | undefined;
-    }
+    } & CompleteEvidence)
   /** Evidence did not pass its gate. */
   | {
       type: "gate_failed";
@@ -240,6 +207,28 @@ export type SessionEvent =
 
 /** An event of one type. */
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
+
+/** What a gate found complete. */
+export interface CompleteEvidence {
+  /** The phase's number. */
+  phase: number;
+  /** Its position among the session's phases, from 0. */
+  position: number;
+  /** The number of this submission among those at the phase. */
+  attempt: number;
+  /** The evidence: inline, or the digest of a payload. */
+  evidence: StoredValue<JsonObject>;
+  /** The schema's output, where it differs from the evidence. */
+  output?: StoredValue<JsonValue> | undefined;
+  /** Problems that don't block. */
+  warnings?: Problem[] | undefined;
+  /** The results of the gate's verifiers, if it has any. */
+  verification?: Verification[] | undefined;
+  /** What was not required, since a person had waived it. */
+  waived?: Waived[] | undefined;
+  /** Where the agent's claims can be seen, if the host asks for that. */
+  proofs?: Proof[] | undefined;
+}
 
 /** A person's answer to a request for a waiver. */
 export interface WaiverAnswer {

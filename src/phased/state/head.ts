@@ -1,5 +1,6 @@
 /** The head of a session: all that the next transition needs. Events are trusted when they are applied. */
 import * as z from "zod/mini";
+import { type Owner, ownerSchema } from "../../ports/actor.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import {
   addToRanges,
@@ -10,6 +11,7 @@ import {
   dueTicksSchema,
   type Ranges,
   rangesSchema,
+  spentAfter,
 } from "./ranges.js";
 import { refusalKey, type TaskNotes, taskNotesSchema, tasksAfter, tasksDecided, withTask } from "./task-notes.js";
 
@@ -29,6 +31,8 @@ export interface HeadFacts {
   revision: string;
   /** What the work is about, as given at the start. */
   target: string;
+  /** Who the session belongs to. Missing if nobody was recorded. */
+  owner?: Owner | undefined;
   /** The version of the commit that pins the structure. */
   structureVersion: number;
   /** The number of the current phase; of the last one if the session is completed. */
@@ -75,6 +79,7 @@ const common = {
   workflowType: z.string(),
   revision: z.string(),
   target: z.string(),
+  owner: z.optional(ownerSchema),
   structureVersion: z.int().check(z.positive()),
   phase: z.int(),
   position: z.int().check(z.nonnegative()),
@@ -206,6 +211,8 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { ...head, due: dueAfterTicks(facts, event) };
     case "snapshots_taken":
       return { ...head, baseline: version };
+    case "assigned":
+      return { ...head, owner: event.owner };
     case "deleted":
       return {
         ...facts,
@@ -224,6 +231,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
     workflowType: structure.type,
     revision: structure.revision,
     target: event.target,
+    owner: event.owner,
     structureVersion: version,
     phase: structure.startPhase,
     position: 0,
@@ -251,7 +259,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
  */
 function factsOf(head: SessionHead): HeadFacts {
   if (head.status === "active" && head.awaiting === undefined) return head;
-  const { workflowType, revision, target, structureVersion, phase, position, total } = head;
+  const { workflowType, revision, target, owner, structureVersion, phase, position, total } = head;
   const { completed, skipped, attempts, spent, tasks, refused, submission, due, baseline, createdAt, phaseStartedAt } =
     head;
   const { waiver, waiverRequests, waived, withWaivers } = head;
@@ -259,6 +267,7 @@ function factsOf(head: SessionHead): HeadFacts {
     workflowType,
     revision,
     target,
+    owner,
     structureVersion,
     phase,
     position,
@@ -378,21 +387,4 @@ function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_s
     tasks: tasksAfter(facts.tasks, event.tasks),
     spent: spentAfter(facts.spent, position, event.type === "plan_synced" ? (event.places ?? []) : []),
   };
-}
-
-/**
- * Moves failures with their phases: otherwise an edit and a sync would give an agent new attempts. Failures
- * of the current phase also count for a phase in its position.
- */
-function spentAfter(
-  spent: HeadFacts["spent"],
-  position: number,
-  places: readonly (readonly [number, number])[],
-): HeadFacts["spent"] {
-  const counts = new Map(spent.filter(([place]) => place <= position));
-  for (const [place, count] of spent) {
-    const to = places.find(([from]) => from === place)?.[1];
-    if (to !== undefined) counts.set(to, Math.max(count, counts.get(to) ?? 0));
-  }
-  return [...counts];
 }

@@ -65,6 +65,7 @@ export interface AttemptNote {
     | "paused"
     | "resumed"
     | "retried"
+    | "assigned"
     | "plan_synced";
   /** Who did it, if that is recorded: a person's name, `agent` or `host`. */
   readonly by?: string;
@@ -193,6 +194,10 @@ function noteOf(event: SessionEvent, at: string): AttemptNote | undefined {
     case "task_completed":
     case "task_given_up":
       return event.note === undefined ? undefined : { at, event: event.type, task: event.task, note: event.note };
+    case "assigned": {
+      const { owner, by, note } = event;
+      return { at, event: event.type, by, note: `to ${owner.name}${note === undefined ? "" : `: ${note}`}` };
+    }
     case "paused":
     case "resumed":
     case "retried":

@@ -1,6 +1,7 @@
 /**
  * Sets of positions and of tasks' numbers as ascending, disjoint, inclusive ranges. A head is part of every commit, and
- * such numbers are usually consecutive. Also the phases whose ticks are not written into the plan yet.
+ * such numbers are usually consecutive. Also the phases whose ticks are not written into the plan yet, and
+ * the failures by position.
  */
 import * as z from "zod/mini";
 
@@ -94,4 +95,21 @@ export function dueAfterTicks(
 
 function withoutEmpty(due: DueTicks): DueTicks | undefined {
   return due.tick.length === 0 && due.untick.length === 0 ? undefined : due;
+}
+
+/**
+ * Moves failures with their phases: otherwise an edit and a sync would give an agent new attempts. Failures
+ * of the current phase also count for a phase in its position.
+ */
+export function spentAfter(
+  spent: [number, number][],
+  position: number,
+  places: readonly (readonly [number, number])[],
+): [number, number][] {
+  const counts = new Map(spent.filter(([place]) => place <= position));
+  for (const [place, count] of spent) {
+    const to = places.find(([from]) => from === place)?.[1];
+    if (to !== undefined) counts.set(to, Math.max(count, counts.get(to) ?? 0));
+  }
+  return [...counts];
 }

@@ -117,6 +117,8 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
       return [{ type: "plan_ticked", ...command.ticked }];
     case "takeSnapshots":
       return [{ type: "snapshots_taken", phase: head.phase, snapshots: [...(context.snapshots ?? [])] }];
+    case "assign":
+      return assign(command);
     case "delete":
       return remove(command);
   }
@@ -125,7 +127,8 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
 function start(command: CommandOf<"start">, context: TransitionContext): Decided {
   const { structure } = context;
   const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
-  return [{ type: "started", target: command.target, options: command.options, structure }, ...goTo(position, context)];
+  const { target, options, owner } = command;
+  return [{ type: "started", target, options, structure, ...(owner && { owner }) }, ...goTo(position, context)];
 }
 
 function exists(head: SessionHead): AnyPhasegateError {
@@ -272,6 +275,12 @@ function planSync(
   const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
   const synced = { type: "plan_synced", structure, position: head.position, by, changes, ...places, ...kept } as const;
   return refusal ?? withWord(synced, command);
+}
+
+function assign({ owner, by, note }: CommandOf<"assign">): Decided {
+  if (by.length > OPERATOR_MAX) return tooLong("by", OPERATOR_MAX);
+  if (note !== undefined && note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  return [{ type: "assigned", owner, by, ...(note === undefined ? {} : { note }) }];
 }
 
 function remove({ reason, operator }: CommandOf<"delete">): Decided {

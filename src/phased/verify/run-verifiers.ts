@@ -51,10 +51,10 @@ export interface BoundedOptions {
 
 /** How verifiers are run. */
 export interface RunVerifiersOptions extends Partial<BoundedOptions> {
-  /**
-   * Called when a verifier failed, with what it threw, which agents don't see: it may contain paths. Must not throw.
-   */
+  /** Called when a verifier failed, with what it threw. Agents don't see it: it may contain paths. Must not throw. */
   readonly onFailure?: (check: VerifyCheck, error: unknown) => void;
+  /** Called when a verifier begins, and when it ends with a result. Must not throw. */
+  readonly onCheck?: ((index: number, ok?: boolean) => void) | undefined;
 }
 
 /** How many verifiers run in parallel, the deadline for all, in milliseconds, and by whose clock. */
@@ -68,9 +68,14 @@ export const VERIFY_DEFAULTS = {
 export async function runVerifiers(
   checks: readonly VerifyCheck[],
   verifiers: Verifiers,
-  { onFailure, ...options }: RunVerifiersOptions = {},
+  { onFailure, onCheck, ...options }: RunVerifiersOptions = {},
 ): Promise<readonly VerifyOutcome[]> {
-  const jobs = checks.map((check) => (signal: AbortSignal) => verify(check, verifiers, signal));
+  const jobs = checks.map((check, index) => async (signal: AbortSignal) => {
+    onCheck?.(index);
+    const result = await verify(check, verifiers, signal);
+    onCheck?.(index, result?.ok === true);
+    return result;
+  });
   const results = await runBounded(jobs, { ...VERIFY_DEFAULTS, ...options });
   return checks.map((check, index) => {
     const end = results[index] ?? { status: "stopped" };
@@ -185,10 +190,7 @@ function outcomeOf(verifier: string, end: JobResult<unknown>, isRegistered: bool
 /** Limits the parts of a result in the log. */
 const TEXT_MAX = 2000;
 
-/**
- * Returns a host verifier's result in bounded form; undefined if it is invalid: `ok` must be a boolean, and
- * the message a text.
- */
+/** Returns a host verifier's result in bounded form; undefined if `ok` is no boolean, or the message no text. */
 function checkedResult(given: unknown): VerifyResult | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { ok, message, ran, exit, digest, output }: { [K in keyof VerifyResult]?: unknown } = given;
@@ -264,7 +266,7 @@ export interface VerifiedSession {
   readonly head: { readonly workflowType: string; readonly target: string; readonly baseline?: number | undefined };
 }
 
-/** What verification needs of an engine, whichever kind of sessions it has. */
+/** What verification needs of an engine of any kind of sessions. */
 export interface VerifyContext {
   readonly options: Pick<ResolvedOptions, "verifiers" | "clock"> & {
     readonly storage: Pick<StorageAdapter, "payload">;

@@ -21,6 +21,28 @@ import {
 } from "./run-verifiers.js";
 import { sessionFacts } from "./snapshots.js";
 
+/** How far the checks of a gate are. */
+export interface CheckProgress {
+  /** The name of the verifier that has begun or ended. */
+  readonly verifier: string;
+  /** The field that it verifies; missing if it verifies the whole submission. */
+  readonly field?: string | undefined;
+  /** Missing when it has begun; then true if the evidence was found to be true. */
+  readonly ok?: boolean;
+  /** How many checks have ended. */
+  readonly done: number;
+  /** How many checks there are. */
+  readonly total: number;
+}
+
+/** How a caller follows a submission, and ends it. */
+export interface Followed {
+  /** Ends the call with `CANCELLED`: its verifiers are stopped, and nothing is written. No effect once it is written. */
+  readonly signal?: AbortSignal;
+  /** Called when a check of the gate begins and when it ends. Must not throw. */
+  readonly onCheck?: (progress: CheckProgress) => void;
+}
+
 /** What verification needs of a workflow; steps have no phases before them. */
 type Verifying = Pick<WorkflowStructure, "plan"> & { readonly phases?: readonly Pick<VerifiedPhase, "number">[] };
 
@@ -32,10 +54,11 @@ export function verifyEvidence(
   phase: VerifiedPhase,
   evidence: JsonObject,
   others: readonly VerifyDefinition[] = [],
+  followed: Followed = {},
 ): Promise<Verified<Verification>> | undefined {
   const due = checksOf(phase.gate).filter(({ field }) => field === undefined || isDue(phase.gate, field, evidence));
   const checks = [...due, ...others];
-  return checks.length === 0 ? undefined : verify(context, session, structure, phase, evidence, checks);
+  return checks.length === 0 ? undefined : verify(context, session, structure, phase, evidence, checks, followed);
 }
 
 /**
@@ -57,6 +80,7 @@ async function verify(
   phase: VerifiedPhase,
   evidence: JsonObject,
   checks: readonly VerifyDefinition[],
+  { signal, onCheck }: Followed,
 ): Promise<Verified<Verification>> {
   const { options, notifications } = context;
   const wanting = snapshotChecks(context, phase);
@@ -69,15 +93,29 @@ async function verify(
   );
   const facts = sessionFacts(session, structure, phase.number, await context.pinned?.options(session.sessionId));
   const plans = checks.map((check) => planOf(check, evidence, facts, beginnings.get(check)));
+  const runs = plans.flatMap((plan, index) => ("request" in plan ? [{ plan, field: checks[index]?.field }] : []));
+  let done = 0;
+  const tell = (index: number, ok?: boolean) => {
+    const run = runs[index];
+    if (ok !== undefined) done += 1;
+    if (run === undefined) return;
+    const { plan, field } = run;
+    onCheck?.({ verifier: plan.verifier, field, done, total: runs.length, ...(ok === undefined ? {} : { ok }) });
+  };
   const outcomes = await runVerifiers(
-    plans.filter((plan) => "request" in plan),
+    runs.map(({ plan }) => plan),
     options.verifiers,
     {
       limit: options.limits.maxVerifiersAtOnce,
       deadlineMs: options.limits.verifyDeadlineMs,
       clock: options.clock,
-      onFailure: ({ verifier }, error) =>
-        notifications.notify("internalError", { operation: `verifier ${verifier}`, error }),
+      signal,
+      onCheck: onCheck && tell,
+      onFailure: ({ verifier }, error) => {
+        // A caller that has ended the call has stopped it.
+        if (signal?.aborted !== true)
+          notifications.notify("internalError", { operation: `verifier ${verifier}`, error });
+      },
     },
   );
   const names = new Map(wholeChecks(phase.gate).map(([name, check]) => [check, name]));

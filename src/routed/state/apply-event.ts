@@ -57,6 +57,8 @@ export function applyEvent(
       const reason = event.reason === undefined ? "cancelled" : `cancelled: ${event.reason}`;
       return { ...factsOf(head), status: "FAILED", completedAt: at, code: "CANCELLED", reason, retryable: false };
     }
+    case "assigned":
+      return { ...head, owner: event.owner };
     case "deleted":
       return { ...factsOf(head), status: "DELETED", ...reasonOf(event) };
   }
@@ -64,8 +66,8 @@ export function applyEvent(
 
 /** Returns the part of a head that every status has. */
 function factsOf(head: RoutedHead): RoutedFacts {
-  const { workflow, revision, step, total, context, pending, answered, visits, attempts, spent, baseline, createdAt } =
-    head;
+  const { workflow, revision, step, total, context, pending, answered, visits, attempts, spent, baseline } = head;
+  const { owner, createdAt } = head;
   return {
     workflow,
     revision,
@@ -78,6 +80,7 @@ function factsOf(head: RoutedHead): RoutedFacts {
     attempts,
     spent,
     ...(baseline === undefined ? {} : { baseline }),
+    ...(owner === undefined ? {} : { owner }),
     createdAt,
   };
 }

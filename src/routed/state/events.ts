@@ -5,6 +5,7 @@
 import type { ApprovalSignature } from "../../approval/message.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { Snapshot, Verification } from "../../phased/state/events.js";
+import type { Owner } from "../../ports/actor.js";
 import type { FieldGate } from "../../workflow/gate-definition.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
@@ -21,7 +22,11 @@ export type RoutedEvent =
       /** Missing if the decider picks it. */
       firstStep?: string | undefined;
       snapshots?: Snapshot[] | undefined;
+      /** Who it belongs to, if that is known. */
+      owner?: Owner | undefined;
     }
+  /** The host hands the instance over. */
+  | { type: "assigned"; owner: Owner; by: string; note?: string | undefined }
   /** A client reports on a step, and the step's gate accepts the report. */
   | {
       type: "reported";
@@ -191,6 +196,8 @@ export interface RoutedFacts {
   spent: number;
   /** The commit with the current step's snapshots, if there are any. */
   baseline?: number | undefined;
+  /** Who it belongs to. Missing if nobody was recorded. */
+  owner?: Owner | undefined;
   /** When the session was started: ISO 8601, UTC. */
   createdAt: string;
 }
@@ -301,7 +308,9 @@ export type RoutedCommand =
       readonly digest: string;
       /** Missing if the decider chooses it. */
       readonly firstStep?: string;
+      readonly owner?: Owner | undefined;
     } & Begins)
+  | { readonly type: "assign"; readonly owner: Owner; readonly by: string; readonly note?: string }
   | ({
       readonly type: "report";
       readonly warnings?: readonly Problem[];

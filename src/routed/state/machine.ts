@@ -10,6 +10,7 @@ import type { Kernel } from "../../log/log.js";
 import type { Machine } from "../../log/machine.js";
 import { type SessionKind, sessionKind } from "../../phased/log-check.js";
 import { snapshotSchema, verificationSchema } from "../../phased/state/event-schemas.js";
+import { ownedBy, ownerSchema } from "../../ports/actor.js";
 import type { SessionStatus } from "../../ports/storage-adapter.js";
 import { approvalSchema, fieldGateSchema } from "../../workflow/gate-definition.js";
 import { storedObjectSchema } from "../../workflow/json.js";
@@ -76,7 +77,9 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     context: storedObjectSchema,
     firstStep: text,
     ...begun,
+    owner: z.optional(ownerSchema),
   }),
+  z.object({ type: z.literal("assigned"), owner: ownerSchema, by: z.string(), note: text }),
   z.object({ type: z.literal("reported"), ...reported, warnings: z.optional(z.array(problemSchema)), ...verified }),
   z.object({
     type: z.literal("gate_refused"),
@@ -140,6 +143,7 @@ const common = {
   attempts: z.int().check(z.nonnegative()),
   spent: z.int().check(z.nonnegative()),
   baseline: z.optional(version),
+  owner: z.optional(ownerSchema),
   createdAt: z.string(),
 };
 
@@ -179,6 +183,7 @@ export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
   summarize: (head) => ({
     workflowType: head.workflow,
     target: "",
+    ...(head.owner && ownedBy(head.owner)),
     status: STATUS[head.status],
     current: head.step ?? "",
     total: head.total,

@@ -66,7 +66,7 @@ export function notNow(head: RoutedHead, operation: RoutedOperation): PhasegateE
 
 function start(
   head: RoutedHead | undefined,
-  { structure, context, digest, firstStep, snapshots }: Extract<RoutedCommand, { type: "start" }>,
+  { structure, context, digest, firstStep, snapshots, owner }: Extract<RoutedCommand, { type: "start" }>,
   { at, version }: DecisionContext,
 ): Result {
   if (head !== undefined) return { ok: false, error: startedAlready(head) };
@@ -80,6 +80,7 @@ function start(
         context,
         ...(firstStep === undefined ? {} : { firstStep }),
         ...begunWith(snapshots),
+        ...(owner === undefined ? {} : { owner }),
       },
     ],
     head: {
@@ -93,6 +94,7 @@ function start(
       spent: 0,
       createdAt: at,
       ...(snapshots === undefined ? {} : { baseline: version }),
+      ...(owner === undefined ? {} : { owner }),
       ...(firstStep === undefined
         ? { pending: { operation: "start", version, digest } as const }
         : { step: firstStep }),
@@ -139,6 +141,7 @@ function commandRefusal(
       return retryRefusal(head, command);
     case "release":
       return head.status === "SUSPENDED" ? undefined : notNow(head, "resume");
+    case "assign":
     case "delete":
       return head.status === "DELETED" ? notNow(head, "delete") : undefined;
   }
@@ -236,6 +239,8 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
       return [{ type: "released", operator: command.operator, ...wordBy(command) }];
     case "cancel":
       return [{ type: "cancelled", ...reasonOf(command) }];
+    case "assign":
+      return [{ type: "assigned", owner: command.owner, by: command.by, ...wordBy({ note: command.note }) }];
     case "delete":
       return [{ type: "deleted", ...reasonOf(command), ...wordBy(command) }];
   }
@@ -276,7 +281,7 @@ function wordOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "appro
 }
 
 /** Returns who asked for a command on behalf of the host, and why. */
-function wordBy({ operator, note }: { readonly operator?: string; readonly note?: string }) {
+function wordBy({ operator, note }: { readonly operator?: string; readonly note?: string | undefined }) {
   return { ...(operator === undefined ? {} : { operator }), ...(note === undefined ? {} : { note }) };
 }
 

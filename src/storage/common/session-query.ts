@@ -32,11 +32,12 @@ const ISO_TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:
 
 /** Returns true if a session matches the filters of a query. */
 export function matchesQuery(summary: SessionSummary, query: SessionQuery): boolean {
-  const { status, workflowType, target, kind, idPrefix, updatedBefore } = query;
+  const { status, workflowType, target, owner, kind, idPrefix, updatedBefore } = query;
   return (
     (status === undefined || status.includes(summary.status)) &&
     (workflowType === undefined || summary.workflowType === workflowType) &&
     (target === undefined || summary.target === target) &&
+    (owner === undefined || summary.owner === owner) &&
     (kind === undefined || summary.kind === kind) &&
     (idPrefix === undefined || summary.sessionId.startsWith(idPrefix)) &&
     (updatedBefore === undefined || summary.updatedAt < updatedBefore)
@@ -142,6 +143,7 @@ export function isSummary(value: unknown): value is SessionSummary {
   return (
     isSessionId(sessionId) &&
     ["kind", "workflowType", "target", "updatedAt"].every((key) => typeof summary[key] === "string") &&
+    ["owner", "team"].every((key) => summary[key] === undefined || typeof summary[key] === "string") &&
     SESSION_STATUSES.some((known) => known === status) &&
     (typeof current === "number" || typeof current === "string") &&
     isIsoTime(createdAt) &&

@@ -170,8 +170,8 @@ export class MemoryStorage implements StorageAdapter {
   }
 
   /** Returns the total number of results, if the counts tell it. */
-  #total({ status, workflowType, target, kind, idPrefix, updatedBefore }: SessionQuery): number | undefined {
-    if ((workflowType ?? target ?? idPrefix ?? updatedBefore) !== undefined) return undefined;
+  #total({ status, workflowType, target, owner, kind, idPrefix, updatedBefore }: SessionQuery): number | undefined {
+    if ((workflowType ?? target ?? owner ?? idPrefix ?? updatedBefore) !== undefined) return undefined;
     const keys = [...new Set(status ?? SESSION_STATUSES)].map((one) => (kind === undefined ? one : `${one} ${kind}`));
     return keys.reduce((total, key) => total + (this.#counts.get(key) ?? 0), 0);
   }

@@ -63,6 +63,7 @@ export function valuesOf(commit: Commit): unknown[] {
     encodeText(summary.createdAt),
     encodeText(summary.updatedAt),
     summary.completedAt === undefined ? null : encodeText(summary.completedAt),
+    encodeText(summary.owner ?? ""),
   ];
 }
 
@@ -170,13 +171,14 @@ export function createStatements(schema: string, prepared: boolean) {
 }
 
 const BEGIN = (s: string) => `INSERT INTO ${s}.sessions (session_id, version, hash, status, kind, workflow_type, target,
-    current_step, created_at, updated_at, completed_at)
-  VALUES ($1, $2, $6, $9, $10, $11, $12, $13, $14, $15, $16)
+    current_step, created_at, updated_at, completed_at, owner)
+  VALUES ($1, $2, $6, $9, $10, $11, $12, $13, $14, $15, $16, $17)
   ON CONFLICT (session_id) DO NOTHING RETURNING session_id`;
 
 // After waiting for another transaction, the server checks the row again, so one of several writers succeeds.
 const FOLLOW = (s: string) => `UPDATE ${s}.sessions SET version = $2, hash = $6, status = $9, kind = $10,
-    workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16
+    workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16,
+    owner = $17
   WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 AND removed_at IS NULL RETURNING session_id`;
 
 /** The text that the server's error quotes if a row was not written. */
@@ -202,9 +204,9 @@ function appending(s: string, moving: string): string {
  */
 function counting(s: string, moving: string, payloads: boolean): string {
   const stored = `, stored AS (INSERT INTO ${s}.payloads (session_id, hash, body)
-    SELECT moved.session_id, p.hash, p.body FROM moved, unnest($17::text[], $18::text[]) AS p(hash, body)
+    SELECT moved.session_id, p.hash, p.body FROM moved, unnest($18::text[], $19::text[]) AS p(hash, body)
     ON CONFLICT (session_id, hash) DO NOTHING RETURNING hash)`;
-  const allStored = `AND NOT EXISTS (SELECT FROM unnest($17::text[]) AS p(hash)
+  const allStored = `AND NOT EXISTS (SELECT FROM unnest($18::text[]) AS p(hash)
     WHERE NOT EXISTS (SELECT FROM stored WHERE stored.hash = p.hash)
     AND NOT EXISTS (SELECT FROM ${s}.payloads q WHERE q.session_id = $1 AND q.hash = p.hash))`;
   return `WITH moved AS (${moving})${payloads ? stored : ""}, written AS (${INSERT(s)} RETURNING session_id)
@@ -264,7 +266,7 @@ function listStatement(schema: string, query: SessionQuery, limit: number): PgQu
 const ORDER = "ORDER BY created_at DESC, session_id";
 
 function filters(query: SessionQuery, value: (given: unknown) => string): string[] {
-  const { workflowType, target, kind, idPrefix, updatedBefore } = query;
+  const { workflowType, target, owner, kind, idPrefix, updatedBefore } = query;
   const conditions: string[] = [];
   // The index contains only the beginning of a long text.
   const equals = (column: string, text: string | undefined) => {
@@ -275,6 +277,8 @@ function filters(query: SessionQuery, value: (given: unknown) => string): string
   equals("workflow_type", workflowType);
   equals("target", target);
   equals("kind", kind);
+  // The index has the sessions with an owner only.
+  if (owner !== undefined) conditions.push(`owner <> '' AND owner = ${value(encodeText(owner))}`);
   if (idPrefix !== undefined && idPrefix !== "") {
     const prefix = encodeText(idPrefix);
     conditions.push(`session_id >= ${value(prefix)} AND session_id < ${value(prefix + LAST_CHARACTER)}`);

@@ -277,6 +277,12 @@ COMMENT ON VIEW ${s}.workflow_instances IS
 COMMENT ON VIEW ${s}.workflow_history IS
   'Each report of a routed workflow; of other sessions each commit: step_name is where the session stood before it';
 `,
+  // Sessions of older versions have no owner.
+  (s) => `
+ALTER TABLE ${s}.sessions ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT '';
+CREATE INDEX sessions_by_owner ON ${s}.sessions (owner, created_at DESC, session_id)
+  WHERE removed_at IS NULL AND owner <> '';
+`,
 ];
 
 function orchestratorStatus(column: string): string {

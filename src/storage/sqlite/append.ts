@@ -17,7 +17,7 @@ import {
 } from "./rows.js";
 
 /** The columns of `sessions` by which sessions are found. All of them are indexed. */
-const FOUND_BY = ["kind", "workflow_type", "target", "status", "created_at", "updated_day"] as const;
+const FOUND_BY = ["kind", "workflow_type", "target", "owner", "status", "created_at", "updated_day"] as const;
 type Keys = Readonly<Record<(typeof FOUND_BY)[number], string>>;
 
 /** The key of a temporary payload row. It is not a digest, so no payload has it. */
@@ -86,8 +86,8 @@ export class CommitWriter {
     if (row === undefined) return undefined;
     const [number, version, hash] = [numberIn(row, "number"), numberIn(row, "version"), textIn(row, "hash")];
     const [kind, workflow_type, target] = [textIn(row, "kind"), textIn(row, "workflow_type"), textIn(row, "target")];
-    const [status, created_at] = [textIn(row, "status"), textIn(row, "created_at")];
-    const keys = { kind, workflow_type, target, status, created_at, updated_day: textIn(row, "updated_day") };
+    const [owner, status, created_at] = [textIn(row, "owner"), textIn(row, "status"), textIn(row, "created_at")];
+    const keys = { kind, workflow_type, target, owner, status, created_at, updated_day: textIn(row, "updated_day") };
     return { number, version, hash, keys };
   }
 
@@ -119,9 +119,9 @@ export class CommitWriter {
   }
 }
 
-function keysOf({ kind, workflowType, target, status, createdAt, updatedAt }: SessionSummary): Keys {
+function keysOf({ kind, workflowType, target, owner = "", status, createdAt, updatedAt }: SessionSummary): Keys {
   const updatedDay = updatedAt.slice(0, 10);
-  return { kind, workflow_type: workflowType, target, status, created_at: createdAt, updated_day: updatedDay };
+  return { kind, workflow_type: workflowType, target, owner, status, created_at: createdAt, updated_day: updatedDay };
 }
 
 function keyValues(keys: Keys) {
@@ -147,7 +147,7 @@ function statements({ sessions, commits, payloads, removed }: TableNames) {
     // The largest number ever used belongs to a commit, or to a removed session's last commit.
     last: `SELECT max(
         coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq`,
-    begin: `INSERT INTO ${sessions} (session_id, ${keys}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    begin: `INSERT INTO ${sessions} (session_id, ${keys}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     move: `UPDATE ${sessions} SET ${FOUND_BY.map((column) => `${column} = ?`).join(", ")} WHERE number = ?`,
     insert: `INSERT INTO ${commits} (seq, session, ${COMMIT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     payload: `INSERT INTO ${payloads} (session, hash, body) VALUES (?, ?, ?) ON CONFLICT (session, hash) DO NOTHING`,

@@ -236,6 +236,12 @@ export const MIGRATIONS: readonly Migration[] = [
     `);
     projectLog(connection, names, { where: "s.kind = 'routed'" });
   },
+  // Sessions of older formats have no owner.
+  ({ database }, { sessions }) =>
+    database.exec(`
+      ALTER TABLE ${sessions} ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+      CREATE INDEX ${sessions}_by_owner ON ${sessions} (owner, created_at DESC, session_id) WHERE owner <> '';
+    `),
 ];
 
 /** Returns the version of a database; 0 if it has no tables of ours. Changes nothing. Throws `FORMAT_TOO_NEW`. */

@@ -260,9 +260,10 @@ interface Condition {
 
 /** Returns the filters of a query, usually the most selective first. */
 function conditionsOf(query: SessionQuery): Condition[] {
-  const { status, workflowType, target, kind, idPrefix, updatedBefore } = query;
+  const { status, workflowType, target, owner, kind, idPrefix, updatedBefore } = query;
   const conditions: Condition[] = [];
   if (target !== undefined) conditions.push(equals("target", target));
+  if (owner !== undefined) conditions.push(ownedBy(owner));
   if (idPrefix !== undefined && idPrefix !== "") conditions.push(beginsWith(idPrefix));
   if (updatedBefore !== undefined) conditions.push(...olderThan(updatedBefore));
   if (workflowType !== undefined) conditions.push(equals("workflow_type", workflowType));
@@ -273,6 +274,12 @@ function conditionsOf(query: SessionQuery): Condition[] {
 
 function equals(column: string, value: string): Condition {
   return { sql: `s.${column} = ?`, values: [storedText(value)], index: `by_${column}`, ordered: true };
+}
+
+// The index has the sessions with an owner only.
+function ownedBy(owner: string): Condition {
+  const { sql, ...condition } = equals("owner", owner);
+  return { ...condition, sql: `${sql} AND s.owner <> ''` };
 }
 
 function isOneOf(status: readonly string[]): Condition {

@@ -64,9 +64,14 @@ export const listChecks: readonly StorageCheck[] = [
       await storage.append(
         makeCommit({ sessionId: "two", summary: { workflowType: "x", target: "u", kind: "routed" } }),
       );
-      await storage.append(makeCommit({ sessionId: "six", summary: { workflowType: "y", status: "completed" } }));
+      await storage.append(
+        makeCommit({ sessionId: "six", summary: { workflowType: "y", status: "completed", owner: "ann", team: "a" } }),
+      );
       await expectIds(storage, { workflowType: "x" }, ["one", "two"]);
       await expectIds(storage, { target: "t" }, ["one"]);
+      await expectIds(storage, { owner: "ann" }, ["six"]);
+      await expectIds(storage, { owner: "ann", workflowType: "x" }, []);
+      await expectIds(storage, { owner: "" }, []);
       await expectIds(storage, { idPrefix: "o" }, ["one"]);
       await expectIds(storage, { idPrefix: "none" }, []);
       await expectIds(storage, { kind: "routed" }, ["two"]);
@@ -78,6 +83,19 @@ export const listChecks: readonly StorageCheck[] = [
       await expectIds(storage, { status: ["active"], target: "t", workflowType: "x" }, ["one"]);
       await expectIds(storage, { status: ["paused", "failed"] }, []);
       await expectIds(storage, { status: [] }, []);
+    },
+  ],
+  [
+    "list: finds a session by its newest owner",
+    async (storage) => {
+      const first = makeCommit({ sessionId: "a", summary: { owner: "ann", team: "red" } });
+      const [second, other] = [nextCommit(first, { summary: { owner: "bob" } }), makeCommit({ sessionId: "b" })];
+      await appendAll(storage, [first, second, other]);
+      await expectIds(storage, { owner: "ann" }, []);
+      await expectIds(storage, { owner: "bob" }, ["a"]);
+      assert.deepEqual((await storage.list({ owner: "bob" })).items, [second.summary]);
+      await storage.append(makeCommit({ sessionId: "a", version: 3, previousHash: second.hash }));
+      await expectIds(storage, { owner: "bob" }, []);
     },
   ],
   [

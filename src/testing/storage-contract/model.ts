@@ -123,6 +123,7 @@ function kindsOf(random: Random) {
     status: pick(random, ["active", "active", "paused", "completed", "failed"] as const),
     workflowType: pick(random, ["x", "y", "X"]),
     target: pick(random, ["t", "u", "v"]),
+    owner: pick(random, ["ann", "bob"]),
     kind: pick(random, ["phased", "phased", "routed"]),
   };
 }
@@ -136,6 +137,7 @@ function randomQuery(random: Random, model: StorageModel): SessionQuery {
     ...maybe({ status: SESSION_STATUSES.filter(() => random() < 0.5) }),
     ...maybe({ workflowType: pick(random, ["x", "y", "X", "z"]) }),
     ...maybe({ target: pick(random, ["t", "u", "w"]) }),
+    ...maybe({ owner: pick(random, ["ann", "bob", "eve"]) }),
     ...maybe({ kind: pick(random, ["phased", "routed", "none"]) }),
     ...maybe({ idPrefix: id.slice(0, 1 + Math.floor(random() * id.length)) }),
     ...maybe({ updatedBefore: timeOf(18 + Math.floor(random() * 12)) }),
@@ -180,7 +182,7 @@ class StorageModel {
 
 function passes(summary: SessionSummary, query: SessionQuery): boolean {
   const { status = [summary.status], idPrefix = "", updatedBefore } = query;
-  const same = (["workflowType", "target", "kind"] as const).every(
+  const same = (["workflowType", "target", "owner", "kind"] as const).every(
     (key) => query[key] === undefined || query[key] === summary[key],
   );
   const isOlder = updatedBefore === undefined || summary.updatedAt < updatedBefore;

@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import type { ApprovalRequest } from "../../phased/approval/ledger.js";
 import type { WaiverRequest } from "../../phased/approval/waivers.js";
 import type { Engine } from "../../phased/engine.js";
+import type { Followed } from "../../phased/verify/verify.js";
 import type { Metrics } from "../../runtime/operations.js";
 import type { PersonsAnswer } from "../dispatch.js";
 import { fieldNames, isOptional, type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
@@ -196,8 +197,17 @@ export function toolDescription(actions: readonly Action[]): string {
   ].join("\n");
 }
 
+/** The newest input schema, with the actions that it is for: a server makes a tool for each request, and one takes 3 ms. */
+let newest: { readonly actions: string; readonly schema: ObjectSchema } | undefined;
+
 /** Returns the input schema of all actions in one object; each call is checked against its own action's. */
 export function inputSchema(actions: readonly Action[]): ObjectSchema {
+  const key = actions.join();
+  if (newest?.actions !== key) newest = { actions: key, schema: makeInputSchema(actions) };
+  return structuredClone(newest.schema);
+}
+
+function makeInputSchema(actions: readonly Action[]): ObjectSchema {
   const used = new Set<string>(actions.flatMap((action) => parametersOf(action).all));
   const fields = Object.entries<z.ZodMiniType>(PARAMETERS).filter(([name]) => used.has(name));
   const optional = Object.fromEntries(
@@ -237,8 +247,8 @@ export type WorkflowResponse = {
   readonly [key: string]: unknown;
 };
 
-/** The options that a host adds to a call. */
-export interface DispatchOptions {
+/** The options that a host adds to a call. `signal` and `onCheck` are those of `complete_phase`. */
+export interface DispatchOptions extends Followed {
   /**
    * Asks a person during the call, if one is present; returns undefined if there is no answer. The engine checks the
    * answer like any other: unsigned, it counts only if the host allows that.

@@ -39,7 +39,8 @@ import {
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
-  const request = { phase, evidence, ...keyed(key) };
+  const { signal, onCheck } = context;
+  const request = { phase, evidence, ...keyed(key), ...(signal && { signal }), ...(onCheck && { onCheck }) };
   const result = await context.engine.completePhase(sessionId, request);
   const submitted = Object.keys(evidence);
   if (result.passed || result.awaiting === undefined) {

@@ -11,6 +11,7 @@
  */
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
+import type { Actor, Authorize } from "../../ports/actor.js";
 import { Metrics } from "../../runtime/operations.js";
 import { maxCharsFor, type ObjectSchema } from "../wire.js";
 import {
@@ -31,8 +32,12 @@ export interface WorkflowToolOptions {
   readonly name?: string;
   /** The description for agents. Default: one that says everything they need. */
   readonly description?: string;
-  /** The actions that agents may call. Default: all. */
+  /** The actions that agents may call. Default: all but `delete_session`. */
   readonly actions?: readonly Action[];
+  /** For whom the tool is, on a server that several share: it works with `engine.as(actor, authorize)`. Default: the host. */
+  readonly actor?: Actor;
+  /** What the actor may do. Default: agents see and move their own sessions alone. */
+  readonly authorize?: Authorize;
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
   /**
@@ -62,10 +67,11 @@ let dispatchCounted: typeof import("./table.js").dispatchCounted | undefined;
 
 /**
  * Creates the tool.
- * @throws {PhasegateError} `INVALID_INPUT` when `actions` contains an unknown action.
+ * @throws {PhasegateError} `INVALID_INPUT` when `actions` contains an unknown action, or the actor's name is invalid.
  */
-export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
-  const actions = checkActions(options.actions ?? ACTION_NAMES);
+export function createWorkflowTool(host: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
+  const actions = checkActions(options.actions ?? ACTION_NAMES.filter((name) => name !== "delete_session"));
+  const engine = options.actor === undefined ? host : host.as(options.actor, options.authorize);
   const name = options.name ?? "pos_workflow";
   const maxChars = maxCharsFor(options.maxTokens);
   const { absentTools = [] } = options;

@@ -16,7 +16,6 @@ import { REVEALS } from "../gate-definition.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { jsonSchemaOf, waivableFaults } from "../json-schema.js";
 import { nearest, RESERVED, shown } from "../names.js";
-import { sampleOf } from "../schema-sample.js";
 import type {
   FieldDefinition,
   FieldGate,
@@ -136,7 +135,6 @@ export function buildGate(gate: AnyGateInput | undefined): GateDefinition {
     allowOverride: gate.allowOverride ?? false,
     ...optional("jsonSchema", jsonSchema),
     ...optional("example", gate.example),
-    ...optional("sample", jsonSchema && sampleOf(gate.evidence, jsonSchema)),
     ...demandsOf(gate),
   };
 }

@@ -11,6 +11,7 @@ import type { Decision, DecisionContext, Machine } from "../../log/machine.js";
 import { type SessionKind, sessionKind } from "../../phased/log-check.js";
 import type { Clock } from "../../ports/clock.js";
 import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
+import type { Telemetry } from "../../ports/telemetry.js";
 import { parseSessionId, type SessionId } from "../../workflow/names.js";
 
 const path = z.string();
@@ -268,6 +269,7 @@ interface RecorderOptions {
   readonly clock: Clock;
   /** A key that makes the hash chain an HMAC. */
   readonly hashKey?: Uint8Array;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Reads and writes the logs of sessions. */
@@ -275,7 +277,13 @@ export class Recorder {
   readonly #kernel: Kernel<RecordedCommand, RecordedEvent, RecordedHead>;
 
   constructor(options: RecorderOptions) {
-    this.#kernel = new Kernel({ ...options, machine: recordedMachine });
+    const { storage, telemetry } = options;
+    this.#kernel = new Kernel({
+      ...options,
+      machine: recordedMachine,
+      onCommit: (commit, before) => telemetry?.committed("recorded", commit, before, storage),
+      onConflict: () => telemetry?.conflicted("recorded"),
+    });
   }
 
   /** Returns true if there is or was a log with this id. Throws `TAMPERED` if its newest commit was changed. */

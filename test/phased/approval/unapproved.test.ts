@@ -87,6 +87,7 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   statistics: ({ host }) => [host.engine.statistics()],
   reportError: NO_READER,
   close: NO_READER,
+  as: NO_READER,
   getPhase: ({ host, id }) => [1, 2, undefined].map((phase) => host.engine.getPhase(id, phase)),
   getTask: ({ host, id }) => [host.engine.getTask(id, 2, 1)],
   getDocument: ({ host, id }) => [host.engine.getDocument(id, "core/guide.md")],
@@ -118,6 +119,7 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   overrideGate: ({ host, id }) => [host.engine.overrideGate(id, { phase: 2, by: "host", reason: "seen" })],
   skipPhase: ({ host, id }) => [host.engine.skipPhase(id, { phase: 2, by: "host", reason: "seen" })],
   migrate: ({ host, id }) => [host.engine.migrate(id, { by: "host" })],
+  assign: ({ host, id }) => [host.engine.assign(id, { name: "ann" }, { by: "host" })],
   syncPlan: ({ host, id }) => [host.engine.syncPlan(id), host.engine.syncPlan(id, { preview: true })],
   deleteSession: ({ host, id }) => [host.engine.deleteSession(id)],
   // The audit reports the content of the log: it names the approval, and why it is not accepted.
@@ -154,6 +156,7 @@ const SESSION: Record<string, keyof typeof ENGINE> = {
   overrideGate: "overrideGate",
   skipPhase: "skipPhase",
   migrate: "migrate",
+  assign: "assign",
   syncPlan: "syncPlan",
   delete: "deleteSession",
   audit: "audit",

@@ -95,6 +95,7 @@ export class Model {
       case "planTicked":
       case "takeSnapshots":
       case "refuseStep":
+      case "assign":
         return true;
       case "delete":
         this.status = "deleted";

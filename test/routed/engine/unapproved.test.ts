@@ -80,6 +80,8 @@ const ENGINE: Record<string, Reader | typeof NO_READER> = {
   approve: ({ host, id, word }) => [host.engine.approve(id, word)],
   deny: ({ host, id, word }) => [host.engine.deny(id, { ...word, note: "no" })],
   listInstances: ({ host }) => [host.engine.listInstances(), host.engine.listInstances({ status: ["completed"] })],
+  as: NO_READER,
+  assign: ({ host, id }) => [host.engine.assign(id, { name: "ann" }, { by: "host" })],
   delete: ({ host, id }) => [host.engine.delete(id)],
   audit: ({ host, id }) => [host.engine.audit(id)],
   watch: ({ host, commits }) => [host.engine.start({ workflow: "GARDEN" }).then(() => commits.next())],

@@ -1,0 +1,89 @@
+/** MCP over HTTP on plain Node: several agents on one server, each with their own sessions. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+
+const release = defineWorkflow({
+  ...{ type: "release", revision: "1", name: "Release", description: "Write it down, then publish" },
+  phases: [
+    { number: 1, name: "Notes", content: "# Write the release notes" },
+    { number: 2, name: "Publish", content: "# Publish it" },
+  ],
+});
+const engine = createEngine({ storage: new MemoryStorage(), content: new MemoryContent({ workflows: [release] }) });
+
+// #region node
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createHostCheck, createToken, createTokenLogin, tokensText } from "phasegate/login";
+import { createMcpHttpHandler, registerWorkflowTool } from "phasegate/mcp";
+
+// The tokens are in a file that `phasegate tokens add` writes; here they are made on the spot.
+const [ann, bob] = ["ann", "bob"].map((name) => createToken({ name, roles: ["agent"] }, Date.now()));
+const tokens = tokensText([ann, bob].flatMap((made) => (made === undefined ? [] : [made.entry])));
+
+const mcp = createMcpHttpHandler({
+  login: createTokenLogin({ read: () => tokens }),
+  // Called for each client, or for each request; what it returns is disposed of.
+  register: (server, { actor }) => registerWorkflowTool(server, engine.as(actor)),
+  onError: (error) => console.error(error),
+});
+const checkHost = createHostCheck(); // requests to this machine's own names alone
+
+const server = createServer((incoming, outgoing) => {
+  answer(incoming, outgoing).catch(() => outgoing.destroy());
+});
+
+async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { method = "GET", url = "/" } = incoming;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
+  // A client that goes away ends its call.
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  const body = method === "POST" ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {};
+  const request = new Request(new URL(url, "http://localhost"), { method, headers, signal: gone.signal, ...body });
+  const response = checkHost(request) ?? (await mcp.fetch(request));
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.body === null) outgoing.end();
+  else await pipeline(response.body, outgoing);
+}
+
+server.requestTimeout = 60_000; // for a whole request: a slow body is given up
+server.listen(0, "127.0.0.1");
+// #endregion node
+
+await once(server, "listening");
+const address = server.address();
+assert.ok(typeof address === "object" && address !== null);
+const url = new URL(`http://127.0.0.1:${address.port}/mcp`);
+
+/** Connects an agent. */
+async function connect(token: string): Promise<Client> {
+  const client = new Client({ name: "agent", version: "1.0.0" });
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+  return client;
+}
+
+/** Calls the workflow tool. */
+async function call(client: Client, input: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: input });
+  return Object(structuredContent);
+}
+
+const [one, other] = await Promise.all([connect(ann?.token ?? ""), connect(bob?.token ?? "")]);
+const started = await call(one, { action: "start", workflow_type: "release", target_file: "CHANGELOG.md" });
+const theirs = await call(other, { action: "get_state", session_id: started.session_id });
+console.log(started.status, theirs.code); // success SESSION_NOT_FOUND
+assert.deepEqual([started.status, theirs.code], ["success", "SESSION_NOT_FOUND"]);
+assert.equal((await fetch(url, { method: "POST" })).status, 401);
+
+// #region end
+await mcp.close(10_000); // calls under way get ten seconds, then they are cancelled
+server.close();
+// #endregion end
+await Promise.all([one.close(), other.close()]);
+server.closeAllConnections();

@@ -1,0 +1,138 @@
+/** `phasegate tokens`: makes, lists and revokes tokens for a server over HTTP. tokens-file.ts reads and writes the file. */
+import { Command, InvalidArgumentError, Option } from "commander";
+import { isTokenName, type TokenEntry, tokenState } from "../login/tokens.js";
+import { ROLES, type Role } from "../ports/actor.js";
+import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { age, jsonOption, logLevelOption, notEmpty } from "./options.js";
+import { counted, print, printable, printJson, type Terminal, timeText } from "./terminal.js";
+import { TokensFile } from "./tokens-file.js";
+
+const HELP = `
+The file has no token, only salted digests. Keep it where no agent can write: whoever can write it can add a token. A running
+server sees a change with its next request.
+
+Examples:
+  phasegate tokens add ann --role approver --tokens tokens.json
+  phasegate tokens add build-agent --role agent --team web --expires 90d --tokens tokens.json
+  phasegate tokens list --tokens tokens.json
+  phasegate tokens revoke ann --tokens tokens.json`;
+
+const ADD_HELP = `
+The token is the only line on stdout. It is not stored, and not shown again. Several tokens may have one name: they are one
+actor, whose sessions are the same.
+
+Roles: agent works on its own sessions, viewer sees all, approver sees all and answers what waits for a person, operator
+does everything.`;
+
+interface FileOptions {
+  readonly tokens: string;
+}
+
+interface AddOptions extends FileOptions {
+  readonly role: readonly Role[];
+  readonly team?: string;
+  readonly expires?: number;
+}
+
+/** Returns `--tokens`. */
+export function tokensOption(): Option {
+  return new Option("--tokens <file>", "the tokens file: who may call a server over HTTP")
+    .env("PHASEGATE_TOKENS")
+    .argParser(notEmpty);
+}
+
+/** Creates `phasegate tokens`. */
+export function tokensCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("tokens")
+    .summary("make, list and revoke tokens for a server over HTTP")
+    .description("Makes, lists and revokes the tokens with which clients log in to a server over HTTP.")
+    .addHelpText("after", HELP);
+  const subcommand = (name: string, summary: string, description: string) =>
+    command
+      .command(name)
+      .summary(summary)
+      .description(description)
+      .addOption(tokensOption().makeOptionMandatory())
+      .addOption(logLevelOption());
+  subcommand("add", "print a new token, once", "Adds a token to the file, and prints it. It is not shown again.")
+    .argument("<name>", "name of the actor, the owner of the sessions that are started with it", tokenName)
+    .addOption(
+      new Option("--role <role>", `what the actor may do (${ROLES.join(", ")}); may be repeated`)
+        .argParser((value: string, before: readonly Role[] = []) => [...before, role(value)])
+        .makeOptionMandatory(),
+    )
+    .option("--team <team>", "team of the sessions that the actor starts", tokenName)
+    .option(
+      "--expires <age>",
+      "how long the token counts, such as 12h or 90d; without it, until it is revoked",
+      lifetime,
+    )
+    .addHelpText("after", ADD_HELP)
+    .action(async (name: string, { tokens, role: roles, team, expires }: AddOptions) => {
+      const ends = expires === undefined ? {} : { expires: Date.now() + expires };
+      const file = new TokensFile(tokens);
+      const { token, entry } = await file.add({ name, roles, ...(team !== undefined && { team }), ...ends });
+      print(terminal, token);
+      terminal.stderr.write(`${described(entry, Date.now())}. It is not shown again.\n`);
+      setExitCode(EXIT.ok);
+    });
+  const listing = "Lists the tokens in the file: whose they are, what they allow, and whether they count.";
+  subcommand("list", "list the tokens, without the secrets", listing)
+    .addOption(jsonOption())
+    .action(({ tokens, json }: FileOptions & { json?: true }) => {
+      const [entries, now] = [new TokensFile(tokens).list(), Date.now()];
+      if (json) {
+        const shown = entries.map(({ salt: _, hash: __, ...entry }) => ({ ...entry, state: tokenState(entry, now) }));
+        printJson(terminal, { tokens: shown });
+      } else {
+        for (const entry of entries) print(terminal, described(entry, now));
+        if (entries.length === 0) print(terminal, "No tokens.");
+      }
+      setExitCode(EXIT.ok);
+    });
+  const revoking = "Revokes a token by its id, or all tokens of a name. A running server refuses them from then on.";
+  subcommand("revoke", "revoke a token, or all of a name", revoking)
+    .argument("<name-or-id>", "name of the actor, or id of one token")
+    .action(async (nameOrId: string, { tokens }: FileOptions) => {
+      const { found, revoked } = await new TokensFile(tokens).revoke(nameOrId);
+      if (found === 0) {
+        const hint = "See `phasegate tokens list`.";
+        throw new CommandFailure(`${printable(nameOrId)} has no token`, EXIT.problems, hint);
+      }
+      print(terminal, `Revoked ${counted(revoked.length, "token")} of ${printable(nameOrId)}.`);
+      setExitCode(EXIT.ok);
+    });
+  return command;
+}
+
+/** Returns a line about a token. */
+function described(entry: TokenEntry, now: number): string {
+  const { id, name, roles, team, created, expires, revoked } = entry;
+  const ends = { valid: "", expired: "expired ", revoked: "revoked " }[tokenState(entry, now)];
+  const until = revoked ?? expires;
+  return [
+    printable(name),
+    id,
+    roles.join(", "),
+    ...(team === undefined ? [] : [`team ${printable(team)}`]),
+    `since ${timeText(created)}`,
+    ...(until === undefined ? [] : [`${ends === "" ? "until " : ends}${timeText(until)}`]),
+  ].join("  ");
+}
+
+function tokenName(value: string): string {
+  if (isTokenName(value)) return value;
+  throw new InvalidArgumentError('It must have 1 to 200 visible characters, without "://" and blanks at its ends.');
+}
+
+function role(value: string): Role {
+  const found = ROLES.find((name) => name === value);
+  if (found !== undefined) return found;
+  throw new InvalidArgumentError(`It must be one of: ${ROLES.join(", ")}.`);
+}
+
+function lifetime(value: string): number {
+  const milliseconds = age(value);
+  if (milliseconds > 0) return milliseconds;
+  throw new InvalidArgumentError("It must be more than 0.");
+}

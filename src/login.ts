@@ -1,0 +1,26 @@
+/**
+ * Who calls a server over HTTP: static tokens, OAuth 2.1, checks of Host and Origin, and quotas for each actor. Requests and
+ * answers are those of the web's standard. Needs the optional peer `@modelcontextprotocol/server`, for OAuth also `jose`,
+ * and nothing of Node's.
+ *
+ * @packageDocumentation
+ */
+
+export { createHostCheck, type HostCheckOptions } from "./login/host-check.js";
+export { firstOf } from "./login/login.js";
+export { createOAuthLogin, type OAuthLoginOptions } from "./login/oauth-login.js";
+export {
+  createQuotas,
+  type QuotaAnswer,
+  type QuotaError,
+  type QuotaLimits,
+  type QuotaOptions,
+  type QuotaRefusal,
+  type Quotas,
+  quotaError,
+  quotaResponse,
+  type VerifierPlace,
+} from "./login/quotas.js";
+export { createTokenLogin, type TokenLoginOptions } from "./login/token-login.js";
+export { createToken, type TokenEntry, type TokenRequest, tokensText } from "./login/tokens.js";
+export type { Login } from "./ports/login.js";

@@ -1,0 +1,199 @@
+/** How clients are told of changes: of the list of resources, and of sessions that they have subscribed to. */
+import { type McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import type { Engine } from "../phased/engine.js";
+import type { EngineNotifications } from "../phased/notifications.js";
+import { TIMER_MAX } from "../phased/verify/run-verifiers.js";
+import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import { formatDiagnostic } from "../workflow/diagnostic.js";
+import { guarded } from "./resources.js";
+
+/** Maximum number of sessions that one client may subscribe to. */
+const SUBSCRIPTIONS_MAX = 100;
+/** The wait before a watch that has failed begins again, in milliseconds. */
+const AGAIN_MS = 5000;
+/** What the URI of a session begins with. */
+const SESSION = "phasegate://session/";
+
+/** The subscriptions of one client. */
+export interface Subscriptions {
+  /** Sends updates of a resource from now on. Rejects if there is no such session for this client. */
+  subscribe(uri: string): Promise<void>;
+  /** Ends all of them. */
+  dispose(): void;
+}
+
+/**
+ * Lets a client subscribe to sessions: it is told of each commit, whichever process has appended it. The storage is watched
+ * only while there are subscriptions.
+ */
+export function registerSubscriptions(server: McpServer, engine: Engine): Subscriptions {
+  const subscribed = new Map<string, string>();
+  let watching: AbortController | undefined;
+  const end = () => {
+    watching?.abort();
+    watching = undefined;
+  };
+  const begin = () => {
+    if (watching !== undefined) return;
+    watching = new AbortController();
+    const { signal } = watching;
+    // Asked for at once, so that no commit after the subscription is missed; throws if the storage can't be watched.
+    let commits = engine.watch({}, { signal });
+    const follow = async (): Promise<void> => {
+      while (!signal.aborted) {
+        try {
+          for await (const { sessionId } of commits) await sendUpdated(server, subscribed.get(sessionId));
+        } catch (error) {
+          engine.reportError("subscriptions", error);
+        }
+        if (signal.aborted) return;
+        await waited(AGAIN_MS, signal);
+        commits = engine.watch({}, { signal });
+        // Commits may have been missed.
+        for (const uri of subscribed.values()) await sendUpdated(server, uri);
+      }
+    };
+    void follow();
+  };
+  const subscribe = async (uri: string): Promise<void> => {
+    const id = sessionOf(uri);
+    if (id === undefined) throw refused(uri, `only sessions, ${SESSION}{id}, can be subscribed to`);
+    if (!subscribed.has(id) && subscribed.size >= SUBSCRIPTIONS_MAX) {
+      throw refused(uri, `a client may subscribe to ${SUBSCRIPTIONS_MAX} sessions`);
+    }
+    await guarded(new URL(uri), async () => {
+      begin();
+      await engine.getState(id);
+    }).catch((error: unknown) => {
+      if (subscribed.size === 0) end();
+      throw error;
+    });
+    subscribed.set(id, uri);
+  };
+  server.server.registerCapabilities({ resources: { subscribe: true } });
+  server.server.setRequestHandler("resources/subscribe", async ({ params }) => {
+    await subscribe(params.uri);
+    return {};
+  });
+  server.server.setRequestHandler("resources/unsubscribe", ({ params }) => {
+    subscribed.delete(sessionOf(params.uri) ?? "");
+    if (subscribed.size === 0) end();
+    return {};
+  });
+  return {
+    subscribe,
+    dispose() {
+      subscribed.clear();
+      end();
+    },
+  };
+}
+
+function sessionOf(uri: string): string | undefined {
+  const id = uri.startsWith(SESSION) ? uri.slice(SESSION.length) : "";
+  return id === "" || id.includes("/") ? undefined : id;
+}
+
+function refused(uri: string, message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { uri });
+}
+
+/** Waits; less if the signal aborts. */
+function waited(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    letProcessEnd(timer);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** Sends the notification. The client may disconnect at any time, which is not an error. */
+async function sendUpdated(server: McpServer, uri: string | undefined): Promise<void> {
+  if (uri === undefined || !server.isConnected()) return;
+  try {
+    await server.server.sendResourceUpdated({ uri });
+  } catch {
+    // The client has disconnected.
+  }
+}
+
+/** The notifications after which the list of sessions is different. */
+const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed", "failed", "deleted"];
+
+/**
+ * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling
+ * finds changed workflows. Returns a function that stops it.
+ */
+export function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {
+  const notify = () => void sendListChanged(server);
+  const stops = CHANGES.map((name) => engine.on(name, notify));
+  if (poll !== undefined) stops.push(pollWorkflows(poll, notify));
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/** Sends the notification. The client may disconnect at any time, which is not an error. */
+async function sendListChanged(server: McpServer): Promise<void> {
+  if (!server.isConnected()) return;
+  try {
+    await server.server.sendResourceListChanged();
+  } catch {
+    // The client has disconnected.
+  }
+}
+
+/** Options for polling for changed workflows. */
+export interface WorkflowPoll {
+  /** The engine's own provider. It is called directly, so that polling does not appear in the engine's metrics. */
+  readonly content: ContentProvider;
+  /** The interval, in milliseconds. */
+  readonly everyMs: number;
+}
+
+/** Calls `onChange` when the workflows have changed. Returns a function that stops the polling. */
+function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
+  let seen: string | undefined;
+  let stopped = false;
+  let polling = false;
+  const poll = async () => {
+    // Polls that take longer than the interval must not run at the same time.
+    if (polling) return;
+    polling = true;
+    const found = await fingerprint(content);
+    polling = false;
+    if (stopped || found === undefined) return;
+    if (seen !== undefined && seen !== found) onChange();
+    seen = found;
+  };
+  const timer = setInterval(() => void poll(), Math.min(everyMs, TIMER_MAX));
+  letProcessEnd(timer);
+  void poll();
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+  };
+}
+
+/** Returns undefined if the provider fails: calls that need it report that. */
+async function fingerprint(content: ContentProvider): Promise<string | undefined> {
+  try {
+    return JSON.stringify((await content.list()).map(stateOf));
+  } catch {
+    return undefined;
+  }
+}
+
+function stateOf(listing: WorkflowListing): readonly unknown[] {
+  const revision = listing.status === "ready" ? listing.definition.structure.revision : undefined;
+  return [listing.type, revision, listing.diagnostics.map(formatDiagnostic)];
+}
+
+/** Lets the process end in spite of a timer. In Node a timer is an object that keeps it alive; elsewhere it is a number. */
+export function letProcessEnd(timer: unknown): void {
+  if (typeof timer !== "object" || timer === null || !("unref" in timer)) return;
+  if (typeof timer.unref === "function") timer.unref();
+}

@@ -1,0 +1,208 @@
+/**
+ * What lives longer than one HTTP request: connections of protocol 2025, with their event streams, and the subscription
+ * streams of protocol 2026-07-28. Both belong to one actor, and their number is bounded.
+ */
+import {
+  type JSONRPCMessage,
+  type McpServer,
+  type ServerEvent,
+  type ServerEventBus,
+  type Transport,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { letProcessEnd } from "./changes.js";
+
+/** A server for one client, with what a host has registered on it. */
+export interface Made {
+  readonly server: McpServer;
+  /** Sends updates of a resource. Rejects if there is none for this client. */
+  subscribe(uri: string): Promise<void>;
+  /** Ends what the host has registered, and the connection. Can be called again. */
+  end(): Promise<void>;
+}
+
+/** How many connections and subscription streams there may be, and when unused ones end. */
+export interface ConnectionLimits {
+  readonly all: number;
+  readonly perActor: number;
+  /** In milliseconds. */
+  readonly idleMs: number;
+}
+
+/** A connection of protocol 2025, or a subscription stream. */
+export interface Connection {
+  readonly id: string;
+  readonly actor: string;
+  readonly made: Made;
+  /** Missing for a subscription stream. */
+  readonly transport?: WebStandardStreamableHTTPServerTransport;
+  /** Requests that are being answered, and open event streams. */
+  using: number;
+  /** When it was last used: milliseconds since 1970. */
+  usedAt: number;
+  /** Tells the client that it ends, as far as the protocol can, and ends it. */
+  end(): Promise<void>;
+}
+
+/** The connections of a handler. */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #onError: (error: unknown) => void;
+  readonly #open = new Map<string, Connection>();
+  /** Those that are being opened. */
+  readonly #reserved = new Set<{ readonly actor: string }>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(limits: ConnectionLimits, onError: (error: unknown) => void) {
+    this.#limits = limits;
+    this.#onError = onError;
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Returns an actor's connection; undefined if it does not exist or belongs to another actor. */
+  find(id: string, actor: string): Connection | undefined {
+    const found = this.#open.get(id);
+    return found?.actor === actor && found.transport !== undefined ? found : undefined;
+  }
+
+  /**
+   * Reserves room for one more of an actor: returns the function that gives it back, or undefined if there is none. Ends
+   * the actor's unused connection that was used longest ago, if need be.
+   */
+  reserve(actor: string): (() => void) | undefined {
+    if (!this.#makeRoom(actor)) return undefined;
+    const reservation = { actor };
+    this.#reserved.add(reservation);
+    return () => this.#reserved.delete(reservation);
+  }
+
+  #makeRoom(actor: string): boolean {
+    const own = [...this.#open.values()].filter((one) => one.actor === actor);
+    const reserved = [...this.#reserved].filter((one) => one.actor === actor).length;
+    const all = this.#open.size + this.#reserved.size;
+    if (own.length + reserved < this.#limits.perActor && all < this.#limits.all) return true;
+    const [oldest] = own.filter(({ using }) => using === 0).sort((one, other) => one.usedAt - other.usedAt);
+    if (oldest === undefined) return false;
+    this.close(oldest.id);
+    return true;
+  }
+
+  /** Adds a connection of protocol 2025: connects the server to a new transport, which gives it its id. */
+  async connect(actor: string, made: Made, keepAliveMs: number): Promise<Connection> {
+    const id = crypto.randomUUID();
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessionclosed: () => this.close(id),
+      keepAliveMs,
+    });
+    transport.onerror = this.#onError;
+    await made.server.connect(transport);
+    return this.#add({ id, actor, made, transport, using: 0, usedAt: Date.now(), end: () => made.end() });
+  }
+
+  /** Adds a subscription stream: what the server sends goes to its bus. */
+  async listen(actor: string, made: Made, listening: Listening, end: () => Promise<void>): Promise<void> {
+    await made.server.connect(listening);
+    const id = crypto.randomUUID();
+    this.#add({ id, actor, made, using: 1, usedAt: Date.now(), end });
+    listening.onEnd = () => this.close(id);
+    if (!listening.isOpen) this.close(id);
+  }
+
+  #add(connection: Connection): Connection {
+    this.#open.set(connection.id, connection);
+    if (this.#timer === undefined) {
+      this.#timer = setInterval(() => this.#closeUnused(), Math.min(this.#limits.idleMs, 30_000));
+      letProcessEnd(this.#timer);
+    }
+    return connection;
+  }
+
+  /** Ends a connection. */
+  close(id: string): void {
+    const found = this.#open.get(id);
+    this.#open.delete(id);
+    if (this.#open.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    found?.end().catch(this.#onError);
+  }
+
+  /** Ends the event streams: their clients get nothing more, and come back elsewhere. Calls under way continue. */
+  closeStreams(): void {
+    for (const [id, { transport }] of this.#open) {
+      if (transport === undefined) this.close(id);
+      else transport.closeStandaloneSSEStream();
+    }
+  }
+
+  closeAll(): void {
+    for (const id of this.#open.keys()) this.close(id);
+  }
+
+  /** The servers of all clients that can be told of something. */
+  servers(): McpServer[] {
+    return [...this.#open.values()].map(({ made }) => made.server);
+  }
+
+  #closeUnused(): void {
+    const before = Date.now() - this.#limits.idleMs;
+    for (const [id, { using, usedAt }] of this.#open) if (using === 0 && usedAt < before) this.close(id);
+  }
+}
+
+/**
+ * Connects a server to one subscription stream of protocol 2026-07-28: the SDK makes the stream and listens on the bus,
+ * and what the server sends of changes is published there. It hears only of what its own actor may see.
+ */
+export class Listening implements Transport, ServerEventBus {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport["onmessage"];
+  /** Called when the client or the SDK has ended the stream. */
+  onEnd: () => void = () => {};
+  #listener: ((event: ServerEvent) => void) | undefined;
+
+  /** True while the stream is open. */
+  get isOpen(): boolean {
+    return this.#listener !== undefined;
+  }
+
+  subscribe(listener: (event: ServerEvent) => void): () => void {
+    this.#listener = listener;
+    return () => {
+      this.#listener = undefined;
+      this.onEnd();
+    };
+  }
+
+  publish(event: ServerEvent): void {
+    this.#listener?.(event);
+  }
+
+  async start(): Promise<void> {}
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (!("method" in message)) return;
+    const uri = message.params?.uri;
+    switch (message.method) {
+      case "notifications/tools/list_changed":
+        return this.publish({ kind: "tools_list_changed" });
+      case "notifications/prompts/list_changed":
+        return this.publish({ kind: "prompts_list_changed" });
+      case "notifications/resources/list_changed":
+        return this.publish({ kind: "resources_list_changed" });
+      case "notifications/resources/updated":
+        return typeof uri === "string" ? this.publish({ kind: "resource_updated", uri }) : undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.onclose?.();
+  }
+}

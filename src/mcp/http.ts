@@ -1,0 +1,356 @@
+/**
+ * Serves many clients over MCP's Streamable HTTP: a handler from `Request` to `Response`, for any runtime. Requests of
+ * protocol 2026-07-28 are each answered by a server of their own. Clients of protocol 2025 get a connection, so that they
+ * can be asked and told things; without one, their requests are answered in the same way. connections.ts has what lives
+ * longer than a request; http-request.ts reads requests within their limits, and has the refusals.
+ */
+import {
+  createMcpHandler,
+  type Implementation,
+  isInitializeRequest,
+  isLegacyRequest,
+  McpServer,
+} from "@modelcontextprotocol/server";
+import type { Actor } from "../ports/actor.js";
+import { systemClock } from "../ports/clock.js";
+import type { Login } from "../ports/login.js";
+import { type Connection, Connections, Listening, type Made } from "./connections.js";
+import { describeCall, type HttpCall, type ReadBody, readBody, refusal, sent } from "./http-request.js";
+
+/** Something that was registered on a server, and ends with it. */
+export interface Registration {
+  /** Ends it. */
+  dispose(): void;
+  /** Sends updates of a resource, as if the client had subscribed. Rejects if there is no such resource. */
+  subscribe?(uri: string): Promise<void>;
+}
+
+/** Options of an HTTP handler. */
+export interface McpHttpOptions {
+  /**
+   * Registers the tools on a server that is made for one client, or for one request, of one actor. What it returns is
+   * disposed of with the server.
+   */
+  register(
+    server: McpServer,
+    context: { readonly actor: Actor },
+  ): Registered | readonly Registered[] | Promise<Registered | readonly Registered[]>;
+  /** Tells who calls. Default: everybody is the operator `local`; then let nobody else reach the handler. */
+  readonly login?: Login;
+  /**
+   * Counts a request of an actor with so many bytes, and returns its refusal if the actor may not make it now, as
+   * `quotaResponse` of `phasegate/login` makes it. Default: no quota.
+   */
+  readonly quota?: (actor: string, bytes: number) => Response | undefined;
+  /** The path of the endpoint. Default `/mcp`; other paths answer 404. */
+  readonly path?: string;
+  /** The name and version that clients are told. Default: `phasegate`, version 0. */
+  readonly serverInfo?: Implementation;
+  /**
+   * Gives clients of protocol 2025 a connection with memory in this process. Default true. Set it to false where the
+   * next request may reach another process: then nobody can be asked or told things during a call of theirs.
+   */
+  readonly stateful?: boolean;
+  /** Maximum size of a request body, in bytes. Default 32 MiB. */
+  readonly maxBodyBytes?: number;
+  /** Maximum number of requests of one actor that are answered at once. Default 64. */
+  readonly maxRequestsPerActor?: number;
+  /** Maximum number of connections and subscription streams. Default 2,000. */
+  readonly maxConnections?: number;
+  /** The same for one actor. The actor's unused ones make room. Default 100; without a login, `maxConnections`. */
+  readonly maxConnectionsPerActor?: number;
+  /** How long a connection of protocol 2025 is kept without a request or an open stream, in milliseconds. Default 30 min. */
+  readonly idleMs?: number;
+  /** The interval of signs of life on event streams, in milliseconds. Default 15,000. */
+  readonly keepAliveMs?: number;
+  /** Called after each request that was answered. Must not throw. */
+  readonly onCall?: (call: HttpCall) => void;
+  /** Called with errors that no client is told of, and with what was refused. Must not throw. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** What `register` may return. */
+export type Registered = Registration | undefined;
+
+/** An HTTP handler. */
+export interface McpHttpHandler {
+  /** Answers a request. Never rejects. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Tells all connected clients that a list has changed. */
+  readonly notify: { toolsChanged(): void; promptsChanged(): void; resourcesChanged(): void };
+  /** The numbers of connections, and of requests that are being answered. */
+  readonly load: () => { readonly connections: number; readonly requests: number };
+  /**
+   * Ends: refuses new requests, ends the event streams, and gives requests under way that many milliseconds (default 0).
+   * Then it cancels them. Resolves when all have ended.
+   */
+  readonly close: (graceMs?: number) => Promise<void>;
+}
+
+/** The actor of all requests without a login. */
+const LOCAL: Actor = { name: "local", roles: ["operator"] };
+/** Refusals of what may be done a little later. */
+const LATER = { retryAfterSeconds: 1 };
+const LISTEN = "subscriptions/listen";
+const SESSION_NOT_FOUND = -32001;
+
+/**
+ * Creates a handler that serves MCP over Streamable HTTP, for Node, Hono, Bun, Deno and edge runtimes alike. Check the
+ * `Host` and `Origin` of requests before it: it does not know the names that it is reached by.
+ */
+export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
+  const endpoint = new Endpoint(options);
+  return {
+    fetch: (request) => endpoint.fetch(request),
+    notify: {
+      toolsChanged: () => endpoint.tell((server) => server.sendToolListChanged()),
+      promptsChanged: () => endpoint.tell((server) => server.sendPromptListChanged()),
+      resourcesChanged: () => endpoint.tell((server) => server.sendResourceListChanged()),
+    },
+    load: () => endpoint.load(),
+    close: (graceMs = 0) => endpoint.close(graceMs),
+  };
+}
+
+/** Who makes a request, and what it says. */
+interface Asked {
+  readonly request: Request;
+  readonly actor: Actor;
+  /** Missing for requests without a body. */
+  readonly read: Extract<ReadBody, { ok: true }> | undefined;
+  /** What is done when the response is complete, or the client has gone. */
+  readonly after: (() => void)[];
+}
+
+class Endpoint {
+  readonly #options: McpHttpOptions;
+  readonly #connections: Connections;
+  readonly #keepAliveMs: number;
+  /** The number of requests that are being answered, by actor. */
+  readonly #running = new Map<string, number>();
+  /** Cancels the requests without a connection that are being answered. */
+  readonly #cancels = new Set<() => Promise<unknown>>();
+  #idle: (() => void)[] = [];
+  #isClosing = false;
+
+  constructor(options: McpHttpOptions) {
+    this.#options = options;
+    const { maxConnections: all = 2000, idleMs = 30 * 60_000, keepAliveMs = 15_000 } = options;
+    const { maxConnectionsPerActor: perActor = options.login === undefined ? all : 100 } = options;
+    this.#connections = new Connections({ all, perActor, idleMs }, this.#report);
+    this.#keepAliveMs = keepAliveMs;
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    try {
+      return await this.#answer(request);
+    } catch (error) {
+      this.#report(error);
+      return refusal(500, "internal error: try again, and tell the person who runs this server if it fails again");
+    }
+  }
+
+  tell(send: (server: McpServer) => void): void {
+    for (const server of this.#connections.servers()) if (server.isConnected()) send(server);
+  }
+
+  load() {
+    return { connections: this.#connections.size, requests: this.#count() };
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    this.#connections.closeStreams();
+    await this.#untilIdle(graceMs);
+    const cancelled = [...this.#cancels].map((cancel) => cancel());
+    this.#connections.closeAll();
+    await Promise.all(cancelled);
+  }
+
+  readonly #report = (error: unknown): void => this.#options.onError?.(error);
+
+  async #answer(request: Request): Promise<Response> {
+    const { login, path = "/mcp", maxBodyBytes, maxRequestsPerActor = 64, onCall, quota } = this.#options;
+    const document = login?.metadata?.(request);
+    if (document !== undefined) return document;
+    if (new URL(request.url).pathname !== path) return refusal(404, `there is nothing at this path: use ${path}`);
+    const actor = login === undefined ? LOCAL : await login.authenticate(request);
+    if (actor instanceof Response) return actor;
+    if ((this.#running.get(actor.name) ?? 0) >= maxRequestsPerActor) {
+      this.#report(new Error(`${actor.name} has ${maxRequestsPerActor} requests under way`));
+      return refusal(503, `you have ${maxRequestsPerActor} requests under way: wait for one to end`, LATER);
+    }
+    const begun = systemClock.elapsed();
+    const release = this.#take(actor.name);
+    const after = [release];
+    const done = () => {
+      for (const call of after) call();
+    };
+    try {
+      const read = request.method === "POST" ? await readBody(request, maxBodyBytes) : undefined;
+      if (read?.ok === false) {
+        this.#report(new Error(`${actor.name}: ${read.reason}`));
+        release();
+        return read.response;
+      }
+      const refused = read?.hasRequest ? quota?.(actor.name, read.bytes) : undefined;
+      if (refused !== undefined) {
+        release();
+        return refused;
+      }
+      const response = await this.#route({ request, actor, read, after });
+      const call = describeCall(read?.value);
+      const { status } = response;
+      if (call !== undefined) {
+        after.push(() => onCall?.({ actor: actor.name, ...call, status, milliseconds: systemClock.elapsed() - begun }));
+      }
+      // A stream without an end of its own is no request under way.
+      if (request.method === "GET" || read?.method === LISTEN) release();
+      return sent(response, done, this.#report);
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  async #route(asked: Asked): Promise<Response> {
+    const { request, actor, read } = asked;
+    const legacy = await isLegacyRequest(request, read?.value);
+    const id = request.headers.get("mcp-session-id");
+    const connection = legacy && id !== null ? this.#connections.find(id, actor.name) : undefined;
+    const isAnswer = read !== undefined && !read.hasRequest;
+    if (this.#isClosing && !(isAnswer && connection !== undefined) && request.method !== "DELETE") {
+      return refusal(503, "the server is ending: come back", LATER);
+    }
+    if (legacy && id !== null) {
+      if (connection === undefined)
+        return refusal(404, "session not found: initialize again", { code: SESSION_NOT_FOUND });
+      return this.#use(connection, asked);
+    }
+    // There is nobody whom it could tell anything.
+    if (isAnswer) return new Response(null, { status: 202 });
+    const { stateful = true } = this.#options;
+    if (legacy && stateful && isInitializeRequest(read?.value)) return this.#connect(asked);
+    return this.#exchange(asked, !legacy && read?.method === LISTEN);
+  }
+
+  /** Opens a connection of protocol 2025. */
+  async #connect(asked: Asked): Promise<Response> {
+    const { actor } = asked;
+    const release = this.#connections.reserve(actor.name);
+    if (release === undefined) return this.#full(actor);
+    let connection: Connection;
+    try {
+      const made = await this.#make(actor);
+      connection = await this.#connections.connect(actor.name, made, this.#keepAliveMs);
+    } finally {
+      release();
+    }
+    const response = await this.#use(connection, asked);
+    if (!response.ok) this.#connections.close(connection.id);
+    return response;
+  }
+
+  #full(actor: Actor): Response {
+    this.#report(new Error(`${actor.name} can't open more connections`));
+    return refusal(503, "too many connections: close one, or come back", LATER);
+  }
+
+  #use(connection: Connection, { request, read, after }: Asked): Promise<Response> {
+    const { transport } = connection;
+    if (transport === undefined) throw new Error("a subscription stream takes no requests");
+    connection.using += 1;
+    after.push(() => {
+      connection.using -= 1;
+      connection.usedAt = Date.now();
+    });
+    return transport.handleRequest(request, read && { parsedBody: read.value });
+  }
+
+  /** Answers one request with a server of its own. */
+  async #exchange({ request, actor, read, after }: Asked, isListening: boolean): Promise<Response> {
+    const release = isListening ? this.#connections.reserve(actor.name) : () => {};
+    if (release === undefined) return this.#full(actor);
+    after.push(release);
+    const made: Made[] = [];
+    const listening = new Listening();
+    const make = async () => {
+      const one = await this.#make(actor);
+      made.push(one);
+      return one.server;
+    };
+    const handler = createMcpHandler(make, { bus: listening, keepAliveMs: this.#keepAliveMs, onerror: this.#report });
+    const cancel = async () => {
+      await handler.close();
+      for (const one of made) await one.end();
+    };
+    this.#cancels.add(cancel);
+    const end = () => {
+      this.#cancels.delete(cancel);
+      cancel().catch(this.#report);
+    };
+    const response = await handler.fetch(request, read && { parsedBody: read.value });
+    const [listener] = made;
+    if (!listening.isOpen || listener === undefined) {
+      after.push(end);
+      return response;
+    }
+    this.#cancels.delete(cancel);
+    await this.#connections.listen(actor.name, listener, listening, cancel);
+    release();
+    for (const uri of read?.subscriptions ?? []) {
+      // A resource that does not exist for this actor has no updates.
+      await listener.subscribe(uri).catch(this.#report);
+    }
+    return response;
+  }
+
+  async #make(actor: Actor): Promise<Made> {
+    const { serverInfo = { name: "phasegate", version: "0" }, register } = this.#options;
+    const server = new McpServer(serverInfo);
+    const registered = [await register(server, { actor })].flat().filter((one) => one !== undefined);
+    let isOver = false;
+    return {
+      server,
+      async subscribe(uri) {
+        await Promise.any(registered.map(async (one) => one.subscribe?.(uri) ?? Promise.reject(new Error(uri))));
+      },
+      async end() {
+        if (isOver) return;
+        isOver = true;
+        for (const one of registered) one.dispose();
+        await server.close();
+      },
+    };
+  }
+
+  /** Counts a request as under way. Returns the function that ends this; it can be called again. */
+  #take(actor: string): () => void {
+    this.#running.set(actor, (this.#running.get(actor) ?? 0) + 1);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const left = (this.#running.get(actor) ?? 1) - 1;
+      if (left > 0) this.#running.set(actor, left);
+      else this.#running.delete(actor);
+      if (this.#running.size === 0) for (const wake of this.#idle.splice(0)) wake();
+    };
+  }
+
+  #count(): number {
+    return [...this.#running.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Resolves when no request is under way, or after that many milliseconds. */
+  async #untilIdle(graceMs: number): Promise<void> {
+    if (this.#running.size === 0 || graceMs <= 0) return;
+    await new Promise<void>((resolve) => {
+      const stop = systemClock.after(graceMs, resolve);
+      this.#idle.push(() => {
+        stop();
+        resolve();
+      });
+    });
+  }
+}

@@ -1,0 +1,109 @@
+/** The tools of a workspace, the search tool and the prompt `run_workflow`, on a host's own MCP server. */
+import { completable, type McpServer } from "@modelcontextprotocol/server";
+import * as z from "zod";
+import type { SearchTool } from "../tools/search-tool.js";
+import { passThroughSchema } from "../tools/wire.js";
+import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
+import { publishedInput } from "../workspace/tools/tool.js";
+import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
+import { callOf, outcomeOf, type WatchedTools } from "./calls.js";
+import { callResult } from "./tools.js";
+
+/**
+ * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server
+ * (`@modelcontextprotocol/server` 2.x).
+ */
+export function registerSearchTool(server: McpServer, tool: SearchTool, { telemetry }: WatchedTools = {}): void {
+  server.registerTool(
+    tool.name,
+    {
+      title: "Search standards",
+      description: tool.description,
+      inputSchema: tool.inputSchema,
+      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    },
+    async (input, ctx) => {
+      const answer = await (telemetry === undefined
+        ? tool.handler(input)
+        : telemetry.measure(
+            callOf(tool.name, [], input, ctx),
+            () => tool.handler(input),
+            (found) => outcomeOf(found, found.status === "error"),
+          ));
+      return callResult(answer, answer.status === "error");
+    },
+  );
+}
+
+/** The output schema of all workspace tools. It is short because each tool publishes it. */
+const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
+
+/**
+ * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
+ * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
+ * connection, so its client may write only to the sessions that it has created or reopened. Returns the connection.
+ */
+export function registerWorkspaceTools(
+  server: McpServer,
+  workspace: Pick<Workspace, "connect">,
+  { telemetry, ...options }: ConnectOptions & WatchedTools = {},
+): WorkspaceConnection {
+  const connection = workspace.connect(options);
+  for (const tool of connection.tools) {
+    const { name, title, description, readOnly } = tool;
+    server.registerTool(
+      name,
+      {
+        title,
+        description,
+        inputSchema: passThroughSchema(publishedInput(tool)),
+        outputSchema: passThroughSchema(ANSWER),
+        annotations: {
+          readOnlyHint: readOnly,
+          // Saving an output again replaces it; the other tools only add. The hint is not defined for tools that only read.
+          ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
+          openWorldHint: false,
+        },
+      },
+      async (input, ctx) => {
+        const result = await (telemetry === undefined
+          ? connection.call(name, input)
+          : telemetry.measure(
+              callOf(name, [], input, ctx),
+              () => connection.call(name, input),
+              (answer) => outcomeOf(answer, !answer.success),
+            ));
+        return callResult(result, !result.success);
+      },
+    );
+  }
+  return connection;
+}
+
+/**
+ * Registers the prompt `run_workflow` with a host's own MCP server: the text of `workflowInstructions` with the current
+ * workflows, and the one that the user chose. Sections can be removed or replaced.
+ */
+export function registerWorkflowPrompt(
+  server: McpServer,
+  workspace: Pick<Workspace, "workflows" | "variables">,
+  options: Pick<InstructionsContext, "sections"> = {},
+): void {
+  const names = async (prefix: string) =>
+    (await workspace.workflows()).map(({ name }) => name).filter((name) => name.startsWith(prefix));
+  const workflow = completable(z.string().describe("The workflow's name"), names).optional();
+  server.registerPrompt(
+    "run_workflow",
+    {
+      title: "Run a workflow",
+      description: "How to run a workflow with the tools of this server",
+      argsSchema: z.object({ workflow }),
+    },
+    async ({ workflow: wanted }) => {
+      const { variables } = workspace;
+      const text = workflowInstructions({ ...options, variables, workflows: await workspace.workflows() });
+      const task = wanted === undefined ? "Ask me which workflow to run." : `Run the workflow ${wanted} now.`;
+      return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
+    },
+  );
+}

@@ -1,0 +1,199 @@
+/**
+ * Spans around work. Whatever goes wrong with a span, the work runs exactly once, and its outcome is the caller's. A span
+ * has the session's id if its work was about one session alone, and then a link to the span of the session's first commit.
+ */
+import {
+  type Attributes,
+  type Context,
+  context,
+  createContextKey,
+  createTraceState,
+  diag,
+  isSpanContextValid,
+  type Span,
+  type SpanContext,
+  type SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import { isPhasegateError } from "../errors.js";
+import { RecentMap } from "../runtime/cache.js";
+import { cut } from "./metrics.js";
+
+/** Work that gets a span. */
+export interface Work {
+  /** The span's name: of few values. */
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly attributes: Attributes;
+  /** The session that it is about, if that is known. */
+  readonly sessionId?: string | undefined;
+  /** The span of the client that asked for it. */
+  readonly remote?: SpanContext | undefined;
+}
+
+/** The end of work. */
+export interface End {
+  /** The type of the error, if it failed. */
+  readonly error?: string | undefined;
+  /** Attributes that are known at the end. */
+  readonly attributes?: Attributes | undefined;
+  readonly sessionId?: string | undefined;
+}
+
+/** Work that is under way. */
+interface Open {
+  readonly span: Span;
+  /** The sessions that it was about: two stand for many. */
+  readonly sessions: Set<string>;
+  readonly parent: Open | undefined;
+}
+
+const OPEN = createContextKey("phasegate.work");
+
+/** How many sessions' first commits are remembered. */
+const FIRSTS_KEPT = 10_000;
+
+/** Runs work in spans. */
+export class Spans {
+  readonly #tracer: Tracer;
+  readonly #firsts = new RecentMap<string, SpanContext>(FIRSTS_KEPT);
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer;
+  }
+
+  /** Runs work once in a span of its own. `onEnd` records it, and returns what the span gets at its end. */
+  async run<T>(work: Work, run: () => Promise<T>, onEnd: (end: Ended<T>) => End | undefined): Promise<T> {
+    const begun = performance.now();
+    const opened = safely(() => this.open(work));
+    const running: { promise?: Promise<T> } = {};
+    const begin = async () => run();
+    if (opened !== undefined) {
+      safely(() =>
+        context.with(opened.context, () => {
+          running.promise = begin();
+        }),
+      );
+    }
+    running.promise ??= begin();
+    const end = (outcome: Outcome<T>) => {
+      const seconds = (performance.now() - begun) / 1000;
+      const known = safely(() => onEnd({ ...outcome, seconds }));
+      const failed = outcome.ok ? undefined : outcome.error;
+      if (opened !== undefined) safely(() => this.close(opened.open, { error: failed, ...known }));
+    };
+    let result: T;
+    try {
+      result = await running.promise;
+    } catch (error) {
+      end({ ok: false, error: errorType(error) });
+      throw error;
+    }
+    end({ ok: true, result });
+    return result;
+  }
+
+  /** Begins a span. */
+  open({ name, kind, attributes, sessionId, remote }: Work): { readonly open: Open; readonly context: Context } {
+    const active = context.active();
+    const around = trace.getSpanContext(active);
+    const from = remote === undefined ? active : trace.setSpanContext(active, remote);
+    // The span of the transport is no parent then, but must be found.
+    const links = remote === undefined || around === undefined ? [] : [{ context: around }];
+    const span = this.#tracer.startSpan(name, { kind, attributes, links }, from);
+    const parent = openIn(active);
+    const open: Open = { span, sessions: new Set(), parent };
+    if (sessionId !== undefined) touch(open, sessionId);
+    return { open, context: trace.setSpan(from, span).setValue(OPEN, open) };
+  }
+
+  /** Ends a span. */
+  close({ span, sessions }: Open, { error, attributes, sessionId }: End): void {
+    if (sessionId !== undefined) sessions.add(sessionId);
+    const [only, ...others] = sessions;
+    if (only !== undefined && others.length === 0) {
+      span.setAttribute("phasegate.session.id", cut(only));
+      const first = this.#firsts.get(only);
+      if (first !== undefined && first.spanId !== span.spanContext().spanId) span.addLink({ context: first });
+    }
+    if (attributes !== undefined) span.setAttributes(attributes);
+    if (error !== undefined) span.setAttribute("error.type", error).setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  }
+
+  /** Notes that the work under way is about a session; `first` if it has just made the session's first commit. */
+  about(sessionId: string, first = false): void {
+    const open = openIn(context.active());
+    if (open === undefined) return;
+    touch(open, sessionId);
+    if (first) this.#firsts.set(sessionId, open.span.spanContext());
+  }
+}
+
+/** How work ended. */
+type Outcome<T> = { readonly ok: true; readonly result: T } | { readonly ok: false; readonly error: string };
+/** How work ended, and when. */
+export type Ended<T> = Outcome<T> & { readonly seconds: number };
+
+function openIn(active: Context): Open | undefined {
+  const value = active.getValue(OPEN);
+  return isOpen(value) ? value : undefined;
+}
+
+function isOpen(value: unknown): value is Open {
+  return typeof value === "object" && value !== null && "span" in value && "sessions" in value;
+}
+
+function touch(open: Open, sessionId: string): void {
+  for (let one: Open | undefined = open; one !== undefined; one = one.parent) {
+    if (one.sessions.size < 2) one.sessions.add(sessionId);
+  }
+}
+
+/** Returns the type of an error, of few values: the code of one of this library, else the name of its class. */
+function errorType(error: unknown): string {
+  if (isPhasegateError(error)) return error.code;
+  return error instanceof Error ? cut(error.name) : "_OTHER";
+}
+
+/** Runs what must not fail a call, such as a call of the SDK; its failure goes to OpenTelemetry's own log. */
+export function safely<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (error) {
+    reportFailure(error);
+    return undefined;
+  }
+}
+
+/** Tells OpenTelemetry's own log of a failure. */
+export function reportFailure(error: unknown): void {
+  try {
+    diag.error("phasegate: telemetry failed", error);
+  } catch {
+    // A host's logger that throws has nobody left to tell.
+  }
+}
+
+/** A W3C traceparent of any version that has the fields of the first one. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/;
+/** The longest `tracestate`, as W3C recommends, in characters. */
+const TRACESTATE_MAX = 512;
+
+/** Reads the client's span out of what it sends with a request: MCP uses W3C's names, whatever the host propagates with. */
+export function remoteSpan(meta: Readonly<Record<string, unknown>> | undefined): SpanContext | undefined {
+  const { traceparent, tracestate } = meta ?? {};
+  if (typeof traceparent !== "string") return undefined;
+  const [, traceId = "", spanId = "", flags = ""] = TRACEPARENT.exec(traceparent.trim()) ?? [];
+  const state = typeof tracestate === "string" && tracestate.length <= TRACESTATE_MAX ? tracestate : undefined;
+  const remote: SpanContext = {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & 1,
+    isRemote: true,
+    ...(state === undefined ? {} : { traceState: createTraceState(state) }),
+  };
+  return isSpanContextValid(remote) ? remote : undefined;
+}

@@ -1,0 +1,275 @@
+import { type AccessRequest, type Actor, byOwner, type Engine } from "phasegate";
+import { FakeClock } from "phasegate/testing";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { built } from "../support/workflows.js";
+
+const ANN: Actor = { name: "ann", team: "red" };
+const BOB: Actor = { name: "bob" };
+
+/** An engine that Ann and Bob share; Ann has a session. */
+async function shared() {
+  const made = makeEngine();
+  const [ann, bob] = [made.engine.as(ANN), made.engine.as(BOB)];
+  return { ...made, ann, bob, id: await startTwoPhases(ann) };
+}
+
+/** Every call on one session. */
+const CALLS: Record<string, (engine: Engine, id: string) => Promise<unknown>> = {
+  getPhase: (engine, id) => engine.getPhase(id),
+  getTask: (engine, id) => engine.getTask(id, 1, 1),
+  getDocument: (engine, id) => engine.getDocument(id, "guide.md"),
+  completeTask: (engine, id) => engine.completeTask(id, { phase: 1, task: 1 }),
+  completePhase: (engine, id) => engine.completePhase(id, { phase: 1, evidence: built }),
+  getApproval: (engine, id) => engine.getApproval(id),
+  approve: (engine, id) => engine.approve(id, { by: "bob", evidenceHash: "" }),
+  deny: (engine, id) => engine.deny(id, { by: "bob", evidenceHash: "", note: "no" }),
+  requestWaiver: (engine, id) => engine.requestWaiver(id, { phase: 1, fields: ["summary"], reason: "can't" }),
+  getWaiver: (engine, id) => engine.getWaiver(id),
+  waive: (engine, id) => engine.waive(id, { by: "bob", request: "x" }),
+  denyWaiver: (engine, id) => engine.denyWaiver(id, { by: "bob", request: "x", note: "no" }),
+  getState: (engine, id) => engine.getState(id),
+  getFullState: (engine, id) => engine.getFullState(id),
+  artifact: (engine, id) => engine.artifact(id, 1),
+  getOptions: (engine, id) => engine.getOptions(id),
+  commits: (engine, id) => engine.commits(id),
+  history: (engine, id) => engine.history(id),
+  refusals: (engine, id) => engine.refusals(id),
+  errors: (engine, id) => engine.errors(id),
+  pause: (engine, id) => engine.pause(id),
+  resume: (engine, id) => engine.resume(id),
+  retryPhase: (engine, id) => engine.retryPhase(id, { phase: 1 }),
+  rollback: (engine, id) => engine.rollback(id, { to: 1 }),
+  overrideGate: (engine, id) => engine.overrideGate(id, { phase: 1, by: "bob", reason: "x" }),
+  skipPhase: (engine, id) => engine.skipPhase(id, { phase: 1, by: "bob", reason: "x" }),
+  migrate: (engine, id) => engine.migrate(id, { by: "bob" }),
+  syncPlan: (engine, id) => engine.syncPlan(id),
+  assign: (engine, id) => engine.assign(id, BOB, { by: "bob" }),
+  deleteSession: (engine, id) => engine.deleteSession(id),
+  audit: (engine, id) => engine.audit(id),
+};
+
+/** The methods that take no session's id. */
+const WITHOUT_ID = [
+  "on",
+  "session",
+  "listWorkflows",
+  "start",
+  "listSessions",
+  "watch",
+  "cleanup",
+  "statistics",
+  "metrics",
+];
+const OTHERS = ["reportError", "close", "approvals", "waivers", "as", "constructor"];
+
+describe("the session of somebody else", () => {
+  it("is tried with every method of the engine", () => {
+    const names = new Set<string>();
+    for (let at = Object.getPrototypeOf(makeEngine().engine); at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+      for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+    }
+    expect([...names].sort()).toEqual([...Object.keys(CALLS), ...WITHOUT_ID, ...OTHERS].sort());
+  });
+
+  it.each(Object.entries(CALLS))("%s answers as if there were none", async (_, call) => {
+    const { bob, engine, id } = await shared();
+    const before = await engine.commits(id);
+    const missing = `${id.slice(0, -8)}00000000`;
+    const [foreign, absent] = [await failure(call(bob, id)), await failure(call(bob, missing))];
+    expect(foreign.code).toBe("SESSION_NOT_FOUND");
+    expect(foreign.message.replace(id, "ID")).toBe(absent.message.replace(missing, "ID"));
+    expect(foreign).toMatchObject({ remedy: absent.remedy, details: { sessionId: id } });
+    expect(JSON.stringify(foreign.details)).toBe(JSON.stringify(absent.details).replace(missing, id));
+    expect(await engine.commits(id)).toEqual(before);
+  });
+
+  it("takes no other time than one that there is not", async () => {
+    let waited = 0;
+    const timers = {
+      elapsed: () => 0,
+      after: (milliseconds: number, callback: () => void) => {
+        waited += milliseconds;
+        queueMicrotask(callback);
+        return () => {};
+      },
+    };
+    const { engine } = makeEngine({ clock: Object.assign(new FakeClock("2026-03-04T05:06:07.000Z"), timers) });
+    const id = await startTwoPhases(engine.as(ANN));
+    for (const asked of [id, `${id.slice(0, -8)}00000000`]) {
+      waited = 0;
+      expect((await failure(engine.as(BOB).getState(asked))).code).toBe("SESSION_NOT_FOUND");
+      expect(waited).toBe(50);
+    }
+  });
+
+  it("is in no list, no count, no hint, no cursor, and no notification", async () => {
+    const { ann, bob, engine, id } = await shared();
+    const heard: string[] = [];
+    for (const [whose, by] of Object.entries({ ann, bob })) {
+      by.on("gatePassed", ({ sessionId, owner }) => heard.push(`${whose}: ${sessionId} of ${owner}`));
+    }
+    const own = await startTwoPhases(bob, "src/b.ts");
+    await ann.completePhase(id, { phase: 1, evidence: built });
+    expect(heard).toEqual([`ann: ${id} of ann`]);
+    for (let index = 0; index < 5; index += 1) await startTwoPhases(ann, `src/${index}.ts`);
+    const page = await bob.listSessions({ limit: 1 });
+    expect(page.items.map(({ sessionId, owner }) => [sessionId, owner])).toEqual([[own, "bob"]]);
+    expect(page).toMatchObject({ total: 1 });
+    expect(page.cursor).toBeUndefined();
+    expect(await bob.listSessions({ owner: "ann" })).toMatchObject({ items: [] });
+    expect((await engine.listSessions()).total).toBe(7);
+    expect((await failure(bob.getState(`${id}x`))).remedy).not.toContain(id);
+    expect((await failure(engine.getState(`${id}x`))).remedy).toContain(id);
+    const again = await bob.start({ workflowType: "two_phases", target: "src/a.ts" });
+    expect(again.openSessions).toEqual([]);
+    expect(Object.keys(bob.metrics())).not.toContain("completePhase");
+    expect(engine.metrics().completePhase?.count).toBe(1);
+  });
+
+  it("is not watched", async () => {
+    const { ann, bob, id } = await shared();
+    const seen = bob.watch()[Symbol.asyncIterator]();
+    const first = seen.next();
+    await ann.pause(id);
+    const own = await startTwoPhases(bob, "src/b.ts");
+    expect((await first).value?.sessionId).toBe(own);
+    await seen.return?.();
+  });
+
+  it("is not found by the idempotency key that started it", async () => {
+    const { ann, bob } = await shared();
+    const request = { workflowType: "two_phases", target: "src/c.ts", idempotencyKey: "key" };
+    const [first, second] = [await ann.start(request), await bob.start(request)];
+    expect(second.replayed).toBe(false);
+    expect(second.sessionId).not.toBe(first.sessionId);
+    expect(await ann.start(request)).toMatchObject({ sessionId: first.sessionId, replayed: true });
+    await ann.pause(first.sessionId, { idempotencyKey: "pause" });
+    expect((await failure(bob.pause(first.sessionId, { idempotencyKey: "pause" }))).code).toBe("SESSION_NOT_FOUND");
+  });
+});
+
+describe("the owner", () => {
+  it("is in the first commit, in lists and in notifications, and moves the session", async () => {
+    const { ann, engine, id } = await shared();
+    const [commit] = (await engine.commits(id)).slice(-1);
+    expect(commit?.events[0]).toMatchObject({ type: "started", owner: ANN });
+    expect((await engine.listSessions()).items[0]).toMatchObject({ owner: "ann", team: "red" });
+    expect(await ann.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect(await ann.audit(id)).toMatchObject({ intact: true });
+  });
+
+  it("is the one that the host names, without an actor", async () => {
+    const { engine } = makeEngine({ owner: { name: "me" } });
+    await startTwoPhases(engine);
+    expect((await engine.listSessions({ owner: "me" })).items).toHaveLength(1);
+  });
+
+  it("is another one after the host has handed the session over", async () => {
+    const { ann, bob, engine, id } = await shared();
+    const heard: object[] = [];
+    bob.on("assigned", (notification) => heard.push(notification));
+    await engine.assign(id, BOB, { by: "the operator", note: "Ann is away" });
+    expect(heard).toMatchObject([{ sessionId: id, owner: "bob", by: "the operator" }]);
+    expect((await failure(ann.getState(id))).code).toBe("SESSION_NOT_FOUND");
+    expect((await ann.listSessions()).items).toEqual([]);
+    expect(await bob.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    const [last] = await engine.commits(id, { limit: 1 });
+    expect(last?.summary).toMatchObject({ owner: "bob" });
+    expect(last?.summary.team).toBeUndefined();
+  });
+
+  it.each(["", " ann", "a\tb", "a\u200bb", "x".repeat(201)])("is not called %j", async (name) => {
+    const { engine, id } = await shared();
+    expect(() => engine.as({ name })).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
+    expect(() => engine.as({ name: "ann", team: name })).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
+    expect((await failure(engine.assign(id, { name }, { by: "host" }))).code).toBe("INVALID_INPUT");
+  });
+});
+
+describe("an actor", () => {
+  it("who is a viewer sees all sessions, and moves none", async () => {
+    const { engine, id } = await shared();
+    const viewer = engine.as({ name: "vera", roles: ["viewer"] });
+    expect((await viewer.listSessions()).items).toHaveLength(1);
+    expect((await viewer.getState(id)).head.owner).toEqual(ANN);
+    for (const name of ["completePhase", "pause", "approve", "skipPhase", "assign", "deleteSession"]) {
+      expect((await failure(CALLS[name]?.(viewer, id) ?? Promise.resolve())).code, name).toBe("NOT_ALLOWED");
+    }
+    expect((await failure(startTwoPhases(viewer))).code).toBe("NOT_ALLOWED");
+    expect((await failure(viewer.cleanup())).code).toBe("NOT_ALLOWED");
+    expect(await viewer.statistics()).toMatchObject({ sessions: expect.anything() });
+  });
+
+  it("who is an agent gets no statistics of all sessions, and cleans nothing up", async () => {
+    const { bob } = await shared();
+    expect((await failure(bob.statistics())).code).toBe("NOT_ALLOWED");
+    expect((await failure(bob.cleanup())).code).toBe("NOT_ALLOWED");
+  });
+
+  it("who is an operator does what the host does", async () => {
+    const { engine, id } = await shared();
+    const operator = engine.as({ name: "otto", roles: ["operator"] });
+    await operator.assign(id, BOB, { by: "otto" });
+    await operator.deleteSession(id);
+    expect((await engine.listSessions()).items).toEqual([]);
+  });
+
+  it("does what the host's own rule allows", async () => {
+    const { engine, ann, id } = await shared();
+    const asked: AccessRequest[] = [];
+    const team = engine.as({ name: "rudi", team: "red" }, (request) => {
+      asked.push(request);
+      const { actor, session } = request;
+      return byOwner(request) || (session?.team !== undefined && session.team === actor.team);
+    });
+    expect(await team.completePhase(id, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+    expect(asked).toContainEqual({
+      ...{ actor: { name: "rudi", team: "red" }, action: "work", operation: "completePhase" },
+      session: expect.objectContaining({ sessionId: id, owner: "ann", team: "red", kind: "phased" }),
+    });
+    // Pages of those that the rule lets through, whose cursors name no other session.
+    const others: string[] = [];
+    for (let index = 0; index < 4; index += 1) {
+      others.push(await startTwoPhases(engine.as(BOB), `src/${index}.ts`));
+      await startTwoPhases(ann, `src/red-${index}.ts`);
+    }
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await team.listSessions({ limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+      found.push(...page.items.map(({ target }) => target));
+      cursor = page.cursor;
+      for (const other of others) expect(atob(cursor ?? "")).not.toContain(other);
+    } while (cursor !== undefined);
+    expect(found.sort()).toEqual(["src/a.ts", "src/red-0.ts", "src/red-1.ts", "src/red-2.ts", "src/red-3.ts"]);
+  });
+
+  it("shares the limit of calls at the same time, and has figures of its own", async () => {
+    const { engine } = makeEngine({ limits: { maxConcurrent: 1 } });
+    const [ann, bob] = [engine.as(ANN), engine.as(BOB)];
+    const both = await Promise.allSettled([ann.listWorkflows(), bob.listWorkflows()]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(bob.metrics()).toMatchObject({ listWorkflows: { busy: 1, count: 0 } });
+    expect(engine.metrics()).toMatchObject({ listWorkflows: { busy: 1, count: 1 } });
+  });
+
+  it("does not close the storage that others use", async () => {
+    const { engine, ann } = await shared();
+    let closed = 0;
+    const host = makeEngine({
+      storage: Object.assign(makeEngine().storage, {
+        close: async () => {
+          closed += 1;
+        },
+      }),
+    });
+    await host.engine.as(ANN).close();
+    expect(closed).toBe(0);
+    await host.engine.close();
+    expect(closed).toBe(1);
+    await ann.close();
+    expect((await engine.listSessions()).items).toHaveLength(1);
+  });
+});
