@@ -332,6 +332,51 @@ describe("the structure of a plan", () => {
       ["2 B @1", "3 C @2", "4 D @3", "! PHASE_EMPTY 1", "! PHASE_EMPTY 2", "! PHASE_EMPTY 3"],
     ],
     ["# Plan\n### Phase 1: A\n## Phase 2: B\n- [ ] **Task 1.1**: b\n", ["2 B @3", "[ ] 1.1 b @4"]],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Phase Validation Gates\n### Phase 1\n- [ ] a\n## Later\n### Phase 1 again\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate a", "! CHECKBOX_UNPLACED 8"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n## Phase 1 recap\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n### Notes\n- [ ] n\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Acceptance Criteria\n- [ ] x\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 4"],
+    ],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### Acceptance Criteria\n- [ ] x\n", ["1 A @1", "[ ] 1.1 b @2 0/1"]],
+    [
+      "## Phase 1: A\n### Acceptance Criteria\n- [ ] b\n### Work\n- [ ] a\n",
+      ["1 A @1", "[ ] 1.1 a @5", "! CHECKBOX_UNPLACED 3"],
+    ],
+    ["## Phase 1: A\n- [ ] a\n### Success Criteria\n- [ ] b\n", ["1 A @1", "[ ] 1.1 a @2", "! CHECKBOX_UNPLACED 4"]],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Phase 1 Validation Gates\n- [ ] a\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate a"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n\n## Validation Gates\n- [ ] **Task 1.2**: c\n",
+      ["1 A @1", "[ ] 1.1 b @2", "! CHECKBOX_UNPLACED 5"],
+    ],
+    ["## Phase 1: A\n### Task 1.1: a\n#### Acceptance Criteria\n", ["1 A @1", "[ ] 1.1 a @2"]],
+    [
+      "## Phase 1: A\n### Task 1.1: a\n#### Acceptance Criteria\n- **Speed**: fast\n- [ ] two\n",
+      ["1 A @1", "[ ] 1.1 a @2 0/1"],
+    ],
+    [
+      "## Phase 1: A\n### Success Criteria\n- Speed: fast\n- [ ] b\n### Work\n- [ ] a\n",
+      ["1 A @1", "[ ] 1.1 a @6", "! CHECKBOX_UNPLACED 4"],
+    ],
+    [
+      "## Phase 1: A\n- [ ] **Task 1.1**: b\n## Validation Gates\n### Phase 1 Gate\n- [ ] a\n### Phase 7 Gate\n- [ ] b\n",
+      ["1 A @1", "[ ] 1.1 b @2", "gate a", "! CHECKBOX_UNPLACED 7"],
+    ],
+    ["## Phase 1: A\n- [ ] **Task 1.1**: b\n### Phase 7 Gate\n- [ ] b\n", ["1 A @1", "[ ] 1.1 b @2", "gate b"]],
+    ["## Phase 1: A\n### 1.2 b\n## 1.1 a\n", ["1 A @1", "[ ] 1.2 b @2"]],
   ])("of %j is found", (text, expected) => {
     expect(outline(text)).toEqual(expected);
   });
