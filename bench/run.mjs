@@ -12,6 +12,7 @@ const SUITES = [
   "postgres",
   "listing",
   "sqlite",
+  "concurrent",
   "statistics",
   "inspector",
   "routed",

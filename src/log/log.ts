@@ -171,7 +171,11 @@ export class Kernel<Command, Event, Head> {
       let decided: Decided<Event, Head>;
       try {
         const known = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
-        if (known !== undefined) return await this.again(id, known);
+        if (known !== undefined) {
+          if (this.#admits === undefined || (await isCurrent())) return await this.again(id, known);
+          // The session may have been handed over meanwhile.
+          continue;
+        }
         const prepared = await prepare(newest, confirm);
         if ("answer" in prepared) {
           if (await isCurrent()) return prepared;

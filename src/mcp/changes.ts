@@ -121,7 +121,7 @@ async function sendUpdated(server: McpServer, uri: string | undefined): Promise<
 }
 
 /** The notifications after which the list of sessions is different. */
-const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed", "failed", "deleted"];
+const CHANGES: readonly (keyof EngineNotifications)[] = ["started", "completed", "failed", "deleted", "assigned"];
 
 /**
  * Tells a client that the list of resources has changed: when sessions start or end, and, if the host wishes, when polling

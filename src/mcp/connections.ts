@@ -1,6 +1,6 @@
 /**
  * What lives longer than one HTTP request: connections of protocol 2025, with their event streams, and the subscription
- * streams of protocol 2026-07-28. Both belong to one actor, and their number is bounded.
+ * streams of protocol 2026-07-28. Both belong to one actor, and their number is bounded. And how much is under way.
  */
 import {
   type JSONRPCMessage,
@@ -10,6 +10,7 @@ import {
   type Transport,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import { systemClock } from "../ports/clock.js";
 import { letProcessEnd } from "./changes.js";
 
 /** A server for one client, with what a host has registered on it. */
@@ -153,6 +154,69 @@ export class Connections {
   #closeUnused(): void {
     const before = Date.now() - this.#limits.idleMs;
     for (const [id, { using, usedAt }] of this.#open) if (using === 0 && usedAt < before) this.close(id);
+  }
+}
+
+/** The requests that are being answered, and the memory of their bodies, by actor. */
+export class Load {
+  readonly #running = new Map<string, number>();
+  readonly #bytes = new Map<string, number>();
+  #idle: (() => void)[] = [];
+
+  /** How many there are. */
+  get requests(): number {
+    return [...this.#running.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** How many there are of one actor. */
+  of(actor: string): number {
+    return this.#running.get(actor) ?? 0;
+  }
+
+  /** Counts requests as under way. Returns the function that ends this; it can be called again. */
+  take(actor: string, requests: number): () => void {
+    this.#running.set(actor, this.of(actor) + requests);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const left = this.of(actor) - requests;
+      if (left > 0) this.#running.set(actor, left);
+      else this.#running.delete(actor);
+      if (this.#running.size === 0) for (const wake of this.#idle.splice(0)) wake();
+    };
+  }
+
+  /** Counts the bytes of one request among those of its actor. `take` returns false if they are more than `max` together. */
+  memory(actor: string, max: number): { take(bytes: number): boolean; release(): void } {
+    let taken = 0;
+    return {
+      take: (bytes) => {
+        const all = (this.#bytes.get(actor) ?? 0) + bytes;
+        if (all > max) return false;
+        taken += bytes;
+        this.#bytes.set(actor, all);
+        return true;
+      },
+      release: () => {
+        const left = (this.#bytes.get(actor) ?? 0) - taken;
+        taken = 0;
+        if (left > 0) this.#bytes.set(actor, left);
+        else this.#bytes.delete(actor);
+      },
+    };
+  }
+
+  /** Resolves when no request is under way, or after that many milliseconds. */
+  async untilIdle(graceMs: number): Promise<void> {
+    if (this.#running.size === 0 || graceMs <= 0) return;
+    await new Promise<void>((resolve) => {
+      const stop = systemClock.after(graceMs, resolve);
+      this.#idle.push(() => {
+        stop();
+        resolve();
+      });
+    });
   }
 }
 

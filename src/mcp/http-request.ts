@@ -1,12 +1,12 @@
 /** One HTTP request of an MCP client: its body within limits, what it asks for, its refusal, and its response until it is sent. */
-import { isJsonContentType, readRequestBody } from "@modelcontextprotocol/server";
+import { isJsonContentType } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../workflow/json.js";
 
-/** A request that was answered, for a log. */
+/** A request that was answered, for a log. Each request of a batch is one. */
 export interface HttpCall {
   /** The name of the actor. */
   readonly actor: string;
-  /** The method of MCP, such as `tools/call`. In a batch, of its first request. */
+  /** The method of MCP, such as `tools/call`. */
   readonly method: string;
   /** The id of the request, as the client chose it. */
   readonly requestId: string | number;
@@ -31,62 +31,81 @@ export type ReadBody =
       readonly bytes: number;
       /** The method of the request; missing for batches, notifications and responses. */
       readonly method?: string;
-      /** True if a message is a request, which needs an answer. */
-      readonly hasRequest: boolean;
+      /** How many messages are requests, which need an answer. */
+      readonly requests: number;
       /** The resources that a subscription stream asks for. */
       readonly subscriptions: readonly string[];
     }
   | { readonly ok: false; readonly reason: string; readonly response: Response };
 
 /** Maximum size of a body, in bytes. */
-const BODY_BYTES = 32 * 1024 * 1024;
+export const BODY_BYTES = 32 * 1024 * 1024;
 /** How deep JSON may be nested: deeper than evidence may be, whose own limit has a better message. */
 const DEPTH_MAX = 200;
+/** Maximum number of values and keys in a body. Parsed, the smallest ones take fifty times the memory of their text. */
+const VALUES_MAX = 1_000_000;
 /** Maximum number of messages in a batch. */
 const BATCH_MAX = 100;
 /** Maximum number of resources that one stream may subscribe to. */
 const SUBSCRIPTIONS_MAX = 100;
 
+/** Refusals of what may be done a little later. */
+export const LATER = { retryAfterSeconds: 1 };
+
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 
+/** What a body may take. */
+export interface BodyLimits {
+  /** Maximum size, in bytes. Default 32 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** Maximum number of messages in a batch. */
+  readonly maxMessages: number;
+  /** Takes memory for so many bytes; false if the actor has none left. */
+  take(bytes: number): boolean;
+}
+
 /** Reads the body of a POST. */
-export async function readBody(request: Request, maxBytes = BODY_BYTES): Promise<ReadBody> {
+export async function readBody(request: Request, limits: BodyLimits): Promise<ReadBody> {
   const { headers } = request;
+  const { maxBytes = BODY_BYTES } = limits;
   const encoding = headers.get("content-encoding") ?? "identity";
   if (!isJsonContentType(headers.get("content-type")) || encoding.toLowerCase() !== "identity") {
     return refused(415, "the body must be JSON: send Content-Type: application/json, and do not compress it");
   }
-  let text: string;
+  let text: string | Unread;
   try {
-    const read = await readRequestBody(request, maxBytes);
-    if (read.tooLarge) {
-      return refused(413, `a request may have at most ${maxBytes} bytes: send less at once, and leave out long logs`);
-    }
-    text = read.text;
+    text = await readText(request, maxBytes, limits.take);
   } catch {
     return refused(400, "the body ended before it was complete: send it again", PARSE_ERROR);
   }
+  if (text === TOO_LARGE) {
+    return refused(413, `a request may have at most ${maxBytes} bytes: send less at once, and leave out long logs`);
+  }
+  if (text === NO_ROOM) {
+    const response = refusal(503, "your requests under way are too large together: wait for one to end", LATER);
+    return { ok: false, reason: "too many bytes at once", response };
+  }
+  const excess = excessOf(text);
+  if (excess !== undefined) return refused(400, excess, INVALID_REQUEST);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return refused(400, "the body is not valid JSON", PARSE_ERROR);
   }
-  if (isDeeper(value, DEPTH_MAX)) {
-    return refused(400, `JSON may be nested ${DEPTH_MAX} levels deep`, INVALID_REQUEST);
-  }
   const messages = Array.isArray(value) ? value : [value];
-  if (messages.length > BATCH_MAX) {
-    return refused(400, `a batch may have ${BATCH_MAX} messages: send fewer at once`, INVALID_REQUEST);
+  const maxMessages = Math.min(BATCH_MAX, limits.maxMessages);
+  if (messages.length > maxMessages) {
+    return refused(400, `a batch may have ${maxMessages} messages: send fewer at once`, INVALID_REQUEST);
   }
-  const hasRequest = !messages.every(isNoRequest);
+  const requests = messages.filter((message) => !isNoRequest(message)).length;
   const { method, params } = isJsonObject(value) ? value : {};
   return {
     ok: true,
     value,
     bytes: Number(headers.get("content-length") ?? text.length),
-    hasRequest,
+    requests,
     subscriptions: subscriptionsIn(params),
     ...(typeof method === "string" ? { method } : {}),
   };
@@ -105,15 +124,57 @@ export function subscriptionsIn(params: unknown): readonly string[] {
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string").slice(0, SUBSCRIPTIONS_MAX) : [];
 }
 
-/** Checks for values that are nested deeper than `max`, without recursion. */
-function isDeeper(value: unknown, max: number): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > max) return true;
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+const TOO_LARGE = Symbol("too large");
+const NO_ROOM = Symbol("no room");
+/** Why a body was not read. */
+type Unread = typeof TOO_LARGE | typeof NO_ROOM;
+
+/** Reads a body as text. */
+async function readText(
+  { headers, body }: Request,
+  maxBytes: number,
+  take: BodyLimits["take"],
+): Promise<string | Unread> {
+  if (Number(headers.get("content-length")) > maxBytes) return TOO_LARGE;
+  const decoder = new TextDecoder();
+  let [text, received] = ["", 0];
+  const reader = body?.getReader();
+  try {
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+      received += part.value.byteLength;
+      if (received > maxBytes) return TOO_LARGE;
+      if (!take(part.value.byteLength)) return NO_ROOM;
+      text += decoder.decode(part.value, { stream: true });
+    }
+  } finally {
+    reader?.releaseLock();
   }
-  return false;
+  return text + decoder.decode();
 }
+
+/** Returns what is too much in a JSON text, before it is parsed: some need gigabytes, and seconds. */
+function excessOf(text: string): string | undefined {
+  let [depth, values] = [0, 0];
+  let inText = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charCodeAt(at);
+    if (inText) {
+      if (character === BACKSLASH) at += 1;
+      else if (character === QUOTE) inText = false;
+      continue;
+    }
+    if (character === QUOTE) inText = true;
+    else if (character === COMMA || character === COLON) values += 1;
+    else if (character === BRACKET || character === BRACE) {
+      depth += 1;
+      values += 1;
+      if (depth > DEPTH_MAX) return `JSON may be nested ${DEPTH_MAX} levels deep`;
+    } else if (character === BRACKET + 2 || character === BRACE + 2) depth -= 1;
+  }
+  return values > VALUES_MAX ? `JSON may have ${VALUES_MAX} values and keys: send less at once` : undefined;
+}
+
+const [QUOTE, COMMA, COLON, BRACKET, BACKSLASH, BRACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b];
 
 function refused(status: number, reason: string, code?: number): ReadBody {
   return { ok: false, reason, response: refusal(status, reason, { code }) };
@@ -141,10 +202,16 @@ export function refusal(
 /** The longest text of a client in a log, in characters. */
 const LOGGED_MAX = 100;
 
-/** Describes the first request in a body; undefined if there is none. */
-export function describeCall(value: unknown): Omit<HttpCall, "actor" | "status" | "milliseconds"> | undefined {
-  const message = (Array.isArray(value) ? value : [value]).find((one) => !isNoRequest(one));
-  if (!isJsonObject(message)) return undefined;
+/** What the body of a request says of a call. */
+type Called = Omit<HttpCall, "actor" | "status" | "milliseconds">;
+
+/** Describes the requests in a body. */
+export function describeCalls(value: unknown): readonly Called[] {
+  return (Array.isArray(value) ? value : [value]).flatMap((message) => describeCall(message) ?? []);
+}
+
+function describeCall(message: unknown): Called | undefined {
+  if (isNoRequest(message) || !isJsonObject(message)) return undefined;
   const { method, id, params } = message;
   if (typeof method !== "string" || (typeof id !== "string" && typeof id !== "number")) return undefined;
   const { name, arguments: given } = isJsonObject(params) ? params : {};

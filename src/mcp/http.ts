@@ -14,8 +14,17 @@ import {
 import type { Actor } from "../ports/actor.js";
 import { systemClock } from "../ports/clock.js";
 import type { Login } from "../ports/login.js";
-import { type Connection, Connections, Listening, type Made } from "./connections.js";
-import { describeCall, type HttpCall, type ReadBody, readBody, refusal, sent } from "./http-request.js";
+import { type Connection, Connections, Listening, Load, type Made } from "./connections.js";
+import {
+  BODY_BYTES,
+  describeCalls,
+  type HttpCall,
+  LATER,
+  type ReadBody,
+  readBody,
+  refusal,
+  sent,
+} from "./http-request.js";
 
 /** Something that was registered on a server, and ends with it. */
 export interface Registration {
@@ -89,8 +98,8 @@ export interface McpHttpHandler {
 
 /** The actor of all requests without a login. */
 const LOCAL: Actor = { name: "local", roles: ["operator"] };
-/** Refusals of what may be done a little later. */
-const LATER = { retryAfterSeconds: 1 };
+/** How many bodies of the largest size one actor's requests may have in memory together. */
+const BODIES_AT_ONCE = 2;
 const LISTEN = "subscriptions/listen";
 const SESSION_NOT_FOUND = -32001;
 
@@ -126,11 +135,9 @@ class Endpoint {
   readonly #options: McpHttpOptions;
   readonly #connections: Connections;
   readonly #keepAliveMs: number;
-  /** The number of requests that are being answered, by actor. */
-  readonly #running = new Map<string, number>();
+  readonly #load = new Load();
   /** Cancels the requests without a connection that are being answered. */
   readonly #cancels = new Set<() => Promise<unknown>>();
-  #idle: (() => void)[] = [];
   #isClosing = false;
 
   constructor(options: McpHttpOptions) {
@@ -155,13 +162,13 @@ class Endpoint {
   }
 
   load() {
-    return { connections: this.#connections.size, requests: this.#count() };
+    return { connections: this.#connections.size, requests: this.#load.requests };
   }
 
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
     this.#connections.closeStreams();
-    await this.#untilIdle(graceMs);
+    await this.#load.untilIdle(graceMs);
     const cancelled = [...this.#cancels].map((cancel) => cancel());
     this.#connections.closeAll();
     await Promise.all(cancelled);
@@ -170,38 +177,49 @@ class Endpoint {
   readonly #report = (error: unknown): void => this.#options.onError?.(error);
 
   async #answer(request: Request): Promise<Response> {
-    const { login, path = "/mcp", maxBodyBytes, maxRequestsPerActor = 64, onCall, quota } = this.#options;
+    const { login, path = "/mcp", maxBodyBytes: maxBytes, maxRequestsPerActor = 64, onCall } = this.#options;
     const document = login?.metadata?.(request);
     if (document !== undefined) return document;
     if (new URL(request.url).pathname !== path) return refusal(404, `there is nothing at this path: use ${path}`);
     const actor = login === undefined ? LOCAL : await login.authenticate(request);
     if (actor instanceof Response) return actor;
-    if ((this.#running.get(actor.name) ?? 0) >= maxRequestsPerActor) {
+    const busy = () => {
       this.#report(new Error(`${actor.name} has ${maxRequestsPerActor} requests under way`));
       return refusal(503, `you have ${maxRequestsPerActor} requests under way: wait for one to end`, LATER);
-    }
+    };
+    if (this.#load.of(actor.name) >= maxRequestsPerActor) return busy();
     const begun = systemClock.elapsed();
-    const release = this.#take(actor.name);
-    const after = [release];
+    const release = this.#load.take(actor.name, 1);
+    const memory = this.#load.memory(actor.name, BODIES_AT_ONCE * (maxBytes ?? BODY_BYTES));
+    const after = [release, memory.release];
     const done = () => {
       for (const call of after) call();
     };
     try {
-      const read = request.method === "POST" ? await readBody(request, maxBodyBytes) : undefined;
+      const limits = { maxBytes, maxMessages: maxRequestsPerActor, take: memory.take };
+      const read = request.method === "POST" ? await readBody(request, limits) : undefined;
       if (read?.ok === false) {
         this.#report(new Error(`${actor.name}: ${read.reason}`));
-        release();
+        done();
         return read.response;
       }
-      const refused = read?.hasRequest ? quota?.(actor.name, read.bytes) : undefined;
+      // A batch is as many calls as it has requests.
+      const more = (read?.requests ?? 0) - 1;
+      if (more > 0) {
+        if (this.#load.of(actor.name) + more > maxRequestsPerActor) {
+          done();
+          return busy();
+        }
+        after.push(this.#load.take(actor.name, more));
+      }
+      const refused = read && this.#overQuota(actor.name, read);
       if (refused !== undefined) {
-        release();
+        done();
         return refused;
       }
       const response = await this.#route({ request, actor, read, after });
-      const call = describeCall(read?.value);
       const { status } = response;
-      if (call !== undefined) {
+      for (const call of describeCalls(read?.value)) {
         after.push(() => onCall?.({ actor: actor.name, ...call, status, milliseconds: systemClock.elapsed() - begun }));
       }
       // A stream without an end of its own is no request under way.
@@ -218,7 +236,7 @@ class Endpoint {
     const legacy = await isLegacyRequest(request, read?.value);
     const id = request.headers.get("mcp-session-id");
     const connection = legacy && id !== null ? this.#connections.find(id, actor.name) : undefined;
-    const isAnswer = read !== undefined && !read.hasRequest;
+    const isAnswer = read?.requests === 0;
     if (this.#isClosing && !(isAnswer && connection !== undefined) && request.method !== "DELETE") {
       return refusal(503, "the server is ending: come back", LATER);
     }
@@ -324,33 +342,12 @@ class Endpoint {
     };
   }
 
-  /** Counts a request as under way. Returns the function that ends this; it can be called again. */
-  #take(actor: string): () => void {
-    this.#running.set(actor, (this.#running.get(actor) ?? 0) + 1);
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      const left = (this.#running.get(actor) ?? 1) - 1;
-      if (left > 0) this.#running.set(actor, left);
-      else this.#running.delete(actor);
-      if (this.#running.size === 0) for (const wake of this.#idle.splice(0)) wake();
-    };
-  }
-
-  #count(): number {
-    return [...this.#running.values()].reduce((sum, count) => sum + count, 0);
-  }
-
-  /** Resolves when no request is under way, or after that many milliseconds. */
-  async #untilIdle(graceMs: number): Promise<void> {
-    if (this.#running.size === 0 || graceMs <= 0) return;
-    await new Promise<void>((resolve) => {
-      const stop = systemClock.after(graceMs, resolve);
-      this.#idle.push(() => {
-        stop();
-        resolve();
-      });
-    });
+  /** Counts a request, or those of a batch. Returns the refusal if the actor may not make so many. */
+  #overQuota(actor: string, { requests, bytes }: Pick<NonNullable<Asked["read"]>, "requests" | "bytes">) {
+    for (let counted = 0; counted < requests; counted += 1) {
+      const refused = this.#options.quota?.(actor, counted === 0 ? bytes : 0);
+      if (refused !== undefined) return refused;
+    }
+    return undefined;
   }
 }

@@ -1,8 +1,8 @@
 /** The engine of phased sessions: the public entry to every operation. They are loaded by the first call (phased.ts). */
-import { type Actor, type Authorize, byOwner, type CalledSession, checkOwner } from "../ports/actor.js";
+import { type Actor, type Authorize, byOwner, type CalledSession } from "../ports/actor.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import type { Caller } from "../runtime/access.js";
+import { type Caller, callerOf } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { PhaseNumberOf, Workflow } from "../workflow/workflow-input.js";
@@ -62,8 +62,8 @@ export class Engine extends SessionsById {
    * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
    */
   as(actor: Actor, authorize: Authorize = byOwner): Engine {
-    checkOwner(actor);
-    return new Engine(this, { actor, authorize });
+    const report = (error: unknown) => this.#notifications.notify("internalError", { operation: "authorize", error });
+    return new Engine(this, callerOf(actor, authorize, report));
   }
 
   async #load(): Promise<LoadedPhased> {

@@ -1,6 +1,7 @@
 /** Watches commits of sessions as any process appends them; each is checked before it is returned. */
 import { PhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { maySee } from "../runtime/access.js";
 import type { Operations } from "../runtime/operations.js";
 import type { SessionId } from "../workflow/names.js";
 import type { LoadedPhased } from "./session-decisions.js";
@@ -43,6 +44,8 @@ export function watchCommits(
       for (;;) {
         const commit = await next();
         if (commit === undefined) return undefined;
+        // Before it is read: one that the caller can't see must not end the watch if it is damaged.
+        if (context.caller !== undefined && !maySee(context.caller, "watch", commit.summary)) continue;
         const read = phased.readCommit(context.options, commit);
         if (await phased.isAccepted(context, read)) return read;
       }

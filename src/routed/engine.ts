@@ -17,10 +17,10 @@ import { type Receipt, readWhole } from "../log/commit.js";
 import type { AssignRequest, Keyed } from "../phased/commands.js";
 import { checkedPage, type SessionPage, withTotal } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
-import { type Actor, type Authorize, byOwner, checkOwner, type Owner } from "../ports/actor.js";
+import { type Actor, type Authorize, byOwner, type Owner } from "../ports/actor.js";
 import type { RoutedListing } from "../ports/content-provider.js";
-import type { SessionQuery } from "../ports/storage-adapter.js";
-import { admission, type Caller, listSeen, maySee, seenQuery } from "../runtime/access.js";
+import type { SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
+import { admission, type Caller, callerOf, listSeen, maySee, seenQuery } from "../runtime/access.js";
 import type { Listener } from "../runtime/notifier.js";
 import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -105,8 +105,9 @@ export class RoutedEngine {
    * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
    */
   as(actor: Actor, authorize: Authorize = byOwner): RoutedEngine {
-    checkOwner(actor);
-    return new RoutedEngine(this, { actor, authorize });
+    const { notifications } = this.#context;
+    const report = (error: unknown) => notifications.notify("internalError", { operation: "authorize", error });
+    return new RoutedEngine(this, callerOf(actor, authorize, report));
   }
 
   /** Lists all workflows; broken ones with their diagnostics. */
@@ -314,8 +315,12 @@ export class RoutedEngine {
         for (;;) {
           const commit = await next();
           if (commit === undefined) return undefined;
+          const sees = (summary: SessionSummary) =>
+            context.caller === undefined || maySee(context.caller, "watch", summary);
+          // Before it is read: one that the caller can't see must not end the watch if it is damaged.
+          if (!sees(commit.summary)) continue;
           const read = readWhole(routedMachine, commit, hashKey);
-          if (context.caller !== undefined && !maySee(context.caller, "watch", read.summary)) continue;
+          if (!sees(read.summary)) continue;
           if (await isAccepted(context, read)) return read;
         }
       }),

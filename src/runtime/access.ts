@@ -34,6 +34,31 @@ export interface Caller {
   readonly authorize: Authorize;
 }
 
+/**
+ * Returns a caller. A rule of the host's own that throws, or answers with anything but true or false, such as a promise,
+ * refuses: `report` gets the reason.
+ * @throws {PhasegateError} `INVALID_INPUT` when the actor's name or team is invalid.
+ */
+export function callerOf(actor: Actor, authorize: Authorize, report: (error: unknown) => void): Caller {
+  checkOwner(actor);
+  if (authorize === byOwner) return { actor, authorize };
+  return {
+    actor,
+    authorize(request) {
+      try {
+        const answer: unknown = authorize(request);
+        if (typeof answer === "boolean") return answer;
+        // One that rejects would end the process.
+        if (answer instanceof Promise) answer.catch(report);
+        throw new TypeError("authorize must return true or false, and no promise");
+      } catch (error) {
+        report(error);
+        return false;
+      }
+    },
+  };
+}
+
 /** Returns true if the caller may see a session. */
 export function maySee({ actor, authorize }: Caller, operation: string, session: CalledSession): boolean {
   return authorize({ actor, action: "see", operation, session });

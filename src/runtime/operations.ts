@@ -67,6 +67,11 @@ export class Operations<Context> {
     const begun = clock.elapsed();
     let success = false;
     let refused = false;
+    let isRunning = true;
+    const end = () => {
+      if (isRunning) all.#running -= 1;
+      isRunning = false;
+    };
     try {
       const loading = this.#options.context(operation);
       // No await once it is loaded, so that an operation begins with the call.
@@ -78,10 +83,14 @@ export class Operations<Context> {
       return outcome;
     } catch (error) {
       refused = isPhasegateError(error) && isStepAhead(operation, error);
-      if (all !== this && isPhasegateError(error, "SESSION_NOT_FOUND")) await conceal(clock, begun);
+      if (all !== this && isPhasegateError(error, "SESSION_NOT_FOUND")) {
+        // Guesses that wait must not keep others from calling.
+        end();
+        await conceal(clock, begun);
+      }
       throw this.#toKnownError(operation, error);
     } finally {
-      all.#running -= 1;
+      end();
       const took = clock.elapsed() - begun;
       this.metrics.record(operation, took, success, refused);
       if (all !== this) all.metrics.record(operation, took, success, refused);

@@ -5,6 +5,7 @@
  * request for its own clients.
  */
 import * as z from "zod/mini";
+import { isPhasegateError } from "../errors.js";
 import { isJsonObject } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 
@@ -238,4 +239,14 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
     (inner, key) => (typeof inner === "object" && inner !== null ? Reflect.get(inner, key) : undefined),
     value,
   );
+}
+
+/** Resolves to undefined where whoever calls may not decide: what a person was asked then waits for somebody who may. */
+export async function ifAllowed<T>(deciding: Promise<T>): Promise<T | undefined> {
+  try {
+    return await deciding;
+  } catch (error) {
+    if (isPhasegateError(error, "NOT_ALLOWED")) return undefined;
+    throw error;
+  }
 }

@@ -84,6 +84,23 @@ describe.each(GENERATIONS)("two actors of one server, with clients of protocol %
   });
 });
 
+it("a session that is handed over is a change of the new owner's list, and of nobody else's", async () => {
+  const { url, engine } = await serveTeam();
+  const told: string[] = [];
+  const listening = (token: string) => ({
+    token,
+    prepare: (made: Parameters<NonNullable<NonNullable<Parameters<typeof connectTo>[2]>["prepare"]>>[0]) =>
+      made.setNotificationHandler("notifications/resources/list_changed", () => void told.push(token)),
+  });
+  const ann = await connectTo(url, "2025", listening("ann"));
+  await connectTo(url, "2025", listening("bob"));
+  const { session_id } = await ann.ask(START);
+  await until(() => told.length > 0);
+  await engine.assign(String(session_id), { name: "bob" }, { by: "host" });
+  await until(() => told.length > 1);
+  expect(told).toEqual(["ann", "bob"]);
+});
+
 describe("the login of an HTTP endpoint", () => {
   it("is asked before anything else, and its refusal is sent", async () => {
     const { url, calls } = await serveTeam();

@@ -6,7 +6,7 @@
  * - open.ts: how a database is opened and secured against power failures; migrations, which are never changed once released.
  * - connection.ts: a write fails if the database's file was moved or replaced; locks are retried until `busyTimeout`.
  * - rows.ts: the tables, and how commits, texts and payloads become rows.
- * - append.ts: a commit must follow the newest one; a removed id is never used again.
+ * - group.ts: commits of the same time share a transaction; append.ts: a commit must follow the newest one; a removed id is never used again.
  * - projections.ts: the tables for people, written with each commit and never read.
  * - read.ts: a cache is valid only while no other connection has written; each query of a list uses one index.
  * - watch.ts: watching is polling by sequence number.
@@ -29,6 +29,7 @@ import { checkCommit, damagedIn } from "../common/session-query.js";
 import { CommitWriter, SessionRemover } from "./append.js";
 import type { Connection } from "./connection.js";
 import { asStorageFailure } from "./failures.js";
+import { CommitGroups } from "./group.js";
 import { openDatabase } from "./open.js";
 import { CommitReader, KnownSessions, SessionLister } from "./read.js";
 import { numberIn, packPayloads, type TableNames, tableNames, textIn } from "./rows.js";
@@ -81,6 +82,7 @@ export class SqliteStorage implements StorageAdapter {
   readonly #known: KnownSessions;
   readonly #reader: CommitReader;
   readonly #writer: CommitWriter;
+  readonly #groups: CommitGroups;
   readonly #lister: SessionLister;
   readonly #remover: SessionRemover;
   readonly #feed: CommitFeed;
@@ -93,6 +95,7 @@ export class SqliteStorage implements StorageAdapter {
     this.#known = new KnownSessions(connection, ownsDatabase);
     this.#reader = new CommitReader(connection, names, this.#known);
     this.#writer = new CommitWriter(connection, names, this.#known);
+    this.#groups = new CommitGroups(connection, this.#writer, this.#known);
     this.#lister = new SessionLister(connection, names);
     this.#remover = new SessionRemover(connection, names);
     this.#feed = new CommitFeed(connection, names, limits.watchInterval);
@@ -152,16 +155,7 @@ export class SqliteStorage implements StorageAdapter {
     const { payloads = [], ...bare } = given;
     const commit = { ...bare, summary: { ...given.summary } };
     const packed = payloads.length === 0 ? [] : await packPayloads(payloads);
-    await this.#connection.withRetry("append", () => {
-      try {
-        const { number, seq } = this.#connection.transaction("append", () => this.#writer.append(commit, packed));
-        // Synchronous, so nothing else has been written since.
-        this.#known.set(commit, number, seq);
-      } catch (error) {
-        this.#known.clear();
-        throw error;
-      }
-    });
+    await this.#groups.append({ commit, packed });
     this.#feed.wake();
   }
 
@@ -267,6 +261,7 @@ export class SqliteStorage implements StorageAdapter {
   /** Ends all watches, and closes the database unless it belongs to the host. */
   async close(): Promise<void> {
     this.#feed.close();
+    this.#groups.flush();
     if (this.#ownsDatabase) this.#connection.close();
   }
 }

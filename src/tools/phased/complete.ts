@@ -11,7 +11,7 @@ import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { WaiverRequested } from "../../phased/approval/waivers.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject, type JsonValue } from "../../workflow/json.js";
-import { brief, compact, keyed, type WireObject } from "../wire.js";
+import { brief, compact, ifAllowed, keyed, type WireObject } from "../wire.js";
 import type { ParametersOf, ToolContext } from "./actions.js";
 import {
   BLANKS_MAX,
@@ -343,8 +343,8 @@ async function askPerson(
   if (answer === undefined) return undefined;
   const { decision, note = "", ...given } = answer;
   const reply = { ...given, evidenceHash: asked.evidenceHash };
-  if (decision === "deny") return engine.deny(sessionId, { ...reply, note });
-  return engine.approve(sessionId, { ...reply, ...(note === "" ? {} : { note }) });
+  if (decision === "deny") return ifAllowed(engine.deny(sessionId, { ...reply, note }));
+  return ifAllowed(engine.approve(sessionId, { ...reply, ...(note === "" ? {} : { note }) }));
 }
 
 /** Returns the answer while a person's approval is awaited. */
@@ -395,6 +395,6 @@ async function askForWaiver(
   const answer = await askWaiver(open);
   if (answer === undefined) return;
   const { decision, note = "", ...given } = answer;
-  if (decision === "deny") await engine.denyWaiver(sessionId, { ...given, request, note });
-  else await engine.waive(sessionId, { ...given, request, ...(note === "" ? {} : { note }) });
+  if (decision === "deny") await ifAllowed(engine.denyWaiver(sessionId, { ...given, request, note }));
+  else await ifAllowed(engine.waive(sessionId, { ...given, request, ...(note === "" ? {} : { note }) }));
 }

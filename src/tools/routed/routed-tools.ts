@@ -14,7 +14,7 @@ import type { RoutedEngine } from "../../routed/engine.js";
 import type { AdvanceRequest, RoutedResult, RoutedView } from "../../routed/types.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { type Action, action, dispatch, type Product, readCall } from "../dispatch.js";
-import { keyed, maxCharsFor, type ObjectSchema, type ShrinkRules, type WireObject } from "../wire.js";
+import { ifAllowed, keyed, maxCharsFor, type ObjectSchema, type ShrinkRules, type WireObject } from "../wire.js";
 import {
   ALL_CALLS,
   actionInput,
@@ -253,10 +253,11 @@ async function withPerson(
   const { decision, note = "", ...given } = answer;
   const { evidenceHash } = awaiting;
   if (decision === "approve") {
-    await engine.approve(instanceId, { ...given, evidenceHash, ...(note === "" ? {} : { note }) });
-    return again();
+    const reply = { ...given, evidenceHash, ...(note === "" ? {} : { note }) };
+    return (await ifAllowed(engine.approve(instanceId, reply))) && again();
   }
-  const view = await engine.deny(instanceId, { ...given, note, evidenceHash });
+  const view = await ifAllowed(engine.deny(instanceId, { ...given, note, evidenceHash }));
+  if (view === undefined) return undefined;
   return { ...view, nextStep: await engine.step(instanceId), replayed: false, denied: { by: answer.by, note } };
 }
 

@@ -1,0 +1,55 @@
+/**
+ * Transitions of 100 sessions in one process, all sessions at the same time, against the same process working on one after
+ * the other. Each session is a chain: its next transition begins when the one before is durable.
+ */
+import { createEngine, MemoryContent } from "phasegate";
+import { ADAPTERS } from "./adapters.mjs";
+import { refusingWorkflow } from "./contention-workflow.mjs";
+import { median, ratio, row, time } from "./measure.mjs";
+
+const SESSIONS = 100;
+const TRANSITIONS = 20;
+const ROUNDS = 5;
+const BARS = { SqliteStorage: 1 / 8, PostgresStorage: 1 / 6, FileStorage: 1 / 6 };
+
+async function measure(name) {
+  const adapter = ADAPTERS[name];
+  const place = await adapter.newPlace();
+  const storage = await adapter.open(place);
+  const content = new MemoryContent({ workflows: [refusingWorkflow] });
+  const limits = { maxActiveSessions: Infinity, maxAttempts: 1e9, maxAttemptsTotal: 1e9 };
+  const engine = createEngine({ storage, content, limits });
+  const ids = [];
+  for (let index = 0; index < SESSIONS; index += 1) {
+    ids.push((await engine.start({ workflowType: "refusing", target: `${index}` })).sessionId);
+  }
+  const chain = async (id) => {
+    const evidence = { done: false, note: "x".repeat(1000) };
+    for (let index = 0; index < TRANSITIONS; index += 1) await engine.completePhase(id, { phase: 1, evidence });
+  };
+  const timed = async (work) => {
+    const begun = performance.now();
+    await work();
+    return ((performance.now() - begun) * 1000) / (SESSIONS * TRANSITIONS);
+  };
+  const times = { together: [], inTurn: [] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    times.together.push(await timed(() => Promise.all(ids.map(chain))));
+    times.inTurn.push(
+      await timed(async () => {
+        for (const id of ids) await chain(id);
+      }),
+    );
+  }
+  await engine.close();
+  await adapter.dropPlace(place);
+  const [together, inTurn] = [median(times.together), median(times.inTurn)];
+  const what = `a transition, ${SESSIONS} sessions at the same time, ${name}`;
+  return row(what, time(together), `one session after the other ${time(inTurn)}`, ratio(together, inTurn), BARS[name]);
+}
+
+export async function run() {
+  const rows = [];
+  for (const name of Object.keys(BARS)) rows.push(await measure(name));
+  return rows;
+}

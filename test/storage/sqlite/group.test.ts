@@ -1,0 +1,172 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import type { Commit } from "../../../src/ports/storage-adapter.js";
+import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
+import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
+import { howOften } from "../../support/how-often.js";
+import { workersOf } from "../../support/worker-process.js";
+import { newDatabases, query } from "./new-database.js";
+
+const newDatabase = newDatabases();
+const startWorker = workersOf(join(import.meta.dirname, "../../support/append-worker.ts"));
+const idOf = (index: number) => parseSessionId(`session_${index}`);
+
+/** Appends commits at the same time, and returns what came of each: "written", or the code of its error. */
+async function together(storage: SqliteStorage, commits: readonly ReturnType<typeof makeCommit>[]): Promise<string[]> {
+  const ended = await Promise.allSettled(commits.map((commit) => storage.append(commit)));
+  return ended.map((end) => (end.status === "fulfilled" ? "written" : String(end.reason.code)));
+}
+
+/** Lets commits come together once, so that the next ones are a group from the first on. */
+async function warmUp(storage: SqliteStorage): Promise<void> {
+  for (let round = 0; round < 40; round += 1) {
+    const commits = [0, 1].map(() => makeCommit({ sessionId: `warm_${++warmed}` }));
+    await together(storage, commits);
+  }
+}
+
+let warmed = 0;
+
+describe("commits of the same time", () => {
+  it("are all written, each for itself, in few transactions", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    await warmUp(storage);
+    const watching = new DatabaseSync(file);
+    const version = () => Number(watching.prepare("PRAGMA data_version").get()?.data_version);
+    const before = version();
+    let commits = Array.from({ length: 100 }, (_, index) => makeCommit({ sessionId: idOf(index) }));
+    expect(new Set(await together(storage, commits))).toEqual(new Set(["written"]));
+    // It changes with what was committed since it was read, however many transactions that were.
+    expect(version()).toBeGreaterThan(before);
+    commits = commits.map((commit) => nextCommit(commit));
+    expect(new Set(await together(storage, commits))).toEqual(new Set(["written"]));
+    for (const commit of commits) expect(await storage.read(commit.sessionId)).toEqual(commit);
+    expect(query(file, "SELECT count(*) = max(seq) AS dense FROM phasegate_commits")).toEqual([{ dense: 1 }]);
+    watching.close();
+    await storage.close();
+  });
+
+  it("do not take each other along when one is refused", async () => {
+    const storage = await SqliteStorage.open(await newDatabase());
+    await warmUp(storage);
+    const firsts = [0, 1, 2].map((index) => makeCommit({ sessionId: idOf(index) }));
+    await appendAll(storage, firsts);
+    await warmUp(storage);
+    const [one, two, three] = firsts.map((commit) => nextCommit(commit));
+    if (one === undefined || two === undefined || three === undefined) throw new Error("three commits");
+    const late = { ...two, version: 3 };
+    expect(await together(storage, [one, late, three])).toEqual(["written", "CONFLICT", "written"]);
+    expect(await storage.read(idOf(1))).toEqual(firsts[1]);
+  });
+
+  it("of one session follow each other, and one of two with the same version is refused", async () => {
+    const storage = await SqliteStorage.open(await newDatabase());
+    await warmUp(storage);
+    const chain = commitChain(3, { sessionId: "one" });
+    const other = makeCommit({ sessionId: "other" });
+    const twin = makeCommit({ sessionId: "other", body: "another" });
+    const [first, ...rest] = chain;
+    expect(await together(storage, [first, other, ...rest, twin])).toEqual([
+      ...["written", "written", "written", "written", "CONFLICT"],
+    ]);
+    expect((await storage.read(parseSessionId("one")))?.version).toBe(3);
+    expect(await storage.read(parseSessionId("other"))).toEqual(other);
+  });
+
+  it("are written without the one that a trigger stops", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    await warmUp(storage);
+    const host = new DatabaseSync(file);
+    host.exec(`CREATE TRIGGER stop BEFORE INSERT ON phasegate_commits WHEN NEW.body = 'stop'
+      BEGIN SELECT RAISE(ABORT, 'not this one'); END`);
+    host.close();
+    await warmUp(storage);
+    const commits = [0, 1, 2].map((index) =>
+      makeCommit({ sessionId: idOf(index), ...(index === 1 ? { body: "stop" } : {}) }),
+    );
+    expect(await together(storage, commits)).toEqual(["written", "STORAGE_FAILED", "written"]);
+    expect(await storage.read(idOf(1))).toBeUndefined();
+    // What the group had noted of the session before it was undone is forgotten.
+    expect(await together(storage, [makeCommit({ sessionId: idOf(1) })])).toEqual(["written"]);
+  });
+
+  it("are written when the storage is closed meanwhile", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    await warmUp(storage);
+    const commits = [0, 1, 2].map((index) => makeCommit({ sessionId: idOf(index) }));
+    const appending = together(storage, commits);
+    await Promise.resolve();
+    await storage.close();
+    expect(await appending).toEqual(["written", "written", "written"]);
+    expect(query(file, "SELECT count(*) AS n FROM phasegate_sessions WHERE session_id LIKE 'session_%'")).toEqual([
+      { n: 3 },
+    ]);
+  });
+
+  it("that are many or large are written in several transactions", async () => {
+    const storage = await SqliteStorage.open(await newDatabase());
+    await warmUp(storage);
+    const body = "x".repeat(3_000_000);
+    const commits = Array.from({ length: 300 }, (_, index) =>
+      makeCommit({ sessionId: idOf(index), ...(index < 8 ? { body } : {}) }),
+    );
+    expect(new Set(await together(storage, commits))).toEqual(new Set(["written"]));
+    expect((await storage.read(idOf(7)))?.body).toBe(body);
+  });
+});
+
+async function commitsOf(storage: SqliteStorage, id: string | undefined, part = {}): Promise<Commit[]> {
+  const commits: Commit[] = [];
+  for await (const commit of storage.log(parseSessionId(id), part)) commits.push(commit);
+  return commits;
+}
+
+it("an acknowledged commit is there after a kill, whichever others were in its transaction", async () => {
+  const sessions = Array.from({ length: 40 }, (_, index) => `killed_${index}`);
+  let acknowledged = 0;
+  for (let round = 0; round < howOften(3, 100); round += 1) {
+    const file = await newDatabase();
+    await (await SqliteStorage.open(file)).close();
+    const worker = startWorker(file, "100000", "together", ...sessions);
+    setTimeout(() => worker.process.kill("SIGKILL"), 700 + Math.random() * 600);
+    const { lines } = await worker.ended;
+    acknowledged += lines.length;
+    const storage = await SqliteStorage.open(file);
+    for (const line of lines) {
+      const [id, version, hash] = line.split(" ");
+      const [commit] = await commitsOf(storage, id, { after: Number(version) - 1, limit: 1 });
+      expect(commit).toMatchObject({ version: Number(version), hash });
+    }
+    for (const id of sessions) {
+      const versions = (await commitsOf(storage, id)).map(({ version }) => version);
+      expect(versions).toEqual(versions.map((_, index) => index + 1));
+    }
+    await storage.close();
+  }
+  expect(acknowledged).toBeGreaterThan(100);
+});
+
+it("a commit that comes alone is not kept waiting", async () => {
+  const storage = await SqliteStorage.open(await newDatabase());
+  let last = makeCommit();
+  await storage.append(last);
+  let turns = 0;
+  for (let round = 0; round < 64; round += 1) {
+    last = nextCommit(last);
+    let isWritten = false;
+    void storage.append(last).then(() => {
+      isWritten = true;
+    });
+    for (let step = 0; step < 20 && !isWritten; step += 1) await Promise.resolve();
+    if (isWritten) continue;
+    turns += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isWritten).toBe(true);
+  }
+  expect(turns).toBeLessThanOrEqual(3);
+});
