@@ -196,11 +196,11 @@ export class UniqueIds {
 
 /** Returns the state by the checkbox; without one, by the status line, else by the criteria. */
 export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport): TaskState {
-  const { checkbox, status, criteria } = draft;
+  const { checkbox, status = "", criteria } = draft;
   if (checkbox === undefined) {
-    if (status !== undefined && /^\W*(?:complete|done|finished)/i.test(status)) return "done";
-    if (status !== undefined && /^\W*(?:in[ -]progress|started|wip)/i.test(status)) return "in_progress";
-    if (status !== undefined && /^\W*blocked/i.test(status)) return "blocked";
+    if (/^\W*(?:complete|done|finished)/i.test(status)) return "done";
+    if (/^\W*(?:in[ -]progress|started|wip)/i.test(status)) return "in_progress";
+    if (/^\W*blocked/i.test(status)) return "blocked";
     return criteria.length > 0 && criteria.every(({ checked }) => checked) ? "done" : "pending";
   }
   const { mark, position } = checkbox;

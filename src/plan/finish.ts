@@ -61,7 +61,7 @@ export function readDurations(rows: readonly Row[]): Durations {
       columns = undefined;
       const [, key, said = ""] = LISTED.exec(text) ?? [];
       const [time = ""] = said.replace(/^:?\s*(?:[-–—:]\s*)?/, "").split("(", 1);
-      if (key !== undefined && kind === "item") keep(found, key, time);
+      if (kind === "item") keep(found, key, time);
     } else if (columns === undefined) {
       columns = columnsOf(cells);
     } else {

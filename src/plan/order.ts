@@ -148,7 +148,7 @@ const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
 const IDS = new RegExp(String.raw`(?<![\w.])(${ID})(?:${RANGE}(${ID})|[-–—](\d+)(?!\.\d))?(?![\w])`, "gi");
 /** `Task 1 and 2`, where tasks have numbers without a dot. */
 const NUMBERS = new RegExp(
-  String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)#?\d+)*)(?![.\d])`,
+  String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)#?\d+)*)(?!\.?\d)`,
   "gi",
 );
 

@@ -75,10 +75,10 @@ function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID
 function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
   const { offset } = position;
   const found = markdown.charAt(offset);
-  const known = mark === "" ? /^[ \t\]]$/.test(found) : markdown.startsWith(mark, offset);
+  const known = mark === "" ? /[ \t\]]/.test(found) : markdown.startsWith(mark, offset);
   if (!known) throw otherText(position.line);
-  if (isTicked(mark) === done || (mark === "" && !done)) return undefined;
-  const length = mark === "" && found === "]" ? 0 : Math.max(mark.length, 1);
+  if (isTicked(mark) === done) return undefined;
+  const length = found === "]" ? 0 : Math.max(mark.length, 1);
   return { offset, length, text: done ? "x" : " " };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parsePlan } from "../../src/plan/parse-plan.js";
 import { outline } from "./outline.js";
 
 const HEAD = "## Phase 1: A\n\n- [ ] **Task 1.1**: B\n\n";
@@ -92,6 +93,22 @@ describe("code and comments", () => {
     ]);
     expect(outline(`${HEAD}- [ ] **Task 1.2**: C <!-- later -->\n`)).toContain("[ ] 1.2 C @5");
   });
+});
+
+it.each<readonly [string, string[]]>([
+  ["```\n- [ ] **Task 1.2**: c\n", ["FENCE_UNCLOSED 5 this code", "CHECKBOX_UNPLACED 6"]],
+  ["words\n<!--\n- [ ] **Task 1.2**: c\n", ["FENCE_UNCLOSED 6 this comment", "CHECKBOX_UNPLACED 7"]],
+  ["```\ncode\n```\n<!-- words -->\n", []],
+  ["```md\n```js\ncode\n```\n```\n- [ ] **Task 1.2**: c\n", ["FENCE_NESTED 5 in line 8"]],
+])("code that is not closed, or in other code, is reported where it begins: %j", (text, expected) => {
+  const { diagnostics } = parsePlan(HEAD + text);
+  const words = /this (?:code|comment)|in line \d+/;
+  expect(
+    diagnostics.map(({ code, line, message }) => {
+      const said = code.startsWith("FENCE") ? ` ${words.exec(message.replace("this sample", ""))}` : "";
+      return `${code} ${line}${said}`;
+    }),
+  ).toEqual(expected);
 });
 
 describe("checkboxes without a meaning in a plan", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { planOrder } from "../../src/plan/order.js";
+import { linkTasks, planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
-import type { Plan } from "../../src/plan/plan.js";
+import { type Plan, PlanReport } from "../../src/plan/plan.js";
 import { outline, taskOf } from "./outline.js";
 
 /** Returns two phases with four tasks each, and a task with the given text of dependencies. */
@@ -141,17 +141,20 @@ describe("dependencies", () => {
   });
 
   it("are limited in number: more are left out, with a warning", () => {
-    const many = (phase: number, after: string) =>
-      Array.from({ length: 800 }, (_, n) => `- [ ] **Task ${phase}.${n + 1}**: t${after}\n`)
-        .map((line, n) => (n % 500 === 499 ? `${line}\n### More\n` : line))
-        .join("");
-    const text = `## Phase 1: A\n${many(1, "")}\n## Phase 2: B\n${many(2, " (after Phase 1)")}`;
-    const { plan, diagnostics } = parsePlan(text);
-    const edges = plan.phases.flatMap(({ tasks }) => tasks.flatMap(({ dependencies }) => dependencies)).length;
-    expect(edges).toBeGreaterThan(400_000);
-    expect(edges).toBeLessThanOrEqual(500_000);
-    expect(diagnostics.length).toBeGreaterThan(100);
-    expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(["DEPENDENCY_UNREAD"]));
+    const phase = (key: string, count: number, ...phases: string[]) => ({
+      key,
+      tasks: Array.from({ length: count }, (_, at) => ({
+        ...{ id: `${key}.${at + 1}`, position: { line: at + 1, column: 1, offset: 0 } },
+        named: () => [{ tasks: [], phases }],
+      })),
+    });
+    const report = new PlanReport("tasks.md");
+    const links = linkTasks([phase("1", 1000), phase("2", 502, "1"), phase("3", 1, "7"), phase("4", 1)], report);
+    const counts = [...links.values()].map((needed) => needed.length);
+    expect(counts).toEqual([...Array(1000).fill(0), ...Array(500).fill(1000), 0, 0, 0, 0]);
+    expect(report.sorted().map(({ code, line, message }) => `${code} ${line} ${/task \S+/.exec(message)}`)).toEqual([
+      ...["DEPENDENCY_UNREAD 1 task 3.1", "DEPENDENCY_UNREAD 501 task 2.501", "DEPENDENCY_UNREAD 502 task 2.502"],
+    ]);
   });
 });
 

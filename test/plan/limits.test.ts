@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
+import { checkLength, PLAN_MAX, PlanReport, planError } from "../../src/plan/plan.js";
 import { taskMasterParser } from "../../src/plan/task-master.js";
 
 const PHASE = "## Phase 1: A\n- [ ] **Task 1.1**: b\n";
@@ -31,6 +32,58 @@ it("lists a thousand problems of a kind, and counts the others", () => {
   expect(Number.parseInt(last?.message ?? "", 10)).toBeGreaterThanOrEqual(500);
 });
 
+describe("a report", () => {
+  /** Returns a report with so many errors and warnings. */
+  const reportOf = (errors: number, warnings: number) => {
+    const report = new PlanReport("tasks.md");
+    for (let line = 1; line <= errors; line += 1) report.error("DEPENDENCY_CYCLE", { line }, "a cycle");
+    for (let line = 1; line <= warnings; line += 1) report.warn("PHASE_EMPTY", { line, column: 2 }, "no tasks", "Add.");
+    return report.sorted();
+  };
+
+  it("is in the order of the source", () => {
+    const report = new PlanReport("tasks.md");
+    report.warn("PHASE_EMPTY", { line: 2, column: 9 }, "c", "Add.");
+    report.error("DEPENDENCY_CYCLE", { line: 10 }, "d");
+    report.warn("PHASE_EMPTY", { line: 2, column: 10 }, "e");
+    report.warn("PHASE_EMPTY", { line: 2 }, "b");
+    report.warn("PHASE_EMPTY", { line: 1, column: 50 }, "a");
+    const [warning, file] = [{ severity: "warning", code: "PHASE_EMPTY" }, "tasks.md"] as const;
+    expect(report.sorted()).toStrictEqual([
+      { ...warning, message: "a", file, line: 1, column: 50 },
+      { ...warning, message: "b", file, line: 2, column: 1 },
+      { ...warning, message: "c", hint: "Add.", file, line: 2, column: 9 },
+      { ...warning, message: "e", file, line: 2, column: 10 },
+      { severity: "error", code: "DEPENDENCY_CYCLE", message: "d", file, line: 10, column: 1 },
+    ]);
+  });
+
+  it.each([
+    [1000, 1000, undefined],
+    [0, 1001, { severity: "warning", message: "1 more are not listed" }],
+    [1000, 1003, { severity: "warning", message: "3 more are not listed" }],
+    [1001, 1000, { severity: "error", message: "1 more are not listed" }],
+    [1002, 1005, { severity: "error", message: "7 more are not listed" }],
+  ])("of %i errors and %i warnings has a thousand of each, and says how many are left", (errors, warnings, last) => {
+    const all = reportOf(errors, warnings);
+    const listed = Math.min(errors, 1000) + Math.min(warnings, 1000);
+    expect(all.slice(listed)).toEqual(
+      last === undefined
+        ? []
+        : [{ ...last, file: "tasks.md", code: "DIAGNOSTICS_MORE", hint: expect.stringContaining("Correct") }],
+    );
+    expect(all.slice(0, listed).filter(({ severity }) => severity === "error")).toHaveLength(Math.min(errors, 1000));
+  });
+
+  it("is not needed for a source that can't be a plan: the error has its place", () => {
+    expect(planError({ file: "f", line: 2, column: 3 }, "why", "What to do.")).toMatchObject({
+      ...{ code: "PLAN_PARSE", message: "f can't be read as a plan: why", remedy: "What to do." },
+      details: { file: "f", line: 2, column: 3 },
+    });
+    expect(() => checkLength("x".repeat(PLAN_MAX), "f")).not.toThrow();
+  });
+});
+
 describe("a text that is not a plan", () => {
   it.each([
     [""],
@@ -51,17 +104,33 @@ describe("a text that is not a plan", () => {
   it("exceeds 5 MiB", () => {
     const most = 5 * 1024 * 1024;
     expect(refusal(" ".repeat(most + 1))).toMatchObject({ line: 1, message: expect.stringContaining(`${most}`) });
-    expect(refusal(" ".repeat(most + 1), (text) => taskMasterParser.parse(text, "f"))).toMatchObject({ line: 1 });
+    expect(refusal(" ".repeat(most + 1), (text) => taskMasterParser.parse(text, "f"))).toMatchObject({
+      ...{ line: 1, message: expect.stringContaining(`${most}`) },
+    });
   });
 
   it("has more than 64 KiB between two headings, code excluded", () => {
     const long = `${"words ".repeat(20)}\n`.repeat(600);
     expect(refusal(`${PHASE}\n## Phase 2: B\n\n${long}`)).toMatchObject({
-      line: 4,
+      ...{ file: "specs/tasks.md", line: 4 },
       message: expect.stringContaining("between two headings"),
       remedy: "Add headings, or split the file.",
     });
     expect(parsePlan(`${PHASE}\n\`\`\`\n${long}\`\`\`\n`).plan.phases).toHaveLength(1);
+  });
+
+  it("is measured from heading to heading, with the ends of lines", () => {
+    const words = (length: number) => `${"words ".repeat(60)}\n\n`.repeat(200).slice(0, length);
+    const most = 64 * 1024 - 1;
+    const plan = (text: string) => parsePlan(text).plan.phases.length;
+    expect(plan(PHASE + words(most - PHASE.length))).toBe(1);
+    expect(refusal(PHASE + words(most + 1 - PHASE.length))).toMatchObject({ line: 1 });
+    const parts = ["# x", "#", "######\tx"].flatMap((heading) => [words(33_000), heading]);
+    expect(plan([PHASE, ...parts, words(33_000)].join("\n"))).toBe(1);
+    for (const line of ["#x", "####### x", "a # x", "    # x"])
+      expect(refusal(`${PHASE}${words(40_000)}\n${line}\n${words(40_000)}`)).toMatchObject({ line: 1 });
+    const last = `# x\n${words(40_000)}\n\n## y\n${words(most)}`;
+    expect(refusal(PHASE + last)).toMatchObject({ line: PHASE.split("\n").length + last.split("\n").indexOf("## y") });
   });
 
   it("is nested too deep in one line", () => {
@@ -69,6 +138,9 @@ describe("a text that is not a plan", () => {
       line: 3,
       message: expect.stringContaining("nested"),
     });
-    expect(refusal(`${PHASE}${"- ".repeat(60)}a\n`)).toMatchObject({ line: 3 });
+    expect(refusal(`${PHASE}${"- ".repeat(60)}a\n`)).toMatchObject({ file: "specs/tasks.md", line: 3 });
+    expect(refusal(`${PHASE}${"1. ".repeat(50)}a\n`)).toMatchObject({ line: 3 });
+    for (const line of ["- ".repeat(49), "> ".repeat(49), `a ${"- ".repeat(60)}`, "-".repeat(60), "1.".repeat(60)])
+      expect(parsePlan(`${PHASE}${line}a\n`).plan.phases).toHaveLength(1);
   });
 });

@@ -83,6 +83,11 @@ describe("texts that are made to take long", () => {
     expect([diagnostics.length, diagnostics.at(-1)?.message]).toEqual([1001, `${left} more are not listed`]);
   });
 
+  it("are refused in linear time: blank lines up to the end", GUARD, () => {
+    const text = `${PHASE}${"\n".repeat(howOften(1_500_000, 3_000_000))}`;
+    expect(() => parsePlan(text)).toThrowError(expect.objectContaining({ code: "PLAN_PARSE" }));
+  });
+
   it("have an order, also in a chain of thousands of tasks", () => {
     const tasks = Array.from(
       { length: 4000 },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { planMermaid, planOrder } from "../../src/plan/order.js";
+import { planMermaid, planOrder, readDependencies } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { lines } from "./outline.js";
 
@@ -52,6 +52,124 @@ describe("the order of tasks", () => {
     const said = diagnostics.filter(({ code }) => code === "DEPENDENCY_UNKNOWN").map(({ message }) => message);
     expect(said).toHaveLength(11);
     expect(said.at(-1)).toContain("2 more tasks");
+  });
+});
+
+describe("a text about dependencies", () => {
+  /** Returns what a text names as `1.1 1.2 | phases 1 2 | too long 1.1-1.999`, or as `unread`. */
+  const named = (text: string) => {
+    const { tasks, phases, unread, tooLong } = readDependencies(text);
+    expect(unread).toBe(unread === undefined ? undefined : text.replace(/[*_`]/g, "").trim());
+    const parts = [
+      tasks.join(" "),
+      phases.length > 0 && `phases ${phases.join(" ")}`,
+      tooLong && `too long ${tooLong}`,
+    ];
+    return unread === undefined ? parts.filter(Boolean).join(" | ") : "unread";
+  };
+
+  it.each([
+    ...[
+      "",
+      " ",
+      "None",
+      "none yet",
+      "No dependencies",
+      "none ",
+      "N/A",
+      "na",
+      "Nothing",
+      "nil",
+      "-",
+      "---",
+      "—",
+      "*None*",
+    ],
+    ...["Independent of 1.1", "Can start at once", "`none`", "_None_", "no 1.1"],
+  ])("may say that there are none: %j", (text) => {
+    expect(readDependencies(text)).toStrictEqual({ tasks: [], phases: [] });
+  });
+
+  it.each([
+    ["1.1", "1.1"],
+    ["nap 1.1", "1.1"],
+    ["- 1.1", "1.1"],
+    ["— 1.1", "1.1"],
+    ["Not before 1.1", "1.1"],
+    ["not none", "unread"],
+    ["the design", "unread"],
+    ["**1.1**, `1.2` and _1.3_", "1.1 1.2 1.3"],
+    ["1.1 (not 1.2)", "1.1"],
+    ["(1.1)", "unread"],
+    ["1.1a, 1.2.3, 10.20", "1.1a 1.2.3 10.20"],
+    ["T001 t002 T1.2b", "T001 t002 T1.2b"],
+    ["1.1 1.1", "1.1 1.1"],
+    ["v1.1", "unread"],
+    [".1.1", "unread"],
+    ["1.1xy", "unread"],
+    ["XT001", "unread"],
+    ["1.1-1.3", "1.1 1.2 1.3"],
+    ["1.9 – 1.11", "1.9 1.10 1.11"],
+    ["1.1—1.2", "1.1 1.2"],
+    ["1.1 to 1.3", "1.1 1.2 1.3"],
+    ["1.1 through 1.3", "1.1 1.2 1.3"],
+    ["1.1-1.1", "1.1"],
+    ["1.3-1.1", "1.3 1.1"],
+    ["1.1-2.3", "1.1 2.3"],
+    ["1.1a-1.3a", "1.1a 1.3a"],
+    ["T008-T011", "T008 T009 T010 T011"],
+    ["t008-T010", "t008 t009 t010"],
+    ["T008-010", "T008 T009 T010"],
+    ["T008–010", "T008 T009 T010"],
+    ["T008-3", "T008"],
+    ["1.1-3", "1.1"],
+    ["1.1-3.2", "1.1 3.2"],
+    ["1.1-1.100", Array.from({ length: 100 }, (_, at) => `1.${at + 1}`).join(" ")],
+    ["1.1-1.101", "1.1 1.101 | too long 1.1-1.101"],
+    ["T001-T999, T1-T900", "T001 T999 T1 T900 | too long T001-T999,T1-T900"],
+    ["Task 1", "1"],
+    ["Task 1.", "1"],
+    ["Tasks 1 and 2.", "1 2"],
+    ["tasks 1, 2 & 3, and 4", "1 2 3 4"],
+    ["subtasks 1-3", "1 2 3"],
+    ["Tasks 1 to 3", "1 2 3"],
+    ["Task #1, #2", "1 2"],
+    ["Task 10-12", "10 11 12"],
+    ["Tasks 08-10", "08 09 10"],
+    ["Tasks 1-200", "1 200 | too long 1-200"],
+    ["multitask 1", "unread"],
+    ["Task one", "unread"],
+    ["Task 1.2", "1.2"],
+    ["Task 3, 1.2", "1.2 3"],
+    ["1", "1"],
+    ["#1, #2 and 3 & 4", "1 2 3 4"],
+    ["1 or 2", "unread"],
+    ["about 1", "unread"],
+    ["1 more", "unread"],
+    ["Phase 1", "phases 1"],
+    ["phases  1-3", "phases 1 2 3"],
+    ["Phases 1, 2 and 4", "phases 1 2 4"],
+    ["Phases 1 & 2, and 3", "phases 1 2 3"],
+    ["Phases 1 to 3", "phases 1 2 3"],
+    ["Phase 1—2", "phases 1 2"],
+    ["Phase 2a", "phases 2a"],
+    ["Phase 1, 1.2", "1.2 | phases 1"],
+    ["Phase 1 and Phase 3", "phases 1 3"],
+    ["Phases 1-200", "phases 1 200 | too long 1-200"],
+    ["Subphase 1", "unread"],
+    ["Phase A", "phases A"],
+    ["phases A-C", "phases A B C"],
+    ["Phases A, B & D", "phases A B D"],
+    ["Phases A and C", "phases A C"],
+    ["Phases A to C", "phases A B C"],
+    ["Phases B through D", "phases B C D"],
+    ["Phases C-A", "phases C A"],
+    ["Phase Alpha", "unread"],
+    ["phase a", "unread"],
+    ["Phases A, Back", "phases A"],
+    ["Phase A, Task 2 and 1.1", "1.1 2 | phases A"],
+  ])("is read as ids of tasks and phases: %j", (text, expected) => {
+    expect(named(text)).toBe(expected);
   });
 });
 

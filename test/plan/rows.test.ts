@@ -3,6 +3,8 @@ import { parsePlan } from "../../src/plan/parse-plan.js";
 import { parseSections, readRows, strictTextLines } from "../../src/plan/rows.js";
 import { findRegions, SourceText } from "../../src/plan/source.js";
 
+const PHASE = "## Phase 1: A\n- [ ] **Task 1.1**: b\n";
+
 /** Returns the rows of a text as `item 0 2:4 text [x]5`: kind, depth, place, text and checkbox with its column. */
 function rowsOf(text: string): string[] {
   const source = new SourceText(text);
@@ -92,6 +94,89 @@ describe("the rows of a source", () => {
     ["[a]: b\n- c", ["text -1 0:0 [a]: b", "item 0 1:2 c"]],
     ["    - a", ["item 0 0:6 a"]],
     ["- a\n\n\n      b", ["item 0 0:2 a", "text 0 3:6 b"]],
+    ["  phase 1\n---", ["heading 2 0:0 phase 1", "rule -1 1:0 "]],
+    ["   phase 1\n---", ["heading 2 0:0 phase 1", "rule -1 1:0 "]],
+    ["Task\t2\n---", ["heading 2 0:0 Task\t2", "rule -1 1:0 "]],
+    ["Phase x\n---", ["text -1 0:0 Phase x", "rule -1 1:0 "]],
+    ["Phase 1 a\n---", ["heading 2 0:0 Phase 1 a", "rule -1 1:0 "]],
+    ["Phase 1\n--", ["text -1 0:0 Phase 1", "text -1 1:0 --"]],
+    ["a\n  ====  ", ["heading 1 0:0 a"]],
+    ["a\n\t===", ["heading 1 0:0 a"]],
+    ["a\n=== ===", ["text -1 0:0 a", "text -1 1:0 === ==="]],
+    ["a\n==", ["text -1 0:0 a", "text -1 1:0 =="]],
+    ["Phase 1\n----", ["heading 2 0:0 Phase 1", "rule -1 1:0 "]],
+    ["Task 2\n  ---\t", ["heading 2 0:0 Task 2", "rule -1 1:0 "]],
+    ["> a\n> ===", ["text -1 0:2 a", "text -1 1:2 ==="]],
+    ["- a\n  ===", ["item 0 0:2 a", "text 0 1:2 ==="]],
+    [">  ## a", ["heading 2 0:6 a"]],
+    ["##  a", ["heading 2 0:4 a"]],
+    ["####### a", ["text -1 0:0 ####### a"]],
+    ["## a #b", ["heading 2 0:3 a #b"]],
+    ["## a\t##", ["heading 2 0:3 a"]],
+    ["## a #", ["heading 2 0:3 a"]],
+    ["## a [x] #", ["heading 2 0:3 a [x]6"]],
+    ["## [x]", ["heading 2 0:3  [x]4"]],
+    ["## [ ] a [x]", ["heading 2 0:3 a [x] []4"]],
+    ["###### a", ["heading 6 0:7 a"]],
+    ["##", ["heading 2 0:2 "]],
+    ["## ", ["heading 2 0:2 "]],
+    ["a\n1) [ ] b", ["text -1 0:0 a", "item 0 1:3 b []4"]],
+    ["a\n+[ ] b", ["text -1 0:0 a", "item 0 1:1 b []2"]],
+    ["a\n-  [ ] b", ["text -1 0:0 a", "item 0 1:3 b []4"]],
+    ["- __[ ] a__", ["item 0 0:2 __ a__ []5"]],
+    ["- _[ ] a_", ["item 0 0:2 _ a_ []4"]],
+    ["a\n- **[x] b**", ["text -1 0:0 a", "item 0 1:2 ** b** [x]5"]],
+    ["a\n3. __[x] b__", ["text -1 0:0 a", "item 0 1:3 __ b__ [x]6"]],
+    ["a\n3. _[x] b_", ["text -1 0:0 a", "item 0 1:3 _ b_ [x]5"]],
+    ["a\n3. ~~[x] b~~", ["text -1 0:0 a", "item 0 1:3 ~~ b~~ [x]6"]],
+    ["a\n3. a [x]", ["text -1 0:0 a", "text -1 1:0 3. a [x]"]],
+    ["a\n1234567890. [ ] b", ["text -1 0:0 a", "text -1 1:0 1234567890. [ ] b"]],
+    ["a\n123456789. [ ] b", ["text -1 0:0 a", "item 0 1:11 b []12"]],
+    ["> > a", ["text -1 0:4 a"]],
+    ["> > - a", ["item 0 0:6 a"]],
+    ["123456789. a", ["item 0 0:11 a"]],
+    ["-\ta", ["item 0 0:2 a"]],
+    ["- [a](b)", ["item 0 0:2 [a](b)"]],
+    ["- \ta", ["item 0 0:3 a"]],
+    ["-   > - a", ["item 1 0:8 a"]],
+    ["+ a", ["item 0 0:2 a"]],
+    ["* a", ["item 0 0:2 a"]],
+    ["*a", ["text -1 0:0 *a"]],
+    ["-a", ["text -1 0:0 -a"]],
+    ["1.a", ["text -1 0:0 1.a"]],
+    ["> 1. a", ["item 0 0:5 a"]],
+    ["a\n> b", ["text -1 0:0 a", "text -1 1:2 b"]],
+    ["- a\n> b", ["item 0 0:2 a", "text -1 1:2 b"]],
+    ["- a\n\n> b", ["item 0 0:2 a", "text -1 2:2 b"]],
+    ["1. a\n   - b\n\n     c\n2. d", ["item 0 0:3 a", "item 1 1:5 b", "text 1 3:5 c", "item 0 4:3 d"]],
+    ["- a\n  1. b\n     - c", ["item 0 0:2 a", "item 1 1:5 b", "item 2 2:7 c"]],
+    ["> - a\n>   b", ["item 0 0:4 a", "text 0 1:4 b"]],
+    ["- > a\n  > b", ["text 0 0:0 - > a", "text 0 1:4 b"]],
+    ["- ***", []],
+    ["- a\n\n  # b\n\n  c", ["item 0 0:2 a", "text 0 2:4 b", "text 0 4:2 c"]],
+    ["- a\n\n  ***\n\n- b", ["item 0 0:2 a", "item 0 4:2 b"]],
+    ["a\n\n***\n\nb", ["text -1 0:0 a", "rule -1 2:0 ", "text -1 4:0 b"]],
+    ["\ta", ["text -1 0:1 a"]],
+    ["    a", ["text -1 0:4 a"]],
+    ["- a\n\n\tb", ["item 0 0:2 a", "text 0 2:1 b"]],
+    ["[x] a\n[ ] b", ["item 0 0:0 a [x]1", "item 0 1:0 b []1"]],
+    ["a [x]\nb [ ]", ["text -1 0:0 a [x]", "text -1 1:0 b [ ]"]],
+    ["- [x] a [ ] b", ["item 0 0:2 a [ ] b [x]3"]],
+    ["- [ ]  ", ["item 0 0:2  []3"]],
+    ["* * * a", ["item 2 0:6 a"]],
+    ["- - [ ] a", ["item 1 0:4 a []5"]],
+    ["- 1. [ ] a", ["item 1 0:5 a []6"]],
+    ["| a | b |", ["text -1 0:0 | a | b |"]],
+    ["1. [ ] a\n   b [x]", ["item 0 0:3 a []4", "text 0 1:3 b [x]"]],
+    ["# a\nb", ["heading 1 0:2 a", "text -1 1:0 b"]],
+    ["a\n# b\nc", ["text -1 0:0 a", "heading 1 1:2 b", "text -1 2:0 c"]],
+    ["<div>\n# a\n</div>", ["text -1 0:0 <div>", "heading 1 1:2 a", "text -1 2:0 </div>"]],
+    ["`a\nb`", ["text -1 0:0 `a", "text -1 1:0 b`"]],
+    ["**a\nb**", ["text -1 0:0 **a", "text -1 1:0 b**"]],
+    ["&amp; a", ["text -1 0:0 &amp; a"]],
+    ["\\- a", ["text -1 0:0 \\- a"]],
+    ["a  \nb", ["text -1 0:0 a", "text -1 1:0 b"]],
+    ["- a\\\n  b", ["item 0 0:2 a\\", "text 0 1:2 b"]],
   ])("of %j are %j", (text, rows) => {
     expect(rowsOf(text)).toEqual(rows);
   });
@@ -122,7 +207,11 @@ describe("the rows of a source", () => {
   });
 
   it("may not be too many for their length", () => {
-    expect(() => parsePlan("\n".repeat(3_000_000))).toThrowError(expect.objectContaining({ code: "PLAN_PARSE" }));
+    const details = { file: "tasks.md", line: 1 };
+    expect(() => parsePlan(`${PHASE}${"\n".repeat(30_000)}`)).toThrowError(
+      expect.objectContaining({ code: "PLAN_PARSE", message: expect.stringContaining("too many"), details }),
+    );
+    expect(parsePlan(`${PHASE}${"\n".repeat(20_000)}`).plan.phases).toHaveLength(1);
   });
 });
 

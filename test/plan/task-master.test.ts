@@ -203,6 +203,12 @@ describe("task-master's tasks.json", () => {
     expect(lines(read('{"a": {"tasks": []}}'))).toEqual(["1 a @1"]);
   });
 
+  it("leaves the ids of later tasks alone when it makes one unique", () => {
+    const tasks = ["1", "1", "1-2"].map((id) => ({ id, title: "A" }));
+    const [phase] = read(JSON.stringify({ tasks })).plan.phases;
+    expect(phase?.tasks.map(({ id }) => id)).toEqual(["1", "1-3", "1-2"]);
+  });
+
   it("is ticked where a status is missing or odd", () => {
     const tick = (text: string, done = true) =>
       taskMasterParser.tick?.(text, read(text).plan, { tasks: ["1"], done, criteria: false });

@@ -45,14 +45,24 @@ describe("tickTask", () => {
     expect(tickTask(text, plan, "1.1", { criteria: true })).toBe(text.replace("[ ]", "[x]"));
   });
 
+  it("ticks no criterion that is a plain bullet", () => {
+    const text = "## Phase 1: A\n- [ ] Task 1.1: a\n  **Acceptance Criteria**:\n  - one\n";
+    const { plan } = parsePlan(text);
+    expect(plan.phases[0]?.tasks[0]?.acceptanceCriteria).toMatchObject([{ text: "one" }]);
+    expect(tickTask(text, plan, "1.1", { criteria: true })).toBe(text.replace("[ ]", "[x]"));
+  });
+
   it("refuses an unknown id, and a text that differs from the plan's", () => {
     const { plan } = parsePlan(TEXT);
-    const refusal = (remedy: string) =>
-      expect.objectContaining({ code: "INVALID_INPUT", remedy: expect.stringContaining(remedy) });
-    expect(() => tickTask(TEXT, plan, "1.3")).toThrowError(refusal("Did you mean 1."));
-    expect(() => tickTask(TEXT, plan, "something else")).toThrowError(refusal("Use the id"));
-    expect(() => tickTask(`# New\n${TEXT}`, plan, "1.1")).toThrowError(refusal("parsePlan"));
-    expect(() => tickTask(TEXT.replace("[~]", "[x]"), plan, "1.2")).toThrowError(refusal("parsePlan"));
+    const refusal = (field: string, remedy: string) =>
+      expect.objectContaining({
+        ...{ code: "INVALID_INPUT", remedy: expect.stringContaining(remedy) },
+        details: expect.objectContaining({ field }),
+      });
+    expect(() => tickTask(TEXT, plan, "1.3")).toThrowError(refusal("taskId", "Did you mean 1."));
+    expect(() => tickTask(TEXT, plan, "something else")).toThrowError(refusal("taskId", "Use the id"));
+    expect(() => tickTask(`# New\n${TEXT}`, plan, "1.1")).toThrowError(refusal("markdown", "parsePlan"));
+    expect(() => tickTask(TEXT.replace("[~]", "[x]"), plan, "1.2")).toThrowError(refusal("markdown", "parsePlan"));
   });
 });
 
@@ -63,6 +73,39 @@ describe("built-in parsers", () => {
     if (plan === undefined) throw new Error("no plan");
     const ticked = parser?.tick?.(TEXT, plan, { tasks: ["1.1", "1.2", "7.7"], criteria: false, done: true });
     expect(ticked).toBe(TEXT.replace("[ ] **Task 1.1", "[x] **Task 1.1").replace("[~]", "[x]"));
+  });
+
+  it("tick items of gates by their places, and ignore those that are not there", () => {
+    const text =
+      "## Phase 1: A\n- [ ] Task 1.1: a\n  - [ ] c\n\n**Gate**:\n- [ ] one\n- [ ] two\n## Phase 3: B\n- [ ] Task 3.1: b\n\n**Gate**:\n- three\n";
+    const parser = builtInParsers.markdown;
+    const { plan } = parser?.parse(text, "tasks.md") ?? {};
+    if (plan === undefined) throw new Error("no plan");
+    const tick = (phase: number, places: readonly number[]) =>
+      parser?.tick?.(text, plan, { tasks: [], criteria: false, done: true, items: [{ phase, places }] });
+    expect(tick(1, [1])).toBe(text.replace("[ ] two", "[x] two"));
+    expect(tick(1, [0, 1, 7])).toBe(text.replace("[ ] one", "[x] one").replace("[ ] two", "[x] two"));
+    expect([tick(1, []), tick(2, [0]), tick(3, [0])]).toEqual([text, text, text]);
+    const [before, after] = [
+      { tasks: ["1.1"], criteria: true, done: true },
+      text.replace("[ ] Task 1.1", "[x] Task 1.1"),
+    ];
+    expect(parser?.tick?.(text, plan, before)).toBe(after.replace("[ ] c", "[x] c"));
+  });
+
+  it("read a source in their dialect, with its name in errors", () => {
+    const text = "## Phase 1: A\n- [ ] T001 a\n";
+    const id = (parser: string) => builtInParsers[parser]?.parse(text, "f").plan.phases[0]?.tasks[0]?.id;
+    expect(["spec_tasks_parser", "spec_tasks_md", "markdown", "spec-kit", "kiro"].map(id)).toEqual([
+      ...["T001", "T001", "T001", "T001", "1.1"],
+    ]);
+    const tasks = '{"tasks": [{"id": 1, "title": "A"}]}';
+    expect(builtInParsers["task-master"]?.parse(tasks, "f").plan.dialect).toBe("task-master");
+    for (const name of ["markdown", "plain", "task-master"])
+      expect(() => builtInParsers[name]?.parse("", "some.md")).toThrowError(
+        expect.objectContaining({ code: "PLAN_PARSE", details: expect.objectContaining({ file: "some.md", line: 1 }) }),
+      );
+    expect(() => parsePlan("")).toThrowError(expect.objectContaining({ details: { file: "tasks.md", line: 1 } }));
   });
 
   it("exist for each dialect", () => {
