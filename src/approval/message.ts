@@ -115,7 +115,8 @@ export function approvalRefused(
   return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details, cause });
 }
 
-const text = (max: number) => z.string().check(z.maxLength(max));
+// `abort`: a pattern that is matched against millions of characters may use up the stack.
+const text = (max: number) => z.string().check(z.maxLength(max, { abort: true }));
 const base64Url = (max: number) => text(max).check(z.regex(/^[A-Za-z0-9_-]+$/));
 
 /** Checks a signature, as it arrives and as it is stored. Signatures of other members and lengths are refused. */
