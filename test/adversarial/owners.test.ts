@@ -8,7 +8,7 @@ import * as z from "zod";
 import { systemClock } from "../../src/ports/clock.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { failure } from "../support/failure.js";
-import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { CountingClock, makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { openStorage } from "../support/open-storage.js";
 import { newSchema, postgresUrl } from "../support/postgres.js";
 import { built } from "../support/workflows.js";
@@ -30,8 +30,15 @@ async function opened(place: string): Promise<StorageAdapter> {
 const ANN = { name: "ann", team: "red" };
 const BOB = { name: "bob" };
 
-function shared({ storage, ...options }: Parameters<typeof makeEngine>[0] = {}) {
-  const made = makeEngine({ ...options, ...(storage && { storage }) });
+/** A clock on which a wrong id does not wait, as one test of it is enough; other timers are real. */
+function impatient() {
+  const after = (milliseconds: number, callback: () => void) =>
+    systemClock.after(milliseconds === 50 ? 0 : milliseconds, callback);
+  return Object.assign(new CountingClock("2026-03-04T05:06:07.000Z"), { after });
+}
+
+function shared({ storage, clock = impatient(), ...options }: Parameters<typeof makeEngine>[0] = {}) {
+  const made = makeEngine({ ...options, clock, ...(storage && { storage }) });
   return { ...made, ann: made.engine.as(ANN), bob: made.engine.as(BOB) };
 }
 
@@ -180,14 +187,14 @@ describe.each(Object.entries(STORAGES))("on %s", (_, openNew) => {
     const id = await startTwoPhases(ann);
     const missing = `${id.slice(0, -8)}00000000`;
     const times: Record<string, number[]> = { [id]: [], [missing]: [] };
-    for (let round = 0; round < 15; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       for (const [asked, taken] of Object.entries(times)) {
         const begun = performance.now();
         await failure(bob.getState(asked));
         taken.push(performance.now() - begun);
       }
     }
-    const [there, absent] = Object.values(times).map((taken) => taken.sort((one, two) => one - two)[7] ?? 0);
+    const [there, absent] = Object.values(times).map((taken) => taken.sort((one, two) => one - two)[2] ?? 0);
     expect(Math.min(there ?? 0, absent ?? 0)).toBeGreaterThanOrEqual(49);
   });
 });

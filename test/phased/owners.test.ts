@@ -180,6 +180,21 @@ describe("the owner", () => {
     expect(last?.summary.team).toBeUndefined();
   });
 
+  it("is handed over with a name and a reason of bounded length, and the history says so", async () => {
+    const { engine, id } = await shared();
+    for (const said of [{ by: "x".repeat(201) }, { by: "otto", note: "x".repeat(2001) }]) {
+      expect((await failure(engine.assign(id, BOB, said))).code).toBe("INVALID_INPUT");
+    }
+    await engine.assign(id, BOB, { by: "otto" });
+    await engine.assign(id, ANN, { by: "otto", note: "she is back" });
+    await engine.completePhase(id, { phase: 1, evidence: {} });
+    const notes = (await engine.history(id)).flatMap((attempt) => attempt.notes ?? []);
+    expect(notes.map(({ event, by, note }) => [event, by, note])).toEqual([
+      ["assigned", "otto", "to bob"],
+      ["assigned", "otto", "to ann: she is back"],
+    ]);
+  });
+
   it.each(["", " ann", "a\tb", "a\u200bb", "x".repeat(201)])("is not called %j", async (name) => {
     const { engine, id } = await shared();
     expect(() => engine.as({ name })).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
