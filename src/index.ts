@@ -76,6 +76,7 @@ export {
   type Owner,
   type QuotaUsedUp,
   type Role,
+  type TakenPlace,
 } from "./ports/actor.js";
 export type { Clock, TargetGuard } from "./ports/clock.js";
 export type {

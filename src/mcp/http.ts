@@ -86,7 +86,14 @@ export interface McpHttpHandler {
   /** Answers a request. Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Tells all connected clients that a list has changed. */
-  readonly notify: { toolsChanged(): void; promptsChanged(): void; resourcesChanged(): void };
+  readonly notify: {
+    /** The tools have changed. */
+    toolsChanged(): void;
+    /** The prompts have changed. */
+    promptsChanged(): void;
+    /** The resources have changed. */
+    resourcesChanged(): void;
+  };
   /** The numbers of connections, and of requests that are being answered. */
   readonly load: () => { readonly connections: number; readonly requests: number };
   /**

@@ -144,10 +144,17 @@ export interface QuotaUsedUp {
   readonly retryAfterSeconds?: number;
 }
 
+/** A place that was taken. */
+export interface TakenPlace {
+  readonly ok: true;
+  /** Gives it back. */
+  release(): void;
+}
+
 /** Tells how much of an engine each actor may use. `createQuotas` of `phasegate/login` counts it. */
 export interface ActorQuotas {
   /** Tells whether an actor who has so many sessions, active or paused, may start one more. Default: yes. */
   session?(actor: string, sessions: number): { readonly ok: true } | QuotaUsedUp;
   /** Takes a place for one verifier of an actor, until it is released. Default: as many as the engine's limit allows. */
-  verifier?(actor: string): { readonly ok: true; release(): void } | QuotaUsedUp;
+  verifier?(actor: string): TakenPlace | QuotaUsedUp;
 }
