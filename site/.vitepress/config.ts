@@ -6,6 +6,8 @@ import { addressOf, excluded, fragmentOf, pageFiles, placeOf, ROOT, sections, si
 
 const manifest: { readonly description: string } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const contents = sections();
+/** Where README has its pictures from, so that npm shows them. */
+const PICTURES = "https://raw.githubusercontent.com/OWNER/phasegate/main/docs/images/";
 
 export default defineConfig({
   title: "phasegate",
@@ -57,7 +59,9 @@ function rewriteLinks(md: MarkdownIt): void {
     // The search index is made without links.
     if (typeof env.realPath !== "string") return;
     const from = relative(ROOT, env.realPath).replaceAll("\\", "/");
-    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+    for (const token of tokens.flatMap((one) => [one, ...(one.children ?? [])])) {
+      // The site asks no other server: README's pictures are in the repository.
+      if (token.type.startsWith("html_")) token.content = token.content.replaceAll(PICTURES, "./docs/images/");
       const href = token.type === "link_open" ? token.attrGet("href") : null;
       if (href !== null) token.attrSet("href", siteLink(from, href));
     }

@@ -14,6 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript",
   ".css": "text/css",
   ".json": "application/json",
+  ".png": "image/png",
   ".txt": "text/plain; charset=utf-8",
 };
 
