@@ -52,7 +52,7 @@ export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Pro
   throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "", "Correct this member of the body.");
 }
 
-/** Returns a whole number of the query; undefined if it has none of this name. */
+/** Returns the whole number that a query gives for a key; undefined if it gives none. */
 export function numberIn(query: URLSearchParams, key: string): number | undefined {
   const value = query.get(key);
   if (value === null) return undefined;

@@ -252,7 +252,7 @@ class Endpoint {
         return refusal(404, "session not found: initialize again", { code: SESSION_NOT_FOUND });
       return this.#use(connection, asked);
     }
-    // There is nobody whom it could tell anything.
+    // It belongs to no connection, so nothing waits for this answer.
     if (isAnswer) return new Response(null, { status: 202 });
     const { stateful = true } = this.#options;
     if (legacy && stateful && isInitializeRequest(read?.value)) return this.#connect(asked);
