@@ -21,7 +21,7 @@ import { type Actor, landing, type OperatorNote } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { inRanges } from "./state/ranges.js";
 import type { PhaseTask, TaskPairs, TaskWord } from "./state/task-notes.js";
-import { requireVerifiers } from "./verify/run-verifiers.js";
+import { requireVerifiers } from "./verify/require-verifiers.js";
 import {
   factsOf,
   type PhaseView,

@@ -7,8 +7,9 @@
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
  * - approval/: requests.ts takes a person's decision, waivers.ts requests for waivers and the answers, ledger.ts checks
  *   those in the log; the rules that routed sessions share are in src/approval
- * - verify/: how verifiers are run and what blocks (verify.ts), what they compare with (beginnings.ts), and when that is
- *   recorded (snapshots.ts)
+ * - verify/: what a gate verifies (verify.ts), how verifiers are run and what blocks (run-verifiers.ts), whether the host has
+ *   those of a workflow (require-verifiers.ts), what they compare with (beginnings.ts), and when that is recorded
+ *   (snapshots.ts)
  * - views.ts: what can be read of a session; a phase ahead is refused
  * - documents.ts: how its texts are filled, and which files of its workflow's folder it may read
  * - gate-answer.ts: what a submission is answered

@@ -33,7 +33,7 @@ import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
 import { acceptedOptions, checkOptions, requireRules } from "./start-checks.js";
 import { landing, tooManyActive } from "./state/commands.js";
-import { requireFittingOptions, requireVerifiers } from "./verify/run-verifiers.js";
+import { requireFittingOptions, requireVerifiers } from "./verify/require-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { type PhaseView, viewPhase } from "./views.js";
 
