@@ -1,8 +1,16 @@
-/** How calls of tools are measured. */
-import type { ServerContext } from "@modelcontextprotocol/server";
+/**
+ * A call of a tool: how it is measured, the form of its answer, and what its client learns during a call of the workflow tool,
+ * over any transport. That is the progress of a gate's checks, if the client asked for it, and warnings about the session as
+ * log messages. The client's cancellation ends the call.
+ */
+import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
+import type { Engine } from "../phased/engine.js";
+import type { EngineNotifications } from "../phased/notifications.js";
+import type { CheckProgress, Followed } from "../phased/verify/verify.js";
+import { systemClock } from "../ports/clock.js";
 import type { MeasuredCall, MeasuredOutcome, Telemetry } from "../ports/telemetry.js";
 import { isJsonObject } from "../workflow/json.js";
-import { isSessionId } from "../workflow/names.js";
+import { isSessionId, shown } from "../workflow/names.js";
 
 /** The option of all tools to be watched. */
 export interface WatchedTools {
@@ -10,17 +18,42 @@ export interface WatchedTools {
   readonly telemetry?: Pick<Telemetry, "measure"> | undefined;
 }
 
+/** A call of a tool. */
+export interface ToolCall {
+  readonly tool: string;
+  /** The values of `action` that the tool knows. Default: none. */
+  readonly actions?: readonly string[];
+  readonly input: unknown;
+  readonly ctx: ServerContext;
+}
+
+/** What a tool answers. */
+export interface ToolAnswer {
+  readonly body: object;
+  readonly isError: boolean;
+}
+
+/** Runs a call, and returns its answer: structured, and as text for clients without structured output. */
+export async function answerCall(
+  call: ToolCall,
+  { telemetry }: WatchedTools,
+  work: () => Promise<ToolAnswer>,
+): Promise<CallToolResult> {
+  const answer = await (telemetry === undefined ? work() : telemetry.measure(measured(call), work, outcomeOf));
+  const { body, isError } = answer;
+  return { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
+}
+
 /** Returns a call as it is measured. What the client chooses freely is in it only if it is one of ours. */
-export function callOf(tool: string, actions: readonly string[], input: unknown, ctx: ServerContext): MeasuredCall {
-  const { action, session_id: session, instance_id: instance } = isJsonObject(input) ? input : {};
-  const sessionId = session ?? instance;
+function measured({ tool, actions = [], input, ctx }: ToolCall): MeasuredCall {
+  const given = isJsonObject(input) ? input : {};
   const { mcpReq } = ctx;
   return {
     kind: "call",
     method: mcpReq.method,
     tool,
-    action: actions.find((name) => name === action),
-    sessionId: isSessionId(sessionId) ? sessionId : undefined,
+    action: actions.find((name) => name === given.action),
+    sessionId: sessionIn(given),
     requestId: String(mcpReq.id),
     connectionId: ctx.sessionId,
     meta: mcpReq._meta,
@@ -28,12 +61,134 @@ export function callOf(tool: string, actions: readonly string[], input: unknown,
 }
 
 /** Reads the outcome of a call out of its answer. */
-export function outcomeOf(answer: object, isError: boolean): MeasuredOutcome {
-  const body: { readonly [name: string]: unknown } = { ...answer };
-  const sessionId = body.session_id ?? body.instance_id;
-  const code = body.code ?? body.error_code;
+function outcomeOf({ body, isError }: ToolAnswer): MeasuredOutcome {
+  const fields: Fields = { ...body };
+  const code = fields.code ?? fields.error_code;
   return {
     error: isError ? (typeof code === "string" ? code : "INTERNAL") : undefined,
-    sessionId: isSessionId(sessionId) ? sessionId : undefined,
+    sessionId: sessionIn(fields),
   };
+}
+
+type Fields = { readonly [name: string]: unknown };
+
+function sessionIn({ session_id: session, instance_id: instance }: Fields): string | undefined {
+  const id = session ?? instance;
+  return isSessionId(id) ? id : undefined;
+}
+
+/** The interval of notifications while checks run, in milliseconds: less than the time limits of clients. */
+const EVERY_MS = 10_000;
+
+/** A call that is followed for its client. */
+export interface FollowedCall extends Followed {
+  readonly ctx: ServerContext;
+  readonly sessionId: unknown;
+  /** Ends the reports of progress; missing if the client asked for none. */
+  readonly end?: () => void;
+}
+
+/** Follows the calls of a server's clients. It listens to the engine once, however many calls there are. */
+export class Followers {
+  /** The calls under way. Whoever has added a call takes it out. */
+  readonly calls = new Set<FollowedCall>();
+  readonly #stops: readonly (() => void)[];
+
+  constructor(engine: Engine) {
+    const listen = <N extends keyof typeof WARNINGS>(name: N, text: (payload: EngineNotifications[N]) => string) =>
+      engine.on(name, (payload) => {
+        for (const call of this.calls) if (call.sessionId === payload.sessionId) warn(call, text(payload));
+      });
+    this.#stops = [
+      listen("conflict", WARNINGS.conflict),
+      listen("stepRefused", WARNINGS.stepRefused),
+      listen("planTicksPending", WARNINGS.planTicksPending),
+      listen("snapshotsTaken", WARNINGS.snapshotsTaken),
+    ];
+  }
+
+  /** Follows a call on a session for the client that made it. */
+  follow(ctx: ServerContext, sessionId: unknown): FollowedCall {
+    const { signal, _meta } = ctx.mcpReq;
+    const progress = _meta?.progressToken === undefined ? {} : reportProgress(ctx, _meta.progressToken);
+    const call = { ctx, sessionId, signal, ...progress };
+    this.calls.add(call);
+    return call;
+  }
+
+  /** Listens no longer. */
+  dispose(): void {
+    for (const stop of this.#stops) stop();
+  }
+}
+
+/** A check that runs. */
+interface Running {
+  readonly name: string;
+  readonly since: number;
+}
+
+/**
+ * Returns a listener that sends a progress notification for each check that begins or ends, and while checks run, to a
+ * client that sent a token for that. `progress` counts the checks that have ended, with a fraction that
+ * grows while others run: the protocol requires that each is greater than the one before.
+ */
+function reportProgress(ctx: ServerContext, progressToken: string | number) {
+  const running: Running[] = [];
+  let [sent, done, total] = [0, 0, 0];
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const send = (message: string) => {
+    sent += 1;
+    const progress = done === total ? total : done + (0.99 * sent) / (sent + 1);
+    // The client may disconnect at any time, which is not an error.
+    ctx.mcpReq
+      .notify({ method: "notifications/progress", params: { progressToken, progress, total, message } })
+      .catch(() => {});
+  };
+  const end = () => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+  const tick = () => {
+    const names = running.map(({ name, since }) => `${name} for ${secondsSince(since)}`);
+    send(`${done} of ${total} checks have ended; running: ${names.join(", ")}`);
+  };
+  const onCheck = ({ verifier, field, ok, ...counts }: CheckProgress) => {
+    ({ done, total } = counts);
+    const name = field === undefined ? shown(verifier) : `${shown(verifier)} on ${shown(field)}`;
+    if (ok === undefined) {
+      running.push({ name, since: systemClock.elapsed() });
+      timer ??= setInterval(tick, EVERY_MS);
+      send(`${name} runs`);
+      return;
+    }
+    const [ended] = running.splice(
+      running.findIndex((one) => one.name === name),
+      1,
+    );
+    if (running.length === 0) end();
+    const after = ended === undefined ? "" : ` after ${secondsSince(ended.since)}`;
+    send(`${name} ${ok ? "passed" : "failed"}${after}: ${done} of ${total} checks have ended`);
+  };
+  return { onCheck, end };
+}
+
+function secondsSince(begun: number): string {
+  return `${((systemClock.elapsed() - begun) / 1000).toFixed(1)} s`;
+}
+
+/** The notifications that warn of something, with their texts. None of them has a path of the host or evidence in it. */
+const WARNINGS = {
+  conflict: () => "another call has changed the session at the same time; this one was decided again",
+  stepRefused: ({ message }: EngineNotifications["stepRefused"]) => message,
+  planTicksPending: ({ path }: EngineNotifications["planTicksPending"]) =>
+    `the plan ${path} could not be written; the next call on the session tries again`,
+  snapshotsTaken: ({ phase }: EngineNotifications["snapshotsTaken"]) =>
+    `snapshots for phase ${phase} were taken late: what has changed since it was entered is in them`,
+} as const;
+
+/** Sends a warning about a session to a client that is calling. */
+function warn({ ctx, sessionId }: FollowedCall, message: string): void {
+  // The client may disconnect at any time, which is not an error.
+  ctx.mcpReq.log("warning", { session_id: sessionId, message }, "phasegate").catch(() => {});
 }

@@ -6,13 +6,12 @@
  *   workspace, the search tool, and the prompt `run_workflow`
  * - resources.ts: workflows, sessions and documents as resources, in pages; completions
  * - changes.ts: list changes, and subscriptions to sessions
- * - follow.ts: progress, log messages and cancellation during a call
  * - http.ts, http-request.ts, connections.ts: serves many clients over Streamable HTTP
- * - calls.ts: how calls are measured
+ * - calls.ts: answers of tools, and how calls are measured; progress, log messages and cancellation during a call
  * - elicit-approval.ts: asks the client's user for an approval or a waiver
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import type { CallToolResult, InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { InputRequiredResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
@@ -21,10 +20,9 @@ import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from 
 import { ALL_CALLS, namedCalls, READING, type RoutedCallOptions } from "../tools/routed/calls.js";
 import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import { maxCharsFor, passThroughSchema } from "../tools/wire.js";
-import { callOf, outcomeOf, type WatchedTools } from "./calls.js";
+import { answerCall, Followers, type WatchedTools } from "./calls.js";
 import { notifyListChanged, registerSubscriptions, type Subscriptions, type WorkflowPoll } from "./changes.js";
 import { elicitApproval, elicitWaiver } from "./elicit-approval.js";
-import { Followers } from "./follow.js";
 import { registerDocumentResources, registerSessionResources, registerWorkflowResources } from "./resources.js";
 
 /** Options of {@link registerWorkflowTool}. */
@@ -92,16 +90,17 @@ export function registerWorkflowTool(
           return answer;
         },
       };
-      const response = await (telemetry === undefined
-        ? tool.dispatch(input, given)
-        : telemetry.measure(
-            callOf(tool.name, tool.actions, input, ctx),
-            () => tool.dispatch(input, given),
-            (answer) => outcomeOf(answer, answer.status === "error"),
-          ));
-      followers.calls.delete(followed);
-      followed.end?.();
-      return open.form ?? callResult(response, response.status === "error");
+      const call = { tool: tool.name, actions: tool.actions, input, ctx };
+      try {
+        const result = await answerCall(call, { telemetry }, async () => {
+          const body = await tool.dispatch(input, given);
+          return { body, isError: body.status === "error" };
+        });
+        return open.form ?? result;
+      } finally {
+        followers.calls.delete(followed);
+        followed.end?.();
+      }
     },
   );
   server.server.registerCapabilities({ logging: {} });
@@ -140,11 +139,6 @@ function registerResources(
       subscriptions?.dispose();
     },
   };
-}
-
-/** Returns an answer as MCP has it: structured, and as text for clients without structured output. */
-export function callResult(answer: object, isError: boolean): CallToolResult {
-  return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: { ...answer }, isError };
 }
 
 /** The actions that change no session. */
@@ -252,11 +246,10 @@ function registerTool(
           return answer;
         },
       };
-      const call = () => during(client, () => tool.dispatch(input, people));
-      const answered = await (telemetry === undefined
-        ? call()
-        : telemetry.measure(callOf(name, actions, input, ctx), call, ({ body, isError }) => outcomeOf(body, isError)));
-      return open.form ?? callResult(answered.body, answered.isError);
+      const result = await answerCall({ tool: name, actions, input, ctx }, { telemetry }, () =>
+        during(client, () => tool.dispatch(input, people)),
+      );
+      return open.form ?? result;
     },
   );
 }

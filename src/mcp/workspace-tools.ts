@@ -6,14 +6,13 @@ import { passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
-import { callOf, outcomeOf, type WatchedTools } from "./calls.js";
-import { callResult } from "./tools.js";
+import { answerCall, type WatchedTools } from "./calls.js";
 
 /**
  * Registers a search tool, as `createSearchTool` makes it, with a host's own MCP server
  * (`@modelcontextprotocol/server` 2.x).
  */
-export function registerSearchTool(server: McpServer, tool: SearchTool, { telemetry }: WatchedTools = {}): void {
+export function registerSearchTool(server: McpServer, tool: SearchTool, watched: WatchedTools = {}): void {
   server.registerTool(
     tool.name,
     {
@@ -22,16 +21,11 @@ export function registerSearchTool(server: McpServer, tool: SearchTool, { teleme
       inputSchema: tool.inputSchema,
       annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     },
-    async (input, ctx) => {
-      const answer = await (telemetry === undefined
-        ? tool.handler(input)
-        : telemetry.measure(
-            callOf(tool.name, [], input, ctx),
-            () => tool.handler(input),
-            (found) => outcomeOf(found, found.status === "error"),
-          ));
-      return callResult(answer, answer.status === "error");
-    },
+    (input, ctx) =>
+      answerCall({ tool: tool.name, input, ctx }, watched, async () => {
+        const body = await tool.handler(input);
+        return { body, isError: body.status === "error" };
+      }),
   );
 }
 
@@ -65,16 +59,11 @@ export function registerWorkspaceTools(
           openWorldHint: false,
         },
       },
-      async (input, ctx) => {
-        const result = await (telemetry === undefined
-          ? connection.call(name, input)
-          : telemetry.measure(
-              callOf(name, [], input, ctx),
-              () => connection.call(name, input),
-              (answer) => outcomeOf(answer, !answer.success),
-            ));
-        return callResult(result, !result.success);
-      },
+      (input, ctx) =>
+        answerCall({ tool: name, input, ctx }, { telemetry }, async () => {
+          const body = await connection.call(name, input);
+          return { body, isError: !body.success };
+        }),
     );
   }
   return connection;

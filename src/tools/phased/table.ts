@@ -66,12 +66,12 @@ export async function dispatchCounted(context: ToolContext, input: unknown): Pro
 /** Removes actions that the host has not given to its agents. */
 function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
   const { next, valid_actions: valid } = answer;
-  const isGiven = (name: unknown) => isAction(name) && actions.includes(name);
-  if (valid === undefined && (!isJsonObject(next) || isGiven(next.action))) return compact(answer);
+  const given: readonly unknown[] = actions;
+  if (valid === undefined && (!isJsonObject(next) || given.includes(next.action))) return compact(answer);
   return compact({
     ...answer,
-    ...(isJsonObject(next) && !isGiven(next.action) ? { next: undefined } : {}),
-    ...(Array.isArray(valid) ? { valid_actions: valid.filter(isGiven) } : {}),
+    ...(isJsonObject(next) && !given.includes(next.action) ? { next: undefined } : {}),
+    ...(Array.isArray(valid) ? { valid_actions: valid.filter((name) => given.includes(name)) } : {}),
   });
 }
 
