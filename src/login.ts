@@ -6,8 +6,7 @@
  * @packageDocumentation
  */
 
-export { createHostCheck, type HostCheckOptions } from "./login/host-check.js";
-export { firstOf } from "./login/login.js";
+export { createTokenLogin, firstOf, type TokenLoginOptions } from "./login/login.js";
 export { createOAuthLogin, type OAuthLoginOptions } from "./login/oauth-login.js";
 export {
   createQuotas,
@@ -21,6 +20,6 @@ export {
   quotaResponse,
   type VerifierPlace,
 } from "./login/quotas.js";
-export { createTokenLogin, type TokenLoginOptions } from "./login/token-login.js";
+export { createHostCheck, type HostCheckOptions } from "./login/request.js";
 export { createToken, type TokenEntry, type TokenRequest, tokensText } from "./login/tokens.js";
 export type { Login } from "./ports/login.js";

@@ -4,23 +4,66 @@
  */
 import { localhostAllowedHostnames } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
+import { isPhasegateError } from "../errors.js";
+import { createHealth, type Health } from "../http/health.js";
 import { HOST_ACTIONS } from "../inspector/actions.js";
 import type { Inspector } from "../inspector/inspector.js";
-import { createHostCheck } from "../login/host-check.js";
-import { firstOf } from "../login/login.js";
+import { createTokenLogin, firstOf } from "../login/login.js";
 import { createOAuthLogin } from "../login/oauth-login.js";
 import { type Quotas, quotaResponse } from "../login/quotas.js";
-import { createTokenLogin } from "../login/token-login.js";
+import { createHostCheck } from "../login/request.js";
 import { createMcpHttpHandler } from "../mcp/http.js";
+import type { PrometheusMetrics } from "../otel/prometheus.js";
 import { byOwner } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
+import type { Telemetry } from "../ports/telemetry.js";
 import { packageVersion } from "./exit-codes.js";
 import { type HttpTimes, listen } from "./http-server.js";
 import type { PageOf } from "./inspect.js";
 import type { Address, ListenOptions } from "./listen-options.js";
+import { logCalls } from "./log.js";
 import type { Served, ServeOptions } from "./products.js";
 import { TokensFile } from "./tokens-file.js";
-import type { Watching } from "./watching.js";
+
+/** What watches a server. */
+export interface Watching {
+  /** For the engines; missing if OpenTelemetry is not installed. */
+  readonly telemetry?: Telemetry;
+  /** Answers `/healthz`, `/readyz` and `/metrics`. */
+  readonly health: Health;
+  /** Returns what watches the tools of a client. */
+  calls(actor?: string): Pick<Telemetry, "measure">;
+  close(): Promise<void>;
+}
+
+/** Opens what watches a server. Without the packages for metrics, `/metrics` is not answered, and the log says so. */
+export async function openWatching(storage: StorageAdapter | undefined, log: Logger): Promise<Watching> {
+  const opened = await openMetrics(log);
+  const onError = (err: unknown) => log.error({ err }, "health");
+  return {
+    ...(opened && { telemetry: opened.telemetry }),
+    health: createHealth({ storage, metrics: opened?.metrics.text, onError }),
+    calls: (actor) => logCalls(log, { actor, next: opened?.telemetry }),
+    close: async () => opened?.metrics.close(),
+  };
+}
+
+/** Loads OpenTelemetry: optional peers, which a server does without. */
+async function openMetrics(
+  log: Logger,
+): Promise<{ readonly metrics: PrometheusMetrics; readonly telemetry: Telemetry } | undefined> {
+  try {
+    const { createPrometheusMetrics } = await import("../otel/prometheus.js");
+    const metrics = await createPrometheusMetrics();
+    const { createTelemetry } = await import("../otel/telemetry.js");
+    return { metrics, telemetry: createTelemetry({ meterProvider: metrics.meterProvider }) };
+  } catch (err) {
+    if (!isPhasegateError(err, "UNSUPPORTED")) throw err;
+    log.warn({ err }, "no metrics");
+    return undefined;
+  }
+}
 
 /** Maximum number of sockets: a client has an event stream and one or two more. Node allows itself as many files. */
 const MAX_CONNECTIONS = 4096;

@@ -12,13 +12,13 @@ import type { ActorQuotas, Owner } from "../ports/actor.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
 import type { PageOf } from "./inspect.js";
+import type { Watching } from "./listen.js";
 import type { Quota } from "./listen-options.js";
 import { type Logs, logCalls, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { type Client, engineBasis, type Open, PRODUCTS, type Served, type ServeOptions } from "./products.js";
 import { openState } from "./state.js";
 import { type Terminal, withoutPasswords } from "./terminal.js";
-import type { Watching } from "./watching.js";
 
 /** A message carries evidence, and JSON may need six bytes for a character. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
@@ -69,9 +69,9 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   if (project !== undefined) await requireFolder(project, "the project folder");
   const basis = await engineBasis(options, logs);
   const storage = state === undefined ? undefined : await openState(state, { create: true });
-  // One client on stdio has nobody who would ask for its metrics.
+  // Over stdio, nobody asks for metrics.
   const watching =
-    options.listen === undefined ? undefined : await (await import("./watching.js")).openWatching(storage, log);
+    options.listen === undefined ? undefined : await (await import("./listen.js")).openWatching(storage, log);
   const quotas = createQuotas(options.quota ?? {});
   const more = { telemetry: watching?.telemetry, quotas: actorQuotas(quotas, options.quota) };
   const served: Served[] = [];

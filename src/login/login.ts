@@ -1,13 +1,55 @@
 /**
- * Several logins in one. This is the entry file of the folder:
+ * Logins with static tokens, for teams without a provider of identities and for programs; and several logins in one. This is
+ * the entry file of the folder:
  *
- * - tokens.ts: static tokens, the text of their file, and which entry a token belongs to; token-login.ts: the login with them
+ * - tokens.ts: static tokens, the text of their file, and which entry a token belongs to
  * - oauth-login.ts: which access tokens of a provider count, and whose they are; provider-keys.ts: its keys
- * - bearer.ts: where a token is read from, and what refusals say
- * - host-check.ts: under which names a server may be called, and from which pages
+ * - request.ts: under which names a server may be called, and from which pages; where a token is read from, and what refusals
+ *   say
  * - quotas.ts: how much each actor may use
  */
+import type { Actor } from "../ports/actor.js";
+import { type Clock, systemClock } from "../ports/clock.js";
 import type { Login } from "../ports/login.js";
+import { authenticateBearer, noToken, type TokenOwner } from "./request.js";
+import { entryOf, readTokens, type TokenEntry, type Tokens, tokenState } from "./tokens.js";
+
+/** Options of {@link createTokenLogin}. */
+export interface TokenLoginOptions {
+  /**
+   * Returns the text of the tokens file as it is now. Called for each request, so that a token that was revoked no longer
+   * counts. The same text is parsed once.
+   */
+  readonly read: () => string | Promise<string>;
+  /** Tells the time, by which tokens expire. Default: the runtime's. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Creates a login for the tokens that `phasegate tokens add` makes. It answers nobody while `read` fails or returns a text
+ * that is no tokens file: `authenticate` then rejects with that error, for such a text `INVALID_INPUT`.
+ */
+export function createTokenLogin({ read, clock = systemClock }: TokenLoginOptions): Login {
+  let last: { readonly text: string; readonly tokens: Tokens } | undefined;
+  const current = async (): Promise<Tokens> => {
+    const text = await read();
+    if (last?.text !== text) last = { text, tokens: readTokens(text) };
+    return last.tokens;
+  };
+  const verify = async (token: string): Promise<TokenOwner> => {
+    const entry = entryOf(await current(), token);
+    if (entry === undefined) throw noToken("The token is not valid");
+    // Whoever is told so has the token.
+    const state = tokenState(entry, clock.now());
+    if (state !== "valid") throw noToken(state === "revoked" ? "The token was revoked" : "The token has expired");
+    return { actor: actorOf(entry), expiresAt: Number.POSITIVE_INFINITY };
+  };
+  return { authenticate: (request) => authenticateBearer(request, verify) };
+}
+
+function actorOf({ name, roles, team }: TokenEntry): Actor {
+  return { name, roles, ...(team !== undefined && { team }) };
+}
 
 /**
  * Creates a login that lets in whom one of these lets in; they are asked in this order. The answer to anybody else is the

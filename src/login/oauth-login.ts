@@ -11,8 +11,8 @@ import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { PhasegateError } from "../errors.js";
 import { type Actor, isOwnerName, type Role } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
-import { authenticateBearer, noScope, noToken, type TokenOwner } from "./bearer.js";
 import { COOLDOWN_SECONDS, isSecureUrl, loadJose, ProviderError, providerKeys } from "./provider-keys.js";
+import { authenticateBearer, noScope, noToken, type TokenOwner } from "./request.js";
 
 /** Options of {@link createOAuthLogin}. */
 export interface OAuthLoginOptions {

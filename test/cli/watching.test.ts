@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { createEngine, MemoryStorage } from "phasegate";
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { openWatching } from "../../src/cli/listen.js";
 import { logCalls } from "../../src/cli/log.js";
-import { openWatching } from "../../src/cli/watching.js";
 import { connectInMemory } from "../mcp/connect-in-memory.js";
 import { makeEngine } from "../support/make-engine.js";
 
@@ -73,7 +73,7 @@ describe("what watches a server", () => {
       };
       registerHooks({ resolve });
       const { pino } = await import("pino");
-      const { openWatching } = await import("./src/cli/watching.ts");
+      const { openWatching } = await import("./src/cli/listen.ts");
       const watching = await openWatching(undefined, pino({ base: null }, { write: (line) => process.stdout.write(line) }));
       const metrics = await watching.health.handle(new Request("http://host.test/metrics"));
       const alive = await watching.health.handle(new Request("http://host.test/healthz"));

@@ -1,15 +1,62 @@
 /**
- * What all logins with bearer tokens share: where a token is read from, and what the answers to wrong ones say. The MCP SDK
- * reads the header and writes the challenge.
+ * What is read of a request before anything else: under which name it calls, from which web page, and whose bearer token it
+ * has; and the refusals. A page anywhere can give its own name this machine's address (DNS rebinding), so the names are
+ * checked first. The MCP SDK reads the headers and writes the challenge.
  */
 import {
   bearerAuthChallengeResponse,
+  localhostAllowedHostnames,
   OAuthError,
   OAuthErrorCode,
+  validateHostHeader,
+  validateOriginHeader,
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
+import { PhasegateError } from "../errors.js";
 import type { Actor } from "../ports/actor.js";
+import { shown } from "../workflow/names.js";
 import { TOKEN_PREFIX } from "./tokens.js";
+
+/** Options of {@link createHostCheck}. */
+export interface HostCheckOptions {
+  /** The names that the server is called by, without ports: `gates.example.com`. Default: those of this machine. */
+  readonly hosts?: readonly string[];
+  /** The names of servers whose web pages may call it, without ports. Default: `hosts`. */
+  readonly origins?: readonly string[];
+}
+
+/**
+ * Returns a check of a request's Host and Origin. It returns the refusal, with status 403, or undefined. Requests without
+ * an Origin pass: they don't come from a web page.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` for what is no name of a host.
+ */
+export function createHostCheck({
+  hosts = localhostAllowedHostnames(),
+  origins = hosts,
+}: HostCheckOptions = {}): (request: Request) => Response | undefined {
+  const [hostNames, originNames] = [hosts.map(hostName), origins.map(hostName)];
+  return ({ headers, url }) => {
+    // HTTP/2 has no Host header; servers then have the name in the address.
+    const host = validateHostHeader(headers.get("host") ?? new URL(url).host, hostNames);
+    if (!host.ok) return refused(`The server is not called ${shown(host.hostname ?? host.hostHeader ?? "")}`);
+    const origin = validateOriginHeader(headers.get("origin"), originNames);
+    return origin.ok ? undefined : refused(`Pages of ${shown(origin.hostname ?? origin.originHeader)} may not call it`);
+  };
+}
+
+function hostName(name: string): string {
+  const url = URL.canParse(`http://${name}`) ? new URL(`http://${name}`) : undefined;
+  if (url !== undefined && url.hostname === name.toLowerCase()) return url.hostname;
+  throw new PhasegateError("INVALID_INPUT", `${shown(name)} is not the name of a host`, {
+    remedy: "Give names without scheme and port: gates.example.com, 127.0.0.1 or [::1].",
+    details: { field: "hosts", expected: "a name without scheme and port" },
+  });
+}
+
+function refused(message: string): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }, { status: 403 });
+}
 
 /** The longest `Authorization` header that is read, in characters: as much as Node takes of all headers. */
 const HEADER_MAX = 16_384;
