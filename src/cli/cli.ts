@@ -24,6 +24,7 @@
 import { Command, CommanderError } from "commander";
 import { isPhasegateError } from "../errors.js";
 import { CommandFailure, EXIT, exitCodeOf, packageVersion, type SetExitCode } from "./exit-codes.js";
+import { useOwnProject } from "./own-project.js";
 import { printable, styled, type Terminal, withoutPasswords } from "./terminal.js";
 
 /** Runs `phasegate` with these arguments, and returns its exit code. Never rejects. */
@@ -131,17 +132,6 @@ function createProgram(commands: readonly CreateCommand[], terminal: Terminal, s
   for (const command of commands) program.addCommand(command(terminal, setExitCode));
   for (const command of withSubcommands(program)) configure(command, terminal);
   return program;
-}
-
-/** Lets the command that is asked for work on the project of the current folder if it needs a state and none is named. */
-async function useOwnProject(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
-  const command = program.commands.find((one) => one.name() === args[0]);
-  const needs = command?.options.some(({ long, mandatory }) => long === "--state" && mandatory) === true;
-  const isGiven = process.env.PHASEGATE_STATE !== undefined || args.some((arg) => /^--state(?:=|$)/.test(arg));
-  if (command === undefined || !needs || isGiven) return;
-  const { findOwnProject, useProject } = await import("./own-project.js");
-  const project = await findOwnProject();
-  if (project !== undefined) useProject(command, project, terminal);
 }
 
 function withSubcommands(command: Command): Command[] {

@@ -6,9 +6,6 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
-import { findProject } from "../setup/project.js";
-import { RECORD_PATH } from "../setup/record.js";
-import { STATE, WORKFLOWS } from "../setup/wanted.js";
 import { printable, type Terminal } from "./terminal.js";
 
 /** A project that init has set up. All paths are absolute. */
@@ -21,6 +18,12 @@ export interface OwnProject {
 
 /** Finds the project that init has set up in the current folder, or in the nearest folder above it. */
 export async function findOwnProject(): Promise<OwnProject | undefined> {
+  // Most commands are told where the sessions are, and need none of this.
+  const [{ findProject }, { RECORD_PATH }, { STATE, WORKFLOWS }] = await Promise.all([
+    import("../setup/project.js"),
+    import("../setup/record.js"),
+    import("../setup/wanted.js"),
+  ]);
   const found = await findProject(process.cwd(), [RECORD_PATH]);
   if (found === undefined) return undefined;
   const { root } = found;
@@ -30,10 +33,20 @@ export async function findOwnProject(): Promise<OwnProject | undefined> {
 }
 
 /**
- * Lets a command that needs `--state` work on the project if that is not given, and prints which project it is. Options
- * and variables win. If the sessions are elsewhere, the workflows and the project are not assumed to be here.
+ * Lets the command that is asked for work on the project of the current folder, if it needs `--state` and that is not given,
+ * and prints which project it is.
  */
-export function useProject(command: Command, { root, state, workflows }: OwnProject, { stderr }: Terminal): void {
+export async function useOwnProject(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
+  const command = program.commands.find((one) => one.name() === args[0]);
+  const needs = command?.options.some(({ long, mandatory }) => long === "--state" && mandatory) === true;
+  const isGiven = process.env.PHASEGATE_STATE !== undefined || args.some((arg) => /^--state(?:=|$)/.test(arg));
+  if (command === undefined || !needs || isGiven) return;
+  const project = await findOwnProject();
+  if (project !== undefined) useProject(command, project, terminal);
+}
+
+/** Options and variables win. If the sessions are elsewhere, the workflows and the project are not assumed to be here. */
+function useProject(command: Command, { root, state, workflows }: OwnProject, { stderr }: Terminal): void {
   command.setOptionValueWithSource("state", state, "config");
   command.hook("preAction", () => {
     if (command.getOptionValueSource("state") !== "config") return;

@@ -26,7 +26,7 @@ import {
   stateOption,
   toolName,
 } from "./options.js";
-import type { OwnProject } from "./own-project.js";
+import { findOwnProject } from "./own-project.js";
 import type { Environment, ServeOptions, WorkspaceFolders } from "./products.js";
 import type { Terminal } from "./terminal.js";
 import { projectOption, trustOptions, verifierOptions } from "./trust.js";
@@ -343,7 +343,7 @@ async function complete(
   const hasMore = workspace !== undefined || standards.length > 0;
   const isNamed = named.length > 0 || given.routed !== undefined || hasMore;
   const needsState = place === undefined && (named.length > 0 || given.routed !== undefined);
-  const own = isNamed && !needsState ? undefined : await ownProject();
+  const own = isNamed && !needsState ? undefined : await findOwnProject();
   if (!isNamed && own === undefined) throw nothing();
   const workflows = isNamed ? named : [own?.workflows ?? startersFolder()];
   const state = place ?? own?.state;
@@ -366,10 +366,6 @@ async function complete(
     ...(logFiles === undefined ? {} : { logFiles }),
     ...(workspace === undefined ? {} : { workspace }),
   };
-}
-
-async function ownProject(): Promise<OwnProject | undefined> {
-  return (await import("./own-project.js")).findOwnProject();
 }
 
 function requireRoutedAlone(hasOthers: boolean, routed: string | undefined): void {
