@@ -6,8 +6,12 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { cookieOf, type InspectorLogin, Logins, type Person } from "./logins.js";
+import { hostOf, LOCAL_NAMES } from "./requests.js";
 
-/** Decides about a request, for a host with a login of its own: `true`, `false` (401), or the answer to give. */
+/**
+ * Decides about a request, for a host with a login of its own: `true`, `false` (401), or the answer to give. About the request
+ * of an open stream of changes it is asked again, every 15 seconds; the stream ends unless the answer is `true`.
+ */
 export type AdmitRequest = (request: Request) => boolean | Response | Promise<boolean | Response>;
 
 /** Who may use an inspector. */
@@ -30,7 +34,6 @@ export interface Admitted extends Partial<Person> {
 /** Fewer characters could be guessed. */
 export const TOKEN_MIN = 32;
 
-const LOCAL_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 /** Forms can't send a header of their own, and a page elsewhere needs a permission for it that is never given. */
 const WRITE_HEADER = "x-phasegate";
 
@@ -88,14 +91,13 @@ export class Guard {
 
   /** Refuses what comes from another page or under another name. Every request is checked, the page itself included. */
   sameOrigin(request: Request): Refusal | undefined {
-    const host = (request.headers.get("host") ?? new URL(request.url).host).toLowerCase();
-    const name = host.replace(/:\d+$/, "");
+    const { host, name } = hostOf(request);
     if (!this.#hosts.includes(name) && !this.#hosts.includes(host)) {
       const remedy = `Use one of: ${this.#hosts.join(", ")}.`;
       return { status: 403, code: "HOST_REFUSED", message: "The inspector is not served under this name.", remedy };
     }
     const origin = request.headers.get("origin");
-    if (origin !== null && hostOf(origin) !== host) {
+    if (origin !== null && hostIn(origin) !== host) {
       return { status: 403, code: "ORIGIN_REFUSED", message: "Requests of other web pages are refused." };
     }
     const site = request.headers.get("sec-fetch-site");
@@ -166,7 +168,7 @@ const LOGIN: Refusal = {
   remedy: "Open the URL that the inspector has printed.",
 };
 
-function hostOf(origin: string): string | undefined {
+function hostIn(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
 }
 

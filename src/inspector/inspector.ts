@@ -221,7 +221,7 @@ async function page(request: Request, path: string, base: string): Promise<Respo
 }
 
 async function read(app: App, path: string, query: URLSearchParams, request: Request): Promise<Response> {
-  const { options, sources, live } = app;
+  const { options, sources } = app;
   const [what = "", name = "", part, index] = segmentsOf(path);
   const frame = options.codeFrame ?? (async () => undefined);
   switch (what) {
@@ -229,8 +229,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
       return json(about(app));
     case "events":
       if (request.method === "HEAD") return refuse(WRONG_METHOD);
-      if (app.actor !== undefined) return app.streams.open(app.actor, sources, request);
-      return live.open(request.headers.get("last-event-id"), request.signal);
+      return events(app, request);
     case "inbox":
       return json(await app.inbox());
     case "statistics":
@@ -247,6 +246,11 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
     default:
       return refuse(NOT_FOUND);
   }
+}
+
+function events({ live, streams, sources, guard, actor }: App, request: Request): Response {
+  if (actor !== undefined) return streams.open(actor, sources, request, async () => (await guard.admit(request)).actor);
+  return live.open(request, async () => (await guard.admit(request)).refused === undefined);
 }
 
 function about({ options, sources, approvers, actor }: App): About {

@@ -28,6 +28,8 @@ interface Sent {
   readonly text: string;
 }
 
+type Page = ReadableStreamDefaultController<Uint8Array>;
+
 /** Tells pages what changes. */
 export class Live {
   readonly #sources: readonly Source[];
@@ -35,7 +37,8 @@ export class Live {
   readonly #report: (error: unknown) => void;
   /** Tells the messages of this process from those of an earlier one. */
   readonly #epoch: string;
-  readonly #pages = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  /** The open pages, each with what tells whether it may still see something. */
+  readonly #pages = new Map<Page, () => Promise<boolean>>();
   readonly #kept: Sent[] = [];
   #number = 0;
   #watching: AbortController | undefined;
@@ -52,15 +55,19 @@ export class Live {
     return this.#pages.size;
   }
 
-  /** Opens a stream. `lastId` is the id of the last message that the page has got, if it had one. */
-  open(lastId: string | null, signal: AbortSignal): Response {
-    let page: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /**
+   * Opens a stream. A page that comes back names in `last-event-id` the last message that it has got. `mayGoOn` is asked with
+   * every beat: the stream of somebody whose login has ended is closed.
+   */
+  open({ headers, signal }: Request, mayGoOn: () => Promise<boolean>): Response {
+    const lastId = headers.get("last-event-id");
+    let page: Page | undefined;
     const close = () => page && this.#close(page);
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           page = controller;
-          this.#pages.add(controller);
+          this.#pages.set(controller, mayGoOn);
           this.#begin();
           const first = lastId === null ? [this.#hello()] : this.#missedBy(lastId);
           for (const message of first) controller.enqueue(encoded(message));
@@ -71,17 +78,18 @@ export class Live {
     );
     if (signal.aborted) close();
     signal.addEventListener("abort", close, { once: true });
-    const headers = {
-      "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-store",
-      "x-accel-buffering": "no",
-    };
-    return new Response(body, { headers });
+    return new Response(body, {
+      headers: {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+      },
+    });
   }
 
   /** Ends all streams and watches. */
   close(): void {
-    for (const page of this.#pages) this.#close(page);
+    for (const page of this.#pages.keys()) this.#close(page);
   }
 
   /** Gives a page that begins the number behind which it continues, should it lose its connection. */
@@ -110,8 +118,16 @@ export class Live {
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#wait(BEAT_MS, signal);
-      if (!signal.aborted) this.#send({ id: "", text: ": beat" });
+      if (signal.aborted) return;
+      this.#send({ id: "", text: ": beat" });
+      // Not awaited: a login that does not answer holds up no other page.
+      for (const [page, mayGoOn] of this.#pages) this.#ask(page, mayGoOn);
     }
+  }
+
+  async #ask(page: Page, mayGoOn: () => Promise<boolean>): Promise<void> {
+    const may = await mayGoOn().catch((error: unknown) => this.#report(error));
+    if (may !== true) this.#close(page);
   }
 
   /** Watches one kind of session until nobody looks any more. After a failure, pages read everything anew. */
@@ -186,13 +202,13 @@ export class Live {
 
   #send(message: Sent): void {
     const bytes = encoded(message);
-    for (const page of this.#pages) {
+    for (const page of this.#pages.keys()) {
       if ((page.desiredSize ?? 0) <= 0) this.#close(page);
       else page.enqueue(bytes);
     }
   }
 
-  #close(page: ReadableStreamDefaultController<Uint8Array>): void {
+  #close(page: Page): void {
     if (!this.#pages.delete(page)) return;
     try {
       page.close();
@@ -208,9 +224,6 @@ export class Live {
   }
 }
 
-/** A revoked token ends a stream after this time at the latest, in milliseconds: the page opens it again. */
-const STREAM_MS = 60_000;
-
 /** The streams of those who log in: each tells what the actor may see. Pages of one actor share a watcher. */
 export class ActorStreams {
   readonly #clock: FullClock;
@@ -222,22 +235,29 @@ export class ActorStreams {
     this.#report = report;
   }
 
-  /** Opens a stream; `sources` are what the actor may see. */
-  open({ name, team, roles }: Actor, sources: readonly Source[], request: Request): Response {
-    const key = JSON.stringify([name, team, roles]);
+  /** Opens a stream; `sources` are what the actor may see, and `login` tells who sends the request if it came now. */
+  open(actor: Actor, sources: readonly Source[], request: Request, login: () => Promise<Actor | undefined>): Response {
+    const key = keyOf(actor);
     let live = this.#lives.get(key);
     if (live === undefined) {
       for (const [other, { pages }] of this.#lives) if (pages === 0) this.#lives.delete(other);
       live = new Live(sources, this.#clock, this.#report);
       this.#lives.set(key, live);
     }
-    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(STREAM_MS)]);
-    return live.open(request.headers.get("last-event-id"), signal);
+    return live.open(request, async () => {
+      const now = await login();
+      return now !== undefined && keyOf(now) === key;
+    });
   }
 
   close(): void {
     for (const live of this.#lives.values()) live.close();
   }
+}
+
+/** Actors with the same key see the same. */
+function keyOf({ name, team, roles }: Actor): string {
+  return JSON.stringify([name, team, roles]);
 }
 
 function textOf(message: LiveMessage): string {

@@ -5,6 +5,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Actor } from "../ports/actor.js";
 import type { Login } from "../ports/login.js";
+import { hostOf, LOCAL_NAMES } from "./requests.js";
 
 /** Whom a login lets in. */
 export type InspectorLogin = Pick<Login, "authenticate">;
@@ -50,12 +51,12 @@ export class Logins {
 
   /** Logs in with a token. Returns the cookie, and the key for changes; undefined if the token does not count. */
   async open(
-    { url }: Pick<Request, "url">,
+    request: Request,
     token: string,
     path: string,
   ): Promise<{ readonly cookie: string; readonly writeKey: string } | Response | undefined> {
     if (!/^[\x21-\x7e]+$/.test(token)) return undefined;
-    const person = await this.#ask(url, `Bearer ${token}`);
+    const person = await this.#ask(request.url, `Bearer ${token}`);
     if (person === undefined || person instanceof Response) return person;
     const [value, writeKey] = [secret(32), secret(32)];
     this.#opened.set(value, { token, writeKey });
@@ -63,9 +64,8 @@ export class Logins {
       if (this.#opened.size <= LOGINS_MAX) break;
       this.#opened.delete(oldest);
     }
-    // On this machine alone a page may come without TLS.
-    const isLocal = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(url).hostname);
-    const cookie = `${this.#name}=${value}; Path=${path}; HttpOnly; SameSite=Strict${isLocal ? "" : "; Secure"}`;
+    const tls = isPlain(request) ? "" : "; Secure";
+    const cookie = `${this.#name}=${value}; Path=${path}; HttpOnly; SameSite=Strict${tls}`;
     return { cookie, writeKey };
   }
 
@@ -74,6 +74,12 @@ export class Logins {
     if (!(answer instanceof Response)) return { actor: answer };
     return answer.status === 401 ? undefined : answer;
   }
+}
+
+/** Returns true for a page without TLS: the browser would not keep a cookie that is for TLS alone. */
+function isPlain(request: Request): boolean {
+  const origin = request.headers.get("origin");
+  return origin === null ? LOCAL_NAMES.includes(hostOf(request).name) : origin.startsWith("http:");
 }
 
 /** Returns the value of a cookie of a request. */

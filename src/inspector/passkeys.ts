@@ -7,6 +7,7 @@ import { type PasskeyPlace, passkeyChallenge, readRegistration, registrationOpti
 import { PhasegateError } from "../errors.js";
 import type { FullClock } from "../ports/clock.js";
 import { askedOtherwise, questionOf } from "./inbox.js";
+import { originOf } from "./requests.js";
 import type { InspectorSources } from "./sources.js";
 import type { About, Challenge, ChallengeBody, InvitationView, Kind } from "./wire.js";
 
@@ -85,11 +86,6 @@ export class Registrations {
     const passkey = await readRegistration(response, { ...place, challenge: given.challenge });
     return this.#invitations.accept(secret, passkey);
   }
-}
-
-/** Returns the origin of the page that a request comes from; browsers name it with every change. */
-export function originOf(request: Request): string {
-  return request.headers.get("origin") ?? new URL(request.url).origin;
 }
 
 /** Returns where a page's passkeys are registered: the domain and the origin that its requests come from. */

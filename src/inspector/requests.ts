@@ -52,6 +52,20 @@ export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Pro
   throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "", "Correct this member of the body.");
 }
 
+/** The names of this machine for itself. */
+export const LOCAL_NAMES: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
+
+/** Returns the name that a client gives the server, with its port and without. The URL may be the server's own idea. */
+export function hostOf({ headers, url }: Request): { readonly host: string; readonly name: string } {
+  const host = (headers.get("host") ?? new URL(url).host).toLowerCase();
+  return { host, name: host.replace(/:\d+$/, "") };
+}
+
+/** Returns the origin of the page that a request comes from; browsers name it with every change. */
+export function originOf({ headers, url }: Request): string {
+  return headers.get("origin") ?? new URL(url).origin;
+}
+
 /** Returns the whole number that a query gives for a key; undefined if it gives none. */
 export function numberIn(query: URLSearchParams, key: string): number | undefined {
   const value = query.get(key);

@@ -110,14 +110,54 @@ describe("the inspector behind a login of the server", () => {
     expect((await send("api/sessions", { headers: { cookie: cookie.replace(/=.*/, "=x") } })).status).toBe(401);
   });
 
-  it("gives a cookie for TLS alone where it is not on this machine", async () => {
+  it.each([
+    { where: "behind a proxy with TLS", host: "gates.example", origin: "https://gates.example", secure: true },
+    { where: "under a name of its own, to a client that names no origin", host: "gates.example:8080", secure: true },
+    { where: "on this machine", host: "localhost:7000", origin: "http://localhost:7000", secure: false },
+    { where: "without TLS, where the browser would drop it", host: "10.1.2.3", origin: "http://10.1.2.3", secure: false },
+  ])("gives a cookie $where", async ({ host, origin, secure }) => {
     const { engine } = await makeHouse();
     const login = { authenticate: async () => ({ name: "amy" }) };
-    const inspector = createInspector({ engine, access: { login }, hosts: ["gates.example"] });
-    const headers = { "content-type": "application/json", "x-phasegate": "1", host: "gates.example" };
+    const inspector = createInspector({ engine, access: { login }, hosts: [host] });
+    const named = origin === undefined ? { host } : { host, origin };
+    const headers = { "content-type": "application/json", "x-phasegate": "1", ...named };
     const body = JSON.stringify({ token: "any" });
-    const request = new Request("http://gates.example/api/login", { method: "POST", headers, body });
-    expect((await inspector.fetch(request)).headers.get("set-cookie")).toMatch(/; Secure$/);
+    // As the command line's server has it: its URL has this machine's address, whatever the client has called it.
+    const request = new Request("http://127.0.0.1:8080/api/login", { method: "POST", headers, body });
+    const cookie = (await inspector.fetch(request)).headers.get("set-cookie");
+    expect(cookie).toMatch(secure ? /; SameSite=Strict; Secure$/ : /; SameSite=Strict$/);
+  });
+
+  it("goes on with a stream as long as the token counts, and closes it soon after", async () => {
+    const timers = new Set<{ readonly milliseconds: number; readonly callback: () => void }>();
+    const after = (milliseconds: number, callback: () => void) => {
+      const timer = { milliseconds, callback };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    };
+    const { engine } = await makeHouse();
+    const made = createToken({ name: "vera", roles: ["viewer"] }, Date.now());
+    let tokens = tokensText([made.entry]);
+    const login = createTokenLogin({ read: () => tokens });
+    const inspector = createInspector({ engine, access: { login }, clock: { now: Date.now, after } });
+    const headers = { authorization: `Bearer ${made.token}` };
+    const { body } = await inspector.fetch(new Request(`${ORIGIN}/api/events`, { headers }));
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect(await reader?.read()).toMatchObject({ value: expect.stringContaining("open") });
+    const beat = async () => {
+      for (const timer of timers) {
+        if (timer.milliseconds < 10_000) continue;
+        timers.delete(timer);
+        timer.callback();
+      }
+      return reader?.read();
+    };
+    // Two minutes, and nothing is opened anew.
+    for (let beats = 0; beats < 8; beats += 1) expect(await beat()).toMatchObject({ value: ": beat\n\n" });
+    tokens = tokensText([]);
+    await beat();
+    expect(await reader?.read()).toEqual({ done: true, value: undefined });
+    inspector.close();
   });
 
   it("tells an agent of changes of its own sessions alone", async () => {
