@@ -10,6 +10,7 @@ import { draw, type Graph, phasedGraph, routedGraph, toMermaid, toSvg } from "..
 import { HOST_ACTIONS } from "../inspector/actions.js";
 import { phasedPath, routedPath } from "../inspector/details.js";
 import { createInspector, type Inspector, type InspectorOptions } from "../inspector/inspector.js";
+import { findIn } from "../inspector/sessions.js";
 import type { EngineOptions } from "../phased/options.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { ApproversFile } from "./approvers-file.js";
@@ -271,7 +272,7 @@ async function graphOf(name: string, options: GraphOptions): Promise<Graph> {
 }
 
 async function sessionGraph({ engine, routed }: OpenedState, id: string): Promise<Graph> {
-  const { items } = await routed.listInstances({ idPrefix: id, limit: 1 });
-  if (items[0]?.sessionId === id) return routedPath(routed, id);
+  const { summary } = await findIn((query) => routed.listInstances(query), id);
+  if (summary !== undefined) return routedPath(routed, id);
   return phasedPath(await engine.getState(id));
 }

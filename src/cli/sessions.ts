@@ -1,6 +1,8 @@
 /** `phasegate sessions`: lists the sessions of a state as a table, and those that cannot be shown. */
 import type { Writable } from "node:stream";
 import { Command, Option } from "commander";
+import { isChosen } from "../inspector/filter.js";
+import type { SessionFilter } from "../inspector/wire.js";
 import { type BrokenSession, checkedPage, type ListedSession, type LookAt, type WaitsFor } from "../phased/lists.js";
 import { DEFAULT_LIMITS, LIVING, type LivingStatus } from "../phased/options.js";
 import type { Page, SessionQuery, SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
@@ -140,9 +142,11 @@ async function chosenSessions(
     ...(options.owner === undefined ? {} : { owner: options.owner }),
     ...(silent === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - silent)).toISOString() }),
   };
-  const isChosen = ({ current, waitsFor = [] }: ListedSession) =>
-    (phase === undefined || String(current) === phase) &&
-    (awaited === undefined || (awaited === true ? waitsFor.length > 0 : waitsFor.includes(awaited)));
+  const waiting = awaited === true ? "any" : awaited;
+  const filter: SessionFilter = {
+    ...(phase === undefined ? {} : { phase }),
+    ...(waiting === undefined ? {} : { waiting }),
+  };
   const isFiltered = phase !== undefined || awaited !== undefined;
   const sort = options.sort ?? (silent === undefined ? "created" : "updated");
   const sessions: ListedSession[] = [];
@@ -152,7 +156,7 @@ async function chosenSessions(
     const left = sort === "created" && !isFiltered ? limit - sessions.length : PAGE;
     const page = { limit: Math.min(PAGE, left), ...(cursor === undefined ? {} : { cursor }) };
     const shown = await checkedPage(await storage.list({ ...query, ...page }), query, lookAt);
-    sessions.push(...shown.items.filter(isChosen));
+    sessions.push(...shown.items.filter((session) => isChosen(session, filter)));
     broken.push(...(shown.broken ?? []));
     cursor = shown.cursor;
     // They come newest first. Any other order needs all of them, and what a session waits for is only in its log.

@@ -31,6 +31,12 @@ export interface Admitted extends Partial<Person> {
   readonly refused?: never;
 }
 
+/** A request that may not. */
+export interface Refused {
+  readonly refused: Refusal | Response;
+  readonly actor?: never;
+}
+
 /** Fewer characters could be guessed. */
 export const TOKEN_MIN = 32;
 
@@ -132,7 +138,7 @@ export class Guard {
   }
 
   /** Tells whose request it is, or refuses that of somebody who has not logged in. */
-  async admit(request: Request): Promise<Admitted | { readonly refused: Refusal | Response }> {
+  async admit(request: Request): Promise<Admitted | Refused> {
     if (this.#logins !== undefined) {
       const person = await this.#logins.personOf(request);
       if (person === undefined) return { refused: { ...LOGIN, remedy: "Enter your token for this server." } };

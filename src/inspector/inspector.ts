@@ -24,7 +24,7 @@ import { attemptOf, attemptsOf, commitsOf, phasedDetail, recordedDetail, routedD
 import { Guard, type InspectorAccess, type Refusal, SECURITY_HEADERS, TOKEN_MIN } from "./guard.js";
 import { answer, inboxOf, notThere, waitingOf } from "./inbox.js";
 import { ActorStreams, Live } from "./live.js";
-import { approversIn, challengeFor, originOf, placeOf, Registrations } from "./passkeys.js";
+import { approversIn, challengeFor, placeOf, Registrations } from "./passkeys.js";
 import {
   actionBody,
   answerBody,
@@ -34,9 +34,10 @@ import {
   invitationBody,
   loginBody,
   numberIn,
+  originOf,
   segmentsOf,
 } from "./requests.js";
-import { findIn, listSessions, statisticsOf } from "./sessions.js";
+import { findIn, listSessions, type StatisticsRead, statisticsOf } from "./sessions.js";
 import { type InspectorSources, RecordedReader, type Source, sourcesOf } from "./sources.js";
 import type { About, ApiError, HostAction, Inbox, Kind, LoginAnswer, SessionDetail } from "./wire.js";
 import { workflowOf, workflowsOf } from "./workflows.js";
@@ -98,7 +99,8 @@ export function createInspector(options: InspectorOptions): Inspector {
   const base = `/${(options.basePath ?? "").split("/").filter(Boolean).join("/")}`.replace(/\/$/, "");
   const guard = new Guard(options.access, options.hosts);
   const inbox = shared(() => inboxOf(options));
-  const app: App = { options, sources, live, streams, inbox, base, guard, clock, approvers, registrations };
+  const shown = { options, sources, live, streams, inbox, statistics: {} };
+  const app: App = { ...shown, base, guard, clock, approvers, registrations };
   return {
     fetch: async (request) => {
       let response: Response;
@@ -129,6 +131,7 @@ interface App {
   /** Whose request it is, where people log in. */
   readonly actor?: Actor;
   readonly inbox: () => Promise<Inbox>;
+  readonly statistics: StatisticsRead;
   readonly base: string;
   readonly guard: Guard;
   readonly clock: FullClock;
@@ -233,7 +236,7 @@ async function read(app: App, path: string, query: URLSearchParams, request: Req
     case "inbox":
       return json(await app.inbox());
     case "statistics":
-      return json(await statisticsOf(app.options, query.get("workflow") ?? undefined));
+      return json(await statisticsOf(options, query.get("workflow") ?? undefined, app.statistics));
     case "workflows": {
       if (name === "") return json(await workflowsOf(options, frame));
       const workflow = await workflowOf(options, name, frame);

@@ -4,12 +4,13 @@
  * the search.
  */
 import * as z from "zod/mini";
-import { PhasegateError } from "../errors.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Engine } from "../phased/engine.js";
 import type { BrokenSession, ListedSession, SessionPage } from "../phased/lists.js";
 import { LIVING } from "../phased/options.js";
 import type { StatisticsCursor } from "../phased/statistics.js";
 import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
+import { filterOf, isChosen } from "./filter.js";
 import type { InspectorSources, Source } from "./sources.js";
 import type { SessionFilter, SessionList, StatisticsView } from "./wire.js";
 
@@ -25,19 +26,6 @@ const cursorSchema = z.record(
 );
 type Cursor = z.infer<typeof cursorSchema>;
 
-const FILTERS = [
-  "kind",
-  "status",
-  "workflow",
-  "phase",
-  "waiting",
-  "stuck",
-  "text",
-  "owner",
-  "cursor",
-  "limit",
-] as const;
-
 /** Lists sessions; `now` is in milliseconds since 1970. */
 export async function listSessions(
   sources: readonly Source[],
@@ -45,11 +33,11 @@ export async function listSessions(
   now: number,
 ): Promise<SessionList> {
   const filter = filterOf(query);
-  const limit = Math.min(PAGE_MAX, Math.max(1, Number(filter.limit ?? PAGE) || PAGE));
+  const limit = Math.min(PAGE_MAX, Math.max(1, Number(query.get("limit")) || PAGE));
+  const given = query.get("cursor");
   const chosen = sources.filter(({ kind }) => filter.kind === undefined || kind === filter.kind);
   const stored = queryOf(filter, now);
-  const isChosen = chooser(filter);
-  let cursor: Cursor = filter.cursor === undefined ? {} : readCursor(filter.cursor);
+  let cursor: Cursor = given ? readCursor(given) : {};
   const items: ListedSession[] = [];
   const broken = new Map<string, BrokenSession>();
   let total: number | undefined;
@@ -59,7 +47,7 @@ export async function listSessions(
     cursor = page.cursor;
     looked += Math.max(1, page.items.length);
     total ??= page.total;
-    items.push(...page.items.filter(isChosen));
+    items.push(...page.items.filter((session) => isChosen(session, filter)));
     for (const one of page.broken) broken.set(one.sessionId, one);
   } while (items.length < limit && looked < LOOKED_AT && !isAtEnd(chosen, cursor));
   const isFiltered = filter.phase !== undefined || filter.waiting !== undefined || filter.text !== undefined;
@@ -69,13 +57,6 @@ export async function listSessions(
     ...(isAtEnd(chosen, cursor) ? {} : { cursor: encode(cursor) }),
     ...(total === undefined || isFiltered ? {} : { total }),
   };
-}
-
-function filterOf(query: URLSearchParams): SessionFilter & { readonly cursor?: string; readonly limit?: string } {
-  const given = FILTERS.flatMap((key) =>
-    query.get(key) === null || query.get(key) === "" ? [] : [[key, query.get(key)]],
-  );
-  return Object.fromEntries(given);
 }
 
 /** What the storage filters by. */
@@ -91,15 +72,6 @@ function queryOf({ status, workflow, stuck, owner }: SessionFilter, now: number)
     ...(owner === undefined ? {} : { owner }),
     ...(seconds === undefined ? {} : { updatedBefore: new Date(Math.max(0, now - seconds * 1000)).toISOString() }),
   };
-}
-
-/** What is filtered here. */
-function chooser({ phase, waiting, text }: SessionFilter): (session: ListedSession) => boolean {
-  const needle = text?.toLowerCase();
-  return ({ sessionId, workflowType, target, current, waitsFor = [] }) =>
-    (phase === undefined || String(current) === phase) &&
-    (waiting === undefined || (waiting === "any" ? waitsFor.length > 0 : waitsFor.includes(waiting))) &&
-    (needle === undefined || `${sessionId}\n${workflowType}\n${target}`.toLowerCase().includes(needle));
 }
 
 function badFilter(field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
@@ -204,19 +176,26 @@ function readCursor(text: string): Cursor {
 const PLOTTED = 5000;
 const PLOTTED_PAGE = 500;
 
-/** What was read so far, by engine: the next call reads only what is new. */
-const cursors = new WeakMap<Engine, StatisticsCursor>();
+/** What statistics have read so far, of the sessions of all: the next call reads only what is new. */
+export interface StatisticsRead {
+  cursor?: StatisticsCursor;
+}
 
 /** Returns the statistics of all phased sessions, or of those on one workflow. */
 export async function statisticsOf(
   { engine }: InspectorSources,
   workflowType: string | undefined,
+  read: StatisticsRead,
 ): Promise<StatisticsView> {
   if (engine === undefined) return { workflows: [], unapproved: 0, days: [], plotted: 0 };
-  const cursor = cursors.get(engine);
   const only = workflowType === undefined ? {} : { workflowType };
-  const found = await engine.statistics({ ...only, ...(cursor === undefined ? {} : { cursor }) });
-  cursors.set(engine, found.cursor);
+  const { cursor } = read;
+  const found = await engine.statistics({ ...only, ...(cursor && { cursor }) }).catch((error: unknown) => {
+    // There is another approver since, or the storage has an earlier state again.
+    if (cursor === undefined || !isPhasegateError(error) || error.code !== "CURSOR_INVALID") throw error;
+    return engine.statistics(only);
+  });
+  read.cursor = found.cursor;
   return { workflows: found.workflows, unapproved: found.unapproved, ...(await daysOf(engine, only)) };
 }
 

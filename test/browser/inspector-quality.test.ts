@@ -36,7 +36,7 @@ const HOSTILE = {
   handler: '"><img src=x onerror="window.hacked = 1"><svg onload="window.hacked = 1">',
   link: "javascript:window.hacked=1",
   style: "<style>body { display: none }</style>",
-  bidi: "user\u202Egnp.exe\u202C \u2066hidden\u2069 zero\u200Bwidth \u{E0041}tag",
+  bidi: "user\u202Egnp.exe\u202C \u2066hidden\u2069 zero\u200Bwidth \u{E0041}tag \u3164filler \u2800blank",
   ansi: "\u001B[31mred\u001B[0m \u0007\u0000",
   template: "{{constructor.constructor('window.hacked=1')()}}",
 };
@@ -217,7 +217,8 @@ describe.skipIf(REASON !== "")(`the inspector's page${REASON}`, () => {
       expect(shown).toContain("[U+200B]");
       expect(shown).toContain("[U+E0041]");
       expect(shown).toContain("[U+001B][31mred");
-      for (const hidden of ["\u202E", "\u2066", "\u200B", "\u001B", "\u0000"]) expect(shown).not.toContain(hidden);
+      for (const hidden of ["\u202E", "\u2066", "\u200B", "\u3164", "\u2800", "\u001B", "\u0000"])
+        expect(shown).not.toContain(hidden);
     });
 
     it("stays quick with a value of megabytes and with 10,000 fields", async () => {

@@ -114,7 +114,12 @@ describe("the inspector behind a login of the server", () => {
     { where: "behind a proxy with TLS", host: "gates.example", origin: "https://gates.example", secure: true },
     { where: "under a name of its own, to a client that names no origin", host: "gates.example:8080", secure: true },
     { where: "on this machine", host: "localhost:7000", origin: "http://localhost:7000", secure: false },
-    { where: "without TLS, where the browser would drop it", host: "10.1.2.3", origin: "http://10.1.2.3", secure: false },
+    {
+      where: "without TLS, where the browser would drop it",
+      host: "10.1.2.3",
+      origin: "http://10.1.2.3",
+      secure: false,
+    },
   ])("gives a cookie $where", async ({ host, origin, secure }) => {
     const { engine } = await makeHouse();
     const login = { authenticate: async () => ({ name: "amy" }) };

@@ -92,6 +92,15 @@ describe("an invitation", () => {
     expect(audit.approvals).toMatchObject([{ by: "ann", authenticated: true, key: { kind: "passkey" } }]);
   });
 
+  it("makes another approver, and the statistics go on", async () => {
+    const { get, start, register } = await makeDesk();
+    await start();
+    const before = await get("statistics");
+    expect(before).toMatchObject({ workflows: [{ workflowType: "asking" }] });
+    await register();
+    for (const _ of [1, 2]) expect(await get("statistics")).toEqual(before);
+  });
+
   it("that nobody has given, or for another challenge or page, registers nothing", async () => {
     const { register, get, post, secret } = await makeDesk();
     expect(await register("x".repeat(43))).toMatchObject({ status: 400 });

@@ -1,10 +1,8 @@
 /** The list of sessions as far as it was read, and how messages change it. */
 import { signal } from "@preact/signals";
-import type { BrokenSession, ListedSession, LiveMessage, SessionFilter, SessionList } from "../wire.js";
+import { filterOf, isChosen } from "../filter.js";
+import type { BrokenSession, ListedSession, LiveMessage, SessionList } from "../wire.js";
 import { asFailure, type Failure, get } from "./api.js";
-
-/** The filters by their names in the query. */
-export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner"] as const;
 
 /** What was read of a list. */
 export interface Listed {
@@ -29,9 +27,7 @@ const AGAIN_MAX = 1000;
 
 /** Returns the query of a filter, without its first `?`. */
 export function queryOf(query: URLSearchParams): string {
-  return new URLSearchParams(
-    FILTERS.flatMap((key) => (query.get(key) ? [[key, query.get(key) ?? ""]] : [])),
-  ).toString();
+  return new URLSearchParams(Object.entries(filterOf(query))).toString();
 }
 
 /** The query that is read: what is shown may still answer the one before. */
@@ -97,8 +93,10 @@ export function applyMessage(message: LiveMessage): number {
   }
   const id = message.type === "gone" ? message.sessionId : message.session.sessionId;
   const at = before.rows.findIndex(({ sessionId }) => sessionId === id);
-  const session =
-    message.type === "session" && isMatch(message.session, filterOf(before.query)) ? message.session : undefined;
+  const filter = filterOf(new URLSearchParams(before.query));
+  // What has just changed is not stuck.
+  const isShown = message.type === "session" && filter.stuck === undefined && isChosen(message.session, filter);
+  const session = isShown ? message.session : undefined;
   const { total } = before;
   if (session === undefined) {
     if (at === -1) return 0;
@@ -119,25 +117,4 @@ export function applyMessage(message: LiveMessage): number {
     total: total === undefined ? total : total + 1,
   };
   return 1;
-}
-
-function filterOf(query: string): SessionFilter {
-  return Object.fromEntries(new URLSearchParams(query));
-}
-
-/** Returns true if a session that has just changed belongs to a list, as the server decides it. */
-function isMatch(
-  session: ListedSession,
-  { kind, status, workflow, phase, waiting, stuck, text }: SessionFilter,
-): boolean {
-  const { sessionId, workflowType, target, current, waitsFor = [] } = session;
-  return (
-    stuck === undefined &&
-    (kind === undefined || session.kind === kind) &&
-    (status === undefined || status.split(",").includes(session.status)) &&
-    (workflow === undefined || workflowType === workflow) &&
-    (phase === undefined || String(current) === phase) &&
-    (waiting === undefined || (waiting === "any" ? waitsFor.length > 0 : waitsFor.includes(waiting))) &&
-    (text === undefined || `${sessionId}\n${workflowType}\n${target}`.toLowerCase().includes(text.toLowerCase()))
-  );
 }

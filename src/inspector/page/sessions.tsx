@@ -1,9 +1,10 @@
 /** The list of sessions: filters, and rows of which only those on the screen are in the document. */
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { FILTERS } from "../filter.js";
 import type { ListedSession, WorkflowList } from "../wire.js";
 import { about, onMessage, useData } from "./api.js";
-import { applyMessage, FILTERS, listed, queryOf, readList, readMore } from "./list.js";
+import { applyMessage, listed, queryOf, readList, readMore } from "./list.js";
 import { go, href, hrefWith, place } from "./router.js";
 import { Ago, counted, Line, line, number, State } from "./text.js";
 import { announce, Empty, Failed, Heading } from "./view.js";

@@ -4,9 +4,7 @@
  */
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-
-/** Control characters; and those that are invisible, or change the direction of the text around them. */
-const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+import { HIDDEN } from "../../workflow/names.js";
 
 /** Makes hidden characters visible, as [U+202E]. A carriage return before a line feed is none. */
 export function visible(text: string): string {

@@ -1,0 +1,30 @@
+/**
+ * The filters of the list of sessions. The server chooses with them what the storage can't choose, and the page, which shares this
+ * file, whether a session that has just changed belongs to what it shows.
+ */
+import type { ListedSession, SessionFilter } from "./wire.js";
+
+/** The filters by their names in the query. */
+export const FILTERS = ["kind", "status", "workflow", "phase", "waiting", "stuck", "text", "owner"] as const;
+
+/** Returns the filters that a query gives. */
+export function filterOf(query: URLSearchParams): SessionFilter {
+  return Object.fromEntries(FILTERS.flatMap((key) => (query.get(key) ? [[key, query.get(key)]] : [])));
+}
+
+/** Returns true for a session that all filters let through but `stuck`, which depends on the time. */
+export function isChosen(
+  session: ListedSession,
+  { kind, status, workflow, owner, phase, waiting, text }: SessionFilter,
+): boolean {
+  const { sessionId, workflowType, target, current, waitsFor = [] } = session;
+  return (
+    (kind === undefined || session.kind === kind) &&
+    (status === undefined || status.split(",").includes(session.status)) &&
+    (workflow === undefined || workflowType === workflow) &&
+    (owner === undefined || session.owner === owner) &&
+    (phase === undefined || String(current) === phase) &&
+    (waiting === undefined || (waiting === "any" ? waitsFor.length > 0 : waitsFor.includes(waiting))) &&
+    (text === undefined || `${sessionId}\n${workflowType}\n${target}`.toLowerCase().includes(text.toLowerCase()))
+  );
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { FILTERS, filterOf, isChosen } from "../../src/inspector/filter.js";
+import type { ListedSession } from "../../src/phased/lists.js";
+
+const SESSION: ListedSession = {
+  sessionId: "bug_fix_src_a_20261122_010656_k3f9abcd" as ListedSession["sessionId"],
+  kind: "phased",
+  workflowType: "bug_fix",
+  target: "src/A.ts",
+  status: "active",
+  current: 2,
+  total: 3,
+  createdAt: "2026-11-22T01:06:56.000Z",
+  updatedAt: "2026-11-22T02:00:00.000Z",
+  owner: "amy",
+  waitsFor: ["approval"],
+};
+
+describe("the filters of a list", () => {
+  it.each([
+    ["kind", "phased", "routed"],
+    ["status", "paused,active", "paused,completed"],
+    ["workflow", "bug_fix", "bug"],
+    ["owner", "amy", "am"],
+    ["phase", "2", "1"],
+    ["waiting", "approval", "waiver"],
+    ["waiting", "any", "host"],
+    ["text", "SRC/a", "src/b"],
+  ])("let a session through by %s", (name, matching, other) => {
+    expect(isChosen(SESSION, filterOf(new URLSearchParams([[name, matching]])))).toBe(true);
+    expect(isChosen(SESSION, filterOf(new URLSearchParams([[name, other]])))).toBe(false);
+  });
+
+  it("are those of the query that have a value", () => {
+    const query = new URLSearchParams([...FILTERS.map((name) => [name, ""]), ["owner", "ben"], ["cursor", "x"]]);
+    expect(filterOf(query)).toEqual({});
+    query.delete("owner");
+    query.set("owner", "ben");
+    expect(filterOf(query)).toEqual({ owner: "ben" });
+  });
+
+  it("let through a session that waits for nobody, and has no owner, unless they ask for some", () => {
+    const { owner: _, waitsFor: __, ...plain } = SESSION;
+    expect(isChosen(plain, {})).toBe(true);
+    expect(isChosen(plain, { waiting: "any" })).toBe(false);
+    expect(isChosen(plain, { owner: "amy" })).toBe(false);
+  });
+});
