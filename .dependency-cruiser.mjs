@@ -40,8 +40,8 @@ const MAY_IMPORT = {
   verifiers: ["workflow", "plan", "rules", "gate", "ports", "sandbox"],
   workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "phased", "tools", "sandbox"],
   testing: ["workflow", "workflow/files", "ports", "phased", "content"],
-  mcp: ["workflow", "gate", "ports", "phased", "routed", "tools", "workspace"],
-  http: ["workflow", "ports", "routed", "tools"],
+  mcp: ["workflow", "gate", "ports", "runtime", "phased", "routed", "tools", "workspace"],
+  http: ["workflow", "ports", "runtime", "routed", "tools"],
   // Who calls a server over HTTP; knows no engines.
   login: ["workflow", "ports"],
   // Watches engines through the port alone: no engine knows it, and it knows no engine.
@@ -135,7 +135,7 @@ export default {
       comment: "the page runs in browsers: of the server it knows the types in wire.ts, and the filters of lists",
       severity: "error",
       from: { path: "^src/inspector/page/" },
-      to: { path: "^src/", pathNot: "^src/(?:workflow/names[.]ts$|inspector/(?:page/|(?:wire|filter)[.]ts$))" },
+      to: { path: "^src/", pathNot: "^src/(?:(?:errors|workflow/names)[.]ts$|inspector/(?:page/|(?:wire|filter)[.]ts$))" },
     },
     {
       name: "page-imports-types",

@@ -6,6 +6,7 @@
  * - routes.ts: the table of routes, and the OpenAPI document that is made from it
  */
 import type { RoutedEngine } from "../routed/engine.js";
+import { readText } from "../runtime/body.js";
 import type { RoutedContext } from "../tools/routed/calls.js";
 import type { Refusal } from "../tools/routed/refusals.js";
 import { carryOut } from "../tools/routed/routed-tools.js";
@@ -184,16 +185,18 @@ function isEncoded(search: string): boolean {
 
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
 const DECODED = /^(?:utf-?8|us-ascii)$/i;
-const FIRST_BYTES = 4096;
 
 /** Reads a body of JSON of at most `maxBytes`. */
 async function readBody(request: Request, maxBytes: number): Promise<ReadParams> {
   if (!isJson(request.headers.get("content-type"))) return { ok: false, refusal: REFUSALS.notJsonType };
   if (isCompressed(request.headers.get("content-encoding"))) return { ok: false, refusal: REFUSALS.compressed };
-  const read = await readBytes(request, maxBytes);
-  if (!read.ok) return read;
+  const read = await readText(request, maxBytes);
+  if (!read.ok) {
+    if (read.why === "large") return { ok: false, refusal: tooLarge(maxBytes) };
+    return { ok: false, refusal: read.why === "encoding" ? REFUSALS.notJson : REFUSALS.incomplete };
+  }
   try {
-    return { ok: true, value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes)) };
+    return { ok: true, value: JSON.parse(read.text) };
   } catch {
     return { ok: false, refusal: REFUSALS.notJson };
   }
@@ -207,41 +210,6 @@ function isJson(header: string | null): boolean {
 
 function isCompressed(header: string | null): boolean {
   return header !== null && header.trim().toLowerCase() !== "identity";
-}
-
-type ReadBytes = { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly refusal: Refusal };
-
-/**
- * Reads the bytes of a body into one buffer. Chunks are copied: a chunk of one byte may be a view of a large buffer, and a
- * list of such chunks would keep all these buffers in memory. A declared length is used only to refuse a body early.
- */
-async function readBytes({ body, headers }: Request, maxBytes: number): Promise<ReadBytes> {
-  if (Number(headers.get("content-length")) > maxBytes) return { ok: false, refusal: tooLarge(maxBytes) };
-  let held = new Uint8Array(Math.min(FIRST_BYTES, maxBytes));
-  let length = 0;
-  const reader = body?.getReader();
-  try {
-    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
-      if (length + part.value.length > maxBytes) {
-        await reader?.cancel();
-        return { ok: false, refusal: tooLarge(maxBytes) };
-      }
-      held = grown(held, length + part.value.length, maxBytes);
-      held.set(part.value, length);
-      length += part.value.length;
-    }
-  } catch {
-    // The client has disconnected, or has sent a broken chunk.
-    return { ok: false, refusal: REFUSALS.incomplete };
-  }
-  return { ok: true, bytes: held.subarray(0, length) };
-}
-
-function grown(held: Uint8Array<ArrayBuffer>, needed: number, maxBytes: number): Uint8Array<ArrayBuffer> {
-  if (needed <= held.length) return held;
-  const larger = new Uint8Array(Math.min(Math.max(held.length * 2, needed), maxBytes));
-  larger.set(held);
-  return larger;
 }
 
 /** The longest URL, in characters. */

@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { signatureSchema } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
+import { readText } from "../runtime/body.js";
 
 const BODY_MAX = 64 * 1024;
 
@@ -32,17 +33,11 @@ export const actionBody = z.object({
 
 /** Reads a body, up to a limit, and checks it. */
 export async function bodyOf<T>(request: Request, schema: z.ZodMiniType<T>): Promise<T> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  const reader = request.body?.getReader();
-  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
-    bytes += part.value.length;
-    if (bytes > BODY_MAX) throw invalid("body", `at most ${BODY_MAX} bytes`, "Write less.");
-    chunks.push(part.value);
-  }
+  const read = await readText(request, BODY_MAX);
+  if (!read.ok && read.why === "large") throw invalid("body", `at most ${BODY_MAX} bytes`, "Write less.");
   let value: unknown;
   try {
-    value = JSON.parse(await new Blob(chunks as BlobPart[]).text());
+    value = JSON.parse(read.ok ? read.text : "");
   } catch {
     throw invalid("body", "JSON", "Send the body as JSON.");
   }

@@ -1,5 +1,6 @@
 /** One HTTP request of an MCP client: its body within limits, what it asks for, its refusal, and its response until it is sent. */
 import { isJsonContentType } from "@modelcontextprotocol/server";
+import { readText, type Unread } from "../runtime/body.js";
 import { isJsonObject } from "../workflow/json.js";
 
 /** A request that was answered, for a log. Each request of a batch is one. */
@@ -27,7 +28,7 @@ export type ReadBody =
   | {
       readonly ok: true;
       readonly value: unknown;
-      /** Its size; characters, if they are more than one byte each. */
+      /** Its size. */
       readonly bytes: number;
       /** The method of the request; missing for batches, notifications and responses. */
       readonly method?: string;
@@ -73,19 +74,9 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Re
   if (!isJsonContentType(headers.get("content-type")) || encoding.toLowerCase() !== "identity") {
     return refused(415, "the body must be JSON: send Content-Type: application/json, and do not compress it");
   }
-  let text: string | Unread;
-  try {
-    text = await readText(request, maxBytes, limits.take);
-  } catch {
-    return refused(400, "the body ended before it was complete: send it again", PARSE_ERROR);
-  }
-  if (text === TOO_LARGE) {
-    return refused(413, `a request may have at most ${maxBytes} bytes: send less at once, and leave out long logs`);
-  }
-  if (text === NO_ROOM) {
-    const response = refusal(503, "your requests under way are too large together: wait for one to end", LATER);
-    return { ok: false, reason: "too many bytes at once", response };
-  }
+  const read = await readText(request, maxBytes, limits.take);
+  if (!read.ok) return unread(read.why, maxBytes);
+  const { text, bytes } = read;
   const excess = excessOf(text);
   if (excess !== undefined) return refused(400, excess, INVALID_REQUEST);
   let value: unknown;
@@ -104,7 +95,7 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Re
   return {
     ok: true,
     value,
-    bytes: Number(headers.get("content-length") ?? text.length),
+    bytes,
     requests,
     subscriptions: subscriptionsIn(params),
     ...(typeof method === "string" ? { method } : {}),
@@ -124,32 +115,19 @@ export function subscriptionsIn(params: unknown): readonly string[] {
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string").slice(0, SUBSCRIPTIONS_MAX) : [];
 }
 
-const TOO_LARGE = Symbol("too large");
-const NO_ROOM = Symbol("no room");
-/** Why a body was not read. */
-type Unread = typeof TOO_LARGE | typeof NO_ROOM;
-
-/** Reads a body as text. */
-async function readText(
-  { headers, body }: Request,
-  maxBytes: number,
-  take: BodyLimits["take"],
-): Promise<string | Unread> {
-  if (Number(headers.get("content-length")) > maxBytes) return TOO_LARGE;
-  const decoder = new TextDecoder();
-  let [text, received] = ["", 0];
-  const reader = body?.getReader();
-  try {
-    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
-      received += part.value.byteLength;
-      if (received > maxBytes) return TOO_LARGE;
-      if (!take(part.value.byteLength)) return NO_ROOM;
-      text += decoder.decode(part.value, { stream: true });
+function unread(why: Unread, maxBytes: number): ReadBody {
+  switch (why) {
+    case "large":
+      return refused(413, `a request may have at most ${maxBytes} bytes: send less at once, and leave out long logs`);
+    case "refused": {
+      const response = refusal(503, "your requests under way are too large together: wait for one to end", LATER);
+      return { ok: false, reason: "too many bytes at once", response };
     }
-  } finally {
-    reader?.releaseLock();
+    case "broken":
+      return refused(400, "the body ended before it was complete: send it again", PARSE_ERROR);
+    case "encoding":
+      return refused(400, "the body is not UTF-8", PARSE_ERROR);
   }
-  return text + decoder.decode();
 }
 
 /** Returns what is too much in a JSON text, before it is parsed: some need gigabytes, and seconds. */

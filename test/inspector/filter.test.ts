@@ -11,6 +11,7 @@ const SESSION: ListedSession = {
   current: 2,
   total: 3,
   createdAt: "2026-11-22T01:06:56.000Z",
+  activeSince: 0,
   updatedAt: "2026-11-22T02:00:00.000Z",
   owner: "amy",
   waitsFor: ["approval"],

@@ -1,0 +1,63 @@
+/** The body of an HTTP request, as text within a limit: of whoever sends it, nothing is known yet. */
+
+/**
+ * Why a body is no text: it has too many bytes, the caller has no memory for it, the client has gone or has sent a broken chunk, or it
+ * is not UTF-8.
+ */
+export type Unread = "large" | "refused" | "broken" | "encoding";
+
+/** A body that was read, with its size in bytes; or why not. */
+export type ReadText =
+  | { readonly ok: true; readonly text: string; readonly bytes: number }
+  | { readonly ok: false; readonly why: Unread };
+
+/** The first buffer for a body. */
+const FIRST_BYTES = 4096;
+
+/**
+ * Reads a body of at most `maxBytes`. `take` is asked for each chunk whether there is memory for so many bytes more.
+ *
+ * Chunks are copied into one buffer: a chunk of one byte may be a view of a large buffer, and a list of such chunks would keep
+ * all these buffers in memory. A declared length is used only to refuse a body early.
+ */
+export async function readText(
+  { body, headers }: Request,
+  maxBytes: number,
+  take: (bytes: number) => boolean = () => true,
+): Promise<ReadText> {
+  if (Number(headers.get("content-length")) > maxBytes) return { ok: false, why: "large" };
+  let held = new Uint8Array(Math.min(FIRST_BYTES, maxBytes));
+  let length = 0;
+  const reader = body?.getReader();
+  try {
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+      const { value } = part;
+      const why = length + value.length > maxBytes ? "large" : take(value.length) ? undefined : "refused";
+      if (why !== undefined) {
+        await reader?.cancel();
+        return { ok: false, why };
+      }
+      held = grown(held, length + value.length, maxBytes);
+      held.set(value, length);
+      length += value.length;
+    }
+  } catch {
+    return { ok: false, why: "broken" };
+  }
+  try {
+    return {
+      ok: true,
+      text: new TextDecoder("utf-8", { fatal: true }).decode(held.subarray(0, length)),
+      bytes: length,
+    };
+  } catch {
+    return { ok: false, why: "encoding" };
+  }
+}
+
+function grown(held: Uint8Array<ArrayBuffer>, needed: number, maxBytes: number): Uint8Array<ArrayBuffer> {
+  if (needed <= held.length) return held;
+  const larger = new Uint8Array(Math.min(Math.max(held.length * 2, needed), maxBytes));
+  larger.set(held);
+  return larger;
+}
